@@ -11,11 +11,7 @@ async fn a_known_path_names_its_methods_to_who_tries_another() {
     let service = Service::start().await;
     let client = service.client_with(None);
     let answer = client.send("PUT", "/me", Body::Empty).await;
-    insta::assert_snapshot!(answer.shown(), @r#"
-    405 {
-      "message": "The PUT method is not supported for this resource."
-    }
-    "#);
+    insta::assert_snapshot!(answer.shown(), @r#"405 { "message": "The PUT method is not supported for this resource." }"#);
     assert_eq!(answer.header("allow"), "GET");
     assert_eq!(answer.header("content-type"), "application/json");
 

@@ -128,11 +128,7 @@ async fn garbage_is_refused_without_a_look_into_the_table_whose_faults_stay_our_
     assert_unauthenticated(&garbage, UNKNOWN_TOKEN);
 
     let fault = service.client(&owner).get("/me").await;
-    insta::assert_snapshot!(fault.shown(), @r#"
-    503 {
-      "message": "The service is unavailable. Please try again."
-    }
-    "#);
+    insta::assert_snapshot!(fault.shown(), @r#"503 { "message": "The service is unavailable. Please try again." }"#);
 }
 
 #[tokio::test]
@@ -262,12 +258,8 @@ async fn requests_are_refused_for_the_first_of_their_faults() {
     insta::assert_snapshot!(answer.shown(), @r#"
     422 {
       "errors": {
-        "name": [
-          "The name field must not be empty."
-        ],
-        "url": [
-          "The url must start with http:// or https://."
-        ]
+        "name": ["The name field must not be empty."],
+        "url": ["The url must start with http:// or https://."]
       },
       "message": "The url must start with http:// or https://. (and 1 more error)"
     }
@@ -302,11 +294,7 @@ async fn requests_of_a_token_are_limited_by_the_minute() {
     for _ in 0..2 {
         let answer = client.get("/me").await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(answer.shown(), @r#"
-            429 {
-              "message": "Too many requests. Please slow down."
-            }
-            "#);
+            insta::assert_snapshot!(answer.shown(), @r#"429 { "message": "Too many requests. Please slow down." }"#);
         }
         assert_eq!(answer.header("retry-after"), "40");
         assert_eq!(answer.header("x-ratelimit-limit"), "3");
@@ -400,11 +388,7 @@ async fn a_request_that_the_invocation_has_no_time_for_is_answered_all_the_same(
     let client = service.client(&owner).with_time(Duration::from_millis(600));
     let path = format!("/teams/{}/sites", owner.team);
     let answer = client.post(&path, &json!({ "url": "https://example.com" })).await;
-    insta::assert_snapshot!(answer.shown(), @r#"
-    503 {
-      "message": "The service is unavailable. Please try again."
-    }
-    "#);
+    insta::assert_snapshot!(answer.shown(), @r#"503 { "message": "The service is unavailable. Please try again." }"#);
     assert_eq!(answer.header("retry-after"), "5");
 }
 

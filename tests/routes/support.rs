@@ -1,40 +1,76 @@
 //! What route tests share.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vedette_checker::{EngineConfig, Engines};
 use vedette_domain::accounts::account::{Membership, Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_store::Audit;
-use vedette_testkit::{ApiResponse, Member, WebServer, loopback, member_of};
+use vedette_testkit::{ApiResponse, Member, WebServer, for_each_object, loopback, member_of};
 use vedette_tests::Service;
 
-/// Status and body, with what differs from run to run replaced: the target's port, and response
-/// times as by [`timeless`].
+/// Status and body, with the target's port and response times replaced. Two parts that most checks
+/// share are shown by name: the team's first site, and the result of a status check without redirects.
 pub(crate) fn masked(answer: &ApiResponse, target: &WebServer) -> String {
-    timeless(answer).replace(&target.url, "http://127.0.0.1:PORT")
+    let mut answer = with_fixed_port(answer, target);
+    for_each_object(&mut answer.body, &name_site_and_result);
+    answer.shown()
+}
+
+/// The same, with everything.
+pub(crate) fn masked_whole(answer: &ApiResponse, target: &WebServer) -> String {
+    with_fixed_port(answer, target).shown_whole()
 }
 
 /// Status and body, with response times replaced.
 pub(crate) fn timeless(answer: &ApiResponse) -> String {
-    let mut answer = answer.clone();
-    mask_times(&mut answer.body);
-    answer.shown()
+    without_times(answer).shown()
 }
 
-fn mask_times(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if name == "response_time" && value.is_number() {
-                    *value = json!("<ms>");
-                } else {
-                    mask_times(value);
-                }
-            }
+/// The URL that stands for a target's.
+const TARGET: &str = "http://127.0.0.1:PORT";
+
+fn with_fixed_port(answer: &ApiResponse, target: &WebServer) -> ApiResponse {
+    let mut answer = without_times(answer);
+    let body = answer.body.to_string().replace(&target.url, TARGET);
+    answer.body = body.parse().expect("JSON");
+    answer
+}
+
+fn without_times(answer: &ApiResponse) -> ApiResponse {
+    let mut answer = answer.clone();
+    for_each_object(&mut answer.body, &|fields| {
+        if let Some(time) = fields.get_mut("response_time").filter(|time| time.is_number()) {
+            *time = json!("<ms>");
         }
-        Value::Array(items) => items.iter_mut().for_each(mask_times),
-        _ => {}
+    });
+    answer
+}
+
+fn name_site_and_result(fields: &mut Map<String, Value>) {
+    let site = json!({
+        "domain": "127.0.0.1",
+        "name": "127.0.0.1",
+        "url": TARGET,
+        "uuid": "00000000-0000-4000-8000-000000000004",
+    });
+    if let Some(shown) = fields.get_mut("site").filter(|shown| **shown == site) {
+        *shown = json!("<the site>");
+    }
+    if let Some(shown) = fields.get_mut("result") {
+        let code = shown["code"].as_u64().unwrap_or_default();
+        let result = json!({
+            "code": code,
+            "effective_url": TARGET,
+            "redirect_count": 0,
+            "redirected": false,
+            "response_time": "<ms>",
+            "up": (200..400).contains(&code),
+            "url": TARGET,
+        });
+        if *shown == result {
+            *shown = json!(format!("<HTTP {code}>"));
+        }
     }
 }
 

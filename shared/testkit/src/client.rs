@@ -1,15 +1,12 @@
 //! A client of the API. Its requests go to the real handlers, routed as the gateway routes them.
 
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
 use lambda_http::Body;
 use lambda_http::http::{HeaderMap, Request};
-use serde_json::{Value, json};
+use serde_json::Value;
 use vedette_api::{answer_within, dispatch, named};
-use vedette_domain::accounts::plan::Plan;
-use vedette_domain::sites::settings::{ExpectedRecords, IssueSettings, Settings};
 use vedette_runtime::App;
 
 use crate::{Member, granted};
@@ -149,20 +146,6 @@ impl<'a> Client<'a> {
 }
 
 impl ApiResponse {
-    /// Status and body as one document, for snapshots. Of a site whose settings are those of a new
-    /// team on the agency plan, these are left out.
-    pub fn shown(&self) -> String {
-        let mut response = self.clone();
-        elide_defaults(&mut response.body);
-        response.shown_whole()
-    }
-
-    /// The same with everything.
-    pub fn shown_whole(&self) -> String {
-        let body = serde_json::to_string_pretty(&self.body).expect("json");
-        format!("{} {body}", self.status)
-    }
-
     /// A header's text, empty where it is not there.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -171,28 +154,5 @@ impl ApiResponse {
     /// The text of a field of `data`.
     pub fn data(&self, field: &str) -> String {
         self.body["data"][field].as_str().unwrap_or_default().to_owned()
-    }
-}
-
-fn elide_defaults(body: &mut Value) {
-    const PLAN: Plan = Plan::Agency;
-    static DEFAULTS: LazyLock<[(&str, Value); 2]> = LazyLock::new(|| {
-        let settings = Settings::defaults(PLAN);
-        let records = ExpectedRecords::new();
-        let of_issues = json!(IssueSettings::new(&settings, &records, PLAN));
-        [("monitoring", json!({ "settings": settings })), ("issue_settings", of_issues)]
-    });
-    match body {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if DEFAULTS.iter().any(|(known, default)| name == known && value == default) {
-                    *value = json!("<the team's>");
-                } else {
-                    elide_defaults(value);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(elide_defaults),
-        _ => {}
     }
 }

@@ -14,6 +14,7 @@ mod name_services;
 pub mod open_id;
 mod people;
 mod runs;
+mod snapshot;
 mod table;
 mod web_server;
 
@@ -37,6 +38,7 @@ pub use meter::{Meter, Spent};
 pub use name_services::NameServices;
 pub use people::{Member, member_of, new_team, new_token, store_team};
 pub use runs::status_result;
+pub use snapshot::{for_each_object, laid_out};
 pub use table::TestTable;
 pub use web_server::WebServer;
 

@@ -25,35 +25,13 @@ async fn the_caller_is_shown_with_their_teams_and_their_limits() {
           {
             "created_at": "2026-11-20T09:54:00+00:00",
             "limits": {
-              "enabled_checks": {
-                "allowed": [
-                  "status",
-                  "ssl",
-                  "dns",
-                  "broken-links",
-                  "performance"
-                ]
-              },
+              "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
               "history_retention_days": 365,
-              "manual_checks": {
-                "limit": 5000,
-                "remaining": 5000,
-                "used": 0
-              },
+              "manual_checks": { "limit": 5000, "remaining": 5000, "used": 0 },
               "minimum_check_cadence_minutes": 1,
               "plan": "agency",
-              "seats": {
-                "limit": null,
-                "members": 1,
-                "pending_invitations": 0,
-                "remaining": null,
-                "used": 1
-              },
-              "sites": {
-                "limit": null,
-                "remaining": null,
-                "used": 1
-              }
+              "seats": { "limit": null, "members": 1, "pending_invitations": 0, "remaining": null, "used": 1 },
+              "sites": { "limit": null, "remaining": null, "used": 1 }
             },
             "members_count": 1,
             "name": "Observers",
@@ -64,35 +42,13 @@ async fn the_caller_is_shown_with_their_teams_and_their_limits() {
           {
             "created_at": "2026-11-20T09:55:00+00:00",
             "limits": {
-              "enabled_checks": {
-                "allowed": [
-                  "status",
-                  "ssl",
-                  "dns",
-                  "broken-links",
-                  "performance"
-                ]
-              },
+              "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
               "history_retention_days": 30,
-              "manual_checks": {
-                "limit": 50,
-                "remaining": 50,
-                "used": 0
-              },
+              "manual_checks": { "limit": 50, "remaining": 50, "used": 0 },
               "minimum_check_cadence_minutes": 30,
               "plan": "starter",
-              "seats": {
-                "limit": 3,
-                "members": 2,
-                "pending_invitations": 0,
-                "remaining": 1,
-                "used": 2
-              },
-              "sites": {
-                "limit": 5,
-                "remaining": 5,
-                "used": 0
-              }
+              "seats": { "limit": 3, "members": 2, "pending_invitations": 0, "remaining": 1, "used": 2 },
+              "sites": { "limit": 5, "remaining": 5, "used": 0 }
             },
             "members_count": 2,
             "name": "Observers",

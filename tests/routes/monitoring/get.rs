@@ -19,328 +19,59 @@ async fn a_new_team_has_the_defaults_and_may_choose_of_everything() {
     200 {
       "data": {
         "allowed_tools": [
-          {
-            "label": "Status",
-            "minimum_check_cadence_minutes": 1,
-            "value": "status"
-          },
-          {
-            "label": "SSL",
-            "minimum_check_cadence_minutes": 1,
-            "value": "ssl"
-          },
-          {
-            "label": "DNS",
-            "minimum_check_cadence_minutes": 1,
-            "value": "dns"
-          },
-          {
-            "label": "Broken links",
-            "minimum_check_cadence_minutes": 720,
-            "value": "broken-links"
-          },
-          {
-            "label": "Performance",
-            "minimum_check_cadence_minutes": 720,
-            "value": "performance"
-          }
+          { "label": "Status", "minimum_check_cadence_minutes": 1, "value": "status" },
+          { "label": "SSL", "minimum_check_cadence_minutes": 1, "value": "ssl" },
+          { "label": "DNS", "minimum_check_cadence_minutes": 1, "value": "dns" },
+          { "label": "Broken links", "minimum_check_cadence_minutes": 720, "value": "broken-links" },
+          { "label": "Performance", "minimum_check_cadence_minutes": 720, "value": "performance" }
         ],
         "cadence_presets": [
-          {
-            "disabled": false,
-            "label": "Every minute",
-            "minutes": 1
-          },
-          {
-            "disabled": false,
-            "label": "Every 5 minutes",
-            "minutes": 5
-          },
-          {
-            "disabled": false,
-            "label": "Every 10 minutes",
-            "minutes": 10
-          },
-          {
-            "disabled": false,
-            "label": "Every 15 minutes",
-            "minutes": 15
-          },
-          {
-            "disabled": false,
-            "label": "Every 30 minutes",
-            "minutes": 30
-          },
-          {
-            "disabled": false,
-            "label": "Every hour",
-            "minutes": 60
-          },
-          {
-            "disabled": false,
-            "label": "Every 2 hours",
-            "minutes": 120
-          },
-          {
-            "disabled": false,
-            "label": "Every 6 hours",
-            "minutes": 360
-          },
-          {
-            "disabled": false,
-            "label": "Every 12 hours",
-            "minutes": 720
-          },
-          {
-            "disabled": false,
-            "label": "Every day",
-            "minutes": 1440
-          },
-          {
-            "disabled": false,
-            "label": "Every week",
-            "minutes": 10080
-          }
+          { "disabled": false, "label": "Every minute", "minutes": 1 },
+          { "disabled": false, "label": "Every 5 minutes", "minutes": 5 },
+          { "disabled": false, "label": "Every 10 minutes", "minutes": 10 },
+          { "disabled": false, "label": "Every 15 minutes", "minutes": 15 },
+          { "disabled": false, "label": "Every 30 minutes", "minutes": 30 },
+          { "disabled": false, "label": "Every hour", "minutes": 60 },
+          { "disabled": false, "label": "Every 2 hours", "minutes": 120 },
+          { "disabled": false, "label": "Every 6 hours", "minutes": 360 },
+          { "disabled": false, "label": "Every 12 hours", "minutes": 720 },
+          { "disabled": false, "label": "Every day", "minutes": 1440 },
+          { "disabled": false, "label": "Every week", "minutes": 10080 }
         ],
-        "dns_record_types": [
-          "A",
-          "AAAA",
-          "CNAME",
-          "MX",
-          "NS",
-          "TXT"
-        ],
+        "dns_record_types": ["A", "AAAA", "CNAME", "MX", "NS", "TXT"],
         "escalation_interval_presets": [
-          {
-            "key": "immediately",
-            "label": "Immediately",
-            "minutes": 0
-          },
-          {
-            "key": "15m",
-            "label": "After 15 minutes",
-            "minutes": 15
-          },
-          {
-            "key": "30m",
-            "label": "After 30 minutes",
-            "minutes": 30
-          },
-          {
-            "key": "1h",
-            "label": "After 1 hour",
-            "minutes": 60
-          },
-          {
-            "key": "6h",
-            "label": "After 6 hours",
-            "minutes": 360
-          },
-          {
-            "key": "daily",
-            "label": "Daily",
-            "minutes": 1440
-          }
+          { "key": "immediately", "label": "Immediately", "minutes": 0 },
+          { "key": "15m", "label": "After 15 minutes", "minutes": 15 },
+          { "key": "30m", "label": "After 30 minutes", "minutes": 30 },
+          { "key": "1h", "label": "After 1 hour", "minutes": 60 },
+          { "key": "6h", "label": "After 6 hours", "minutes": 360 },
+          { "key": "daily", "label": "Daily", "minutes": 1440 }
         ],
         "failure_threshold_presets": [
-          {
-            "failures_to_open": 1,
-            "key": "instant",
-            "label": "Instant"
-          },
-          {
-            "failures_to_open": 2,
-            "key": "aggressive",
-            "label": "Aggressive"
-          },
-          {
-            "failures_to_open": 3,
-            "key": "conservative",
-            "label": "Conservative"
-          }
+          { "failures_to_open": 1, "key": "instant", "label": "Instant" },
+          { "failures_to_open": 2, "key": "aggressive", "label": "Aggressive" },
+          { "failures_to_open": 3, "key": "conservative", "label": "Conservative" }
         ],
         "minimum_check_cadence_minutes": 1,
-        "settings": {
-          "escalation": {
-            "enabled": false,
-            "intervals": []
-          },
-          "quiet_time": {
-            "enabled": false,
-            "ends_at": "07:00",
-            "starts_at": "22:00"
-          },
-          "request_header": {
-            "name": null,
-            "value": null
-          },
-          "tools": {
-            "broken-links": {
-              "cadence_minutes": 10080,
-              "enabled": true,
-              "settings": {
-                "consecutive_breaches_to_open": 1,
-                "ignore_external_links": false,
-                "ignore_paths": [],
-                "ignore_redirects": false,
-                "min_broken_count": 5
-              }
-            },
-            "dns": {
-              "cadence_minutes": 60,
-              "enabled": true,
-              "settings": {
-                "confirmation_retry_minutes": 2,
-                "failures_to_open": 2,
-                "hard_failures_only": false,
-                "monitored_record_types": [
-                  "A",
-                  "AAAA",
-                  "CNAME",
-                  "MX",
-                  "NS",
-                  "TXT"
-                ]
-              }
-            },
-            "performance": {
-              "cadence_minutes": 1440,
-              "enabled": true,
-              "settings": {
-                "consecutive_breaches_to_open": 2,
-                "max_load_time_seconds": null,
-                "max_response_time_ms": null,
-                "max_ttfb_ms": null,
-                "min_score": 50,
-                "url": null
-              }
-            },
-            "ssl": {
-              "cadence_minutes": 1440,
-              "enabled": true,
-              "settings": {
-                "confirmation_retry_minutes": 2,
-                "expiry_days": 14,
-                "failures_to_open": 2
-              }
-            },
-            "status": {
-              "cadence_minutes": 5,
-              "enabled": true,
-              "settings": {
-                "confirmation_retry_minutes": 2,
-                "failures_to_open": 2,
-                "incident_follow_up_minutes": 5,
-                "incident_status_codes": [
-                  400,
-                  401,
-                  403,
-                  404,
-                  405,
-                  408,
-                  410,
-                  429,
-                  500,
-                  501,
-                  502,
-                  503,
-                  504,
-                  521,
-                  522,
-                  523,
-                  524
-                ],
-                "successes_to_resolve": 1
-              }
-            }
-          }
-        },
+        "settings": "<the defaults>",
         "status_incident_code_options": [
-          {
-            "code": 400,
-            "group": "client",
-            "label": "Bad Request"
-          },
-          {
-            "code": 401,
-            "group": "client",
-            "label": "Unauthorized"
-          },
-          {
-            "code": 403,
-            "group": "client",
-            "label": "Forbidden"
-          },
-          {
-            "code": 404,
-            "group": "client",
-            "label": "Not Found"
-          },
-          {
-            "code": 405,
-            "group": "client",
-            "label": "Method Not Allowed"
-          },
-          {
-            "code": 408,
-            "group": "client",
-            "label": "Request Timeout"
-          },
-          {
-            "code": 410,
-            "group": "client",
-            "label": "Gone"
-          },
-          {
-            "code": 429,
-            "group": "client",
-            "label": "Too Many Requests"
-          },
-          {
-            "code": 500,
-            "group": "server",
-            "label": "Internal Server Error"
-          },
-          {
-            "code": 501,
-            "group": "server",
-            "label": "Not Implemented"
-          },
-          {
-            "code": 502,
-            "group": "server",
-            "label": "Bad Gateway"
-          },
-          {
-            "code": 503,
-            "group": "server",
-            "label": "Service Unavailable"
-          },
-          {
-            "code": 504,
-            "group": "server",
-            "label": "Gateway Timeout"
-          },
-          {
-            "code": 521,
-            "group": "server",
-            "label": "Web Server Is Down"
-          },
-          {
-            "code": 522,
-            "group": "server",
-            "label": "Connection Timed Out"
-          },
-          {
-            "code": 523,
-            "group": "server",
-            "label": "Origin Is Unreachable"
-          },
-          {
-            "code": 524,
-            "group": "server",
-            "label": "A Timeout Occurred"
-          }
+          { "code": 400, "group": "client", "label": "Bad Request" },
+          { "code": 401, "group": "client", "label": "Unauthorized" },
+          { "code": 403, "group": "client", "label": "Forbidden" },
+          { "code": 404, "group": "client", "label": "Not Found" },
+          { "code": 405, "group": "client", "label": "Method Not Allowed" },
+          { "code": 408, "group": "client", "label": "Request Timeout" },
+          { "code": 410, "group": "client", "label": "Gone" },
+          { "code": 429, "group": "client", "label": "Too Many Requests" },
+          { "code": 500, "group": "server", "label": "Internal Server Error" },
+          { "code": 501, "group": "server", "label": "Not Implemented" },
+          { "code": 502, "group": "server", "label": "Bad Gateway" },
+          { "code": 503, "group": "server", "label": "Service Unavailable" },
+          { "code": 504, "group": "server", "label": "Gateway Timeout" },
+          { "code": 521, "group": "server", "label": "Web Server Is Down" },
+          { "code": 522, "group": "server", "label": "Connection Timed Out" },
+          { "code": 523, "group": "server", "label": "Origin Is Unreachable" },
+          { "code": 524, "group": "server", "label": "A Timeout Occurred" }
         ]
       }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_testkit::{ApiResponse, Member, laid_out, new_team};
 use vedette_tests::Service;
 
 use super::{get, patch, setting};
@@ -78,25 +78,12 @@ async fn everything_can_be_set() {
     } });
     let answer = patch(&service, &owner, &body).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let settings = serde_json::to_string_pretty(&answer.body["data"]["settings"]).expect("json");
+    let settings = laid_out(&answer.body["data"]["settings"]);
     insta::assert_snapshot!(settings, @r#"
     {
-      "escalation": {
-        "enabled": true,
-        "intervals": [
-          0,
-          60
-        ]
-      },
-      "quiet_time": {
-        "enabled": true,
-        "ends_at": "05:00",
-        "starts_at": "23:30"
-      },
-      "request_header": {
-        "name": "X-Watch",
-        "value": "a b"
-      },
+      "escalation": { "enabled": true, "intervals": [0, 60] },
+      "quiet_time": { "enabled": true, "ends_at": "05:00", "starts_at": "23:30" },
+      "request_header": { "name": "X-Watch", "value": "a b" },
       "tools": {
         "broken-links": {
           "cadence_minutes": 720,
@@ -104,10 +91,7 @@ async fn everything_can_be_set() {
           "settings": {
             "consecutive_breaches_to_open": 6,
             "ignore_external_links": true,
-            "ignore_paths": [
-              "/a/*",
-              "/z/*"
-            ],
+            "ignore_paths": ["/a/*", "/z/*"],
             "ignore_redirects": true,
             "min_broken_count": 2
           }
@@ -119,10 +103,7 @@ async fn everything_can_be_set() {
             "confirmation_retry_minutes": 3,
             "failures_to_open": 5,
             "hard_failures_only": true,
-            "monitored_record_types": [
-              "A",
-              "MX"
-            ]
+            "monitored_record_types": ["A", "MX"]
           }
         },
         "performance": {
@@ -140,11 +121,7 @@ async fn everything_can_be_set() {
         "ssl": {
           "cadence_minutes": 10080,
           "enabled": false,
-          "settings": {
-            "confirmation_retry_minutes": 1,
-            "expiry_days": 30,
-            "failures_to_open": 4
-          }
+          "settings": { "confirmation_retry_minutes": 1, "expiry_days": 30, "failures_to_open": 4 }
         },
         "status": {
           "cadence_minutes": 1,
@@ -153,10 +130,7 @@ async fn everything_can_be_set() {
             "confirmation_retry_minutes": 5,
             "failures_to_open": 3,
             "incident_follow_up_minutes": 60,
-            "incident_status_codes": [
-              404,
-              503
-            ],
+            "incident_status_codes": [404, 503],
             "successes_to_resolve": 2
           }
         }
@@ -282,15 +256,9 @@ async fn each_tool_sent_says_whether_and_how_often_it_runs() {
     insta::assert_snapshot!(two.shown(), @r#"
     422 {
       "errors": {
-        "monitoring_settings.tools.dns.cadence_minutes": [
-          "The monitoring_settings.tools.dns.cadence_minutes field is required."
-        ],
-        "monitoring_settings.tools.dns.enabled": [
-          "The monitoring_settings.tools.dns.enabled field is required."
-        ],
-        "monitoring_settings.tools.uptime": [
-          "The monitoring_settings.tools.uptime field is not known."
-        ]
+        "monitoring_settings.tools.dns.cadence_minutes": ["The monitoring_settings.tools.dns.cadence_minutes field is required."],
+        "monitoring_settings.tools.dns.enabled": ["The monitoring_settings.tools.dns.enabled field is required."],
+        "monitoring_settings.tools.uptime": ["The monitoring_settings.tools.uptime field is not known."]
       },
       "message": "The monitoring_settings.tools.dns.enabled field is required. (and 2 more errors)"
     }

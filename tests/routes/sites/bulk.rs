@@ -69,42 +69,22 @@ async fn each_site_is_created_skipped_or_failed() {
           {
             "created_at": "2026-11-20T09:54:00+00:00",
             "domain": "www.example.org",
-            "enabled_checks": [
-              "status",
-              "ssl",
-              "dns",
-              "broken-links",
-              "performance"
-            ],
+            "enabled_checks": ["status", "ssl", "dns", "broken-links", "performance"],
             "is_pinned": false,
-            "issue_settings": "<the team's>",
+            "issue_settings": "<the defaults>",
             "js_rendered": false,
-            "latest_checks": {
-              "broken-links": null,
-              "dns": null,
-              "performance": null,
-              "ssl": null,
-              "status": null
-            },
-            "monitoring": "<the team's>",
+            "latest_checks": { "broken-links": null, "dns": null, "performance": null, "ssl": null, "status": null },
+            "monitoring": "<the defaults>",
             "name": "example.org",
             "notes": null,
-            "reports": {
-              "performance": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000006/reports/performance",
-              "uptime": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000006/reports/uptime"
-            },
+            "reports": "<its own>",
             "team_uuid": "00000000-0000-4000-8000-000000000001",
             "updated_at": "2026-11-20T09:54:00+00:00",
             "url": "https://www.example.org",
             "uuid": "00000000-0000-4000-8000-000000000006"
           }
         ],
-        "failed": [
-          {
-            "error": "The url must start with http:// or https://.",
-            "url": "example.org"
-          }
-        ],
+        "failed": [{ "error": "The url must start with http:// or https://.", "url": "example.org" }],
         "skipped": [
           {
             "reason": "This URL is already monitored by the team.",
@@ -212,18 +192,10 @@ async fn what_is_no_site_at_all_is_refused_with_everything_else() {
     insta::assert_snapshot!(answer.shown(), @r#"
     422 {
       "errors": {
-        "sites.0.name": [
-          "The sites.0.name field must be a string."
-        ],
-        "sites.0.url": [
-          "The sites.0.url field is required."
-        ],
-        "sites.1": [
-          "The sites.1 field must be an object."
-        ],
-        "sites.3.url": [
-          "The sites.3.url field must be a string."
-        ]
+        "sites.0.name": ["The sites.0.name field must be a string."],
+        "sites.0.url": ["The sites.0.url field is required."],
+        "sites.1": ["The sites.1 field must be an object."],
+        "sites.3.url": ["The sites.3.url field must be a string."]
       },
       "message": "The sites.0.url field is required. (and 3 more errors)"
     }

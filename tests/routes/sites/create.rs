@@ -91,13 +91,7 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
       "data": {
         "created_at": "2026-11-20T09:54:00+00:00",
         "domain": "www.example.com",
-        "enabled_checks": [
-          "status",
-          "ssl",
-          "dns",
-          "broken-links",
-          "performance"
-        ],
+        "enabled_checks": ["status", "ssl", "dns", "broken-links", "performance"],
         "is_pinned": false,
         "issue_settings": {
           "dns": {
@@ -105,26 +99,10 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
             "expected_records": {},
             "failures_to_open": 2,
             "hard_failures_only": false,
-            "monitored_record_types": [
-              "A",
-              "AAAA",
-              "CNAME",
-              "MX",
-              "NS",
-              "TXT"
-            ]
+            "monitored_record_types": ["A", "AAAA", "CNAME", "MX", "NS", "TXT"]
           },
-          "enabled_tools": [
-            "status",
-            "ssl",
-            "dns",
-            "broken-links",
-            "performance"
-          ],
-          "escalation": {
-            "enabled": false,
-            "intervals": []
-          },
+          "enabled_tools": ["status", "ssl", "dns", "broken-links", "performance"],
+          "escalation": { "enabled": false, "intervals": [] },
           "links": {
             "consecutive_breaches_to_open": 1,
             "ignore_external_links": false,
@@ -140,65 +118,23 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
             "min_score": 50,
             "url": null
           },
-          "quiet_time": {
-            "enabled": false,
-            "ends_at": "07:00",
-            "starts_at": "22:00"
-          },
-          "ssl": {
-            "confirmation_retry_minutes": 2,
-            "expiry_days": 14,
-            "failures_to_open": 2
-          },
+          "quiet_time": { "enabled": false, "ends_at": "07:00", "starts_at": "22:00" },
+          "ssl": { "confirmation_retry_minutes": 2, "expiry_days": 14, "failures_to_open": 2 },
           "status": {
             "confirmation_retry_minutes": 2,
             "failures_to_open": 2,
             "incident_follow_up_minutes": 5,
-            "incident_status_codes": [
-              400,
-              401,
-              403,
-              404,
-              405,
-              408,
-              410,
-              429,
-              500,
-              501,
-              502,
-              503,
-              504,
-              521,
-              522,
-              523,
-              524
-            ],
+            "incident_status_codes": [400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524],
             "successes_to_resolve": 1
           }
         },
         "js_rendered": false,
-        "latest_checks": {
-          "broken-links": null,
-          "dns": null,
-          "performance": null,
-          "ssl": null,
-          "status": null
-        },
+        "latest_checks": { "broken-links": null, "dns": null, "performance": null, "ssl": null, "status": null },
         "monitoring": {
           "settings": {
-            "escalation": {
-              "enabled": false,
-              "intervals": []
-            },
-            "quiet_time": {
-              "enabled": false,
-              "ends_at": "07:00",
-              "starts_at": "22:00"
-            },
-            "request_header": {
-              "name": null,
-              "value": null
-            },
+            "escalation": { "enabled": false, "intervals": [] },
+            "quiet_time": { "enabled": false, "ends_at": "07:00", "starts_at": "22:00" },
+            "request_header": { "name": null, "value": null },
             "tools": {
               "broken-links": {
                 "cadence_minutes": 10080,
@@ -218,14 +154,7 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
                   "confirmation_retry_minutes": 2,
                   "failures_to_open": 2,
                   "hard_failures_only": false,
-                  "monitored_record_types": [
-                    "A",
-                    "AAAA",
-                    "CNAME",
-                    "MX",
-                    "NS",
-                    "TXT"
-                  ]
+                  "monitored_record_types": ["A", "AAAA", "CNAME", "MX", "NS", "TXT"]
                 }
               },
               "performance": {
@@ -243,11 +172,7 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
               "ssl": {
                 "cadence_minutes": 1440,
                 "enabled": true,
-                "settings": {
-                  "confirmation_retry_minutes": 2,
-                  "expiry_days": 14,
-                  "failures_to_open": 2
-                }
+                "settings": { "confirmation_retry_minutes": 2, "expiry_days": 14, "failures_to_open": 2 }
               },
               "status": {
                 "cadence_minutes": 5,
@@ -256,25 +181,7 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
                   "confirmation_retry_minutes": 2,
                   "failures_to_open": 2,
                   "incident_follow_up_minutes": 5,
-                  "incident_status_codes": [
-                    400,
-                    401,
-                    403,
-                    404,
-                    405,
-                    408,
-                    410,
-                    429,
-                    500,
-                    501,
-                    502,
-                    503,
-                    504,
-                    521,
-                    522,
-                    523,
-                    524
-                  ],
+                  "incident_status_codes": [400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524],
                   "successes_to_resolve": 1
                 }
               }
@@ -372,47 +279,22 @@ async fn every_field_is_kept() {
       "data": {
         "created_at": "2026-11-20T09:54:00+00:00",
         "domain": "example.com",
-        "enabled_checks": [
-          "status",
-          "dns",
-          "broken-links"
-        ],
+        "enabled_checks": ["status", "dns", "broken-links"],
         "is_pinned": false,
         "issue_settings": {
+          "<all else>": "<the defaults>",
           "dns": {
             "confirmation_retry_minutes": 3,
-            "expected_records": {
-              "A": [
-                "192.0.2.1",
-                "192.0.2.2"
-              ],
-              "MX": [
-                "10 mail.example.com"
-              ]
-            },
+            "expected_records": { "A": ["192.0.2.1", "192.0.2.2"], "MX": ["10 mail.example.com"] },
             "failures_to_open": 5,
             "hard_failures_only": true,
-            "monitored_record_types": [
-              "A",
-              "MX"
-            ]
+            "monitored_record_types": ["A", "MX"]
           },
-          "enabled_tools": [
-            "status",
-            "dns",
-            "broken-links"
-          ],
-          "escalation": {
-            "enabled": false,
-            "intervals": []
-          },
+          "enabled_tools": ["status", "dns", "broken-links"],
           "links": {
             "consecutive_breaches_to_open": 6,
             "ignore_external_links": true,
-            "ignore_paths": [
-              "/a/*",
-              "/z/*"
-            ],
+            "ignore_paths": ["/a/*", "/z/*"],
             "ignore_redirects": true,
             "min_broken_count": 2
           },
@@ -424,80 +306,42 @@ async fn every_field_is_kept() {
             "min_score": 90,
             "url": "https://example.com/shop/cart?full=1"
           },
-          "quiet_time": {
-            "enabled": false,
-            "ends_at": "07:00",
-            "starts_at": "22:00"
-          },
-          "ssl": {
-            "confirmation_retry_minutes": 1,
-            "expiry_days": 30,
-            "failures_to_open": 4
-          },
+          "ssl": { "confirmation_retry_minutes": 1, "expiry_days": 30, "failures_to_open": 4 },
           "status": {
             "confirmation_retry_minutes": 5,
             "failures_to_open": 1,
             "incident_follow_up_minutes": 60,
-            "incident_status_codes": [
-              404,
-              500
-            ],
+            "incident_status_codes": [404, 500],
             "successes_to_resolve": 3
           }
         },
         "js_rendered": true,
-        "latest_checks": {
-          "broken-links": null,
-          "dns": null,
-          "performance": null,
-          "ssl": null,
-          "status": null
-        },
+        "latest_checks": { "broken-links": null, "dns": null, "performance": null, "ssl": null, "status": null },
         "monitoring": {
+          "<all else>": "<the defaults>",
           "settings": {
-            "escalation": {
-              "enabled": false,
-              "intervals": []
-            },
-            "quiet_time": {
-              "enabled": false,
-              "ends_at": "07:00",
-              "starts_at": "22:00"
-            },
-            "request_header": {
-              "name": "X-Watch",
-              "value": "a b"
-            },
+            "request_header": { "name": "X-Watch", "value": "a b" },
             "tools": {
               "broken-links": {
                 "cadence_minutes": 720,
-                "enabled": true,
                 "settings": {
                   "consecutive_breaches_to_open": 6,
                   "ignore_external_links": true,
-                  "ignore_paths": [
-                    "/a/*",
-                    "/z/*"
-                  ],
+                  "ignore_paths": ["/a/*", "/z/*"],
                   "ignore_redirects": true,
                   "min_broken_count": 2
                 }
               },
               "dns": {
                 "cadence_minutes": 15,
-                "enabled": true,
                 "settings": {
                   "confirmation_retry_minutes": 3,
                   "failures_to_open": 5,
                   "hard_failures_only": true,
-                  "monitored_record_types": [
-                    "A",
-                    "MX"
-                  ]
+                  "monitored_record_types": ["A", "MX"]
                 }
               },
               "performance": {
-                "cadence_minutes": 1440,
                 "enabled": false,
                 "settings": {
                   "consecutive_breaches_to_open": 7,
@@ -511,23 +355,15 @@ async fn every_field_is_kept() {
               "ssl": {
                 "cadence_minutes": 10080,
                 "enabled": false,
-                "settings": {
-                  "confirmation_retry_minutes": 1,
-                  "expiry_days": 30,
-                  "failures_to_open": 4
-                }
+                "settings": { "confirmation_retry_minutes": 1, "expiry_days": 30, "failures_to_open": 4 }
               },
               "status": {
                 "cadence_minutes": 1,
-                "enabled": true,
                 "settings": {
                   "confirmation_retry_minutes": 5,
                   "failures_to_open": 1,
                   "incident_follow_up_minutes": 60,
-                  "incident_status_codes": [
-                    404,
-                    500
-                  ],
+                  "incident_status_codes": [404, 500],
                   "successes_to_resolve": 3
                 }
               }
@@ -536,10 +372,7 @@ async fn every_field_is_kept() {
         },
         "name": "Shop",
         "notes": "Ask Ada first.",
-        "reports": {
-          "performance": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/performance",
-          "uptime": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/uptime"
-        },
+        "reports": "<its own>",
         "team_uuid": "00000000-0000-4000-8000-000000000001",
         "updated_at": "2026-11-20T09:54:00+00:00",
         "url": "https://example.com/shop",
@@ -646,12 +479,8 @@ async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
     insta::assert_snapshot!(two.shown(), @r#"
     422 {
       "errors": {
-        "name": [
-          "The name field must be a string."
-        ],
-        "notes": [
-          "The notes field must be a string."
-        ]
+        "name": ["The name field must be a string."],
+        "notes": ["The notes field must be a string."]
       },
       "message": "The name field must be a string. (and 1 more error)"
     }
@@ -676,36 +505,24 @@ async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
     insta::assert_snapshot!(all.shown(), @r#"
     422 {
       "errors": {
-        "dns_expected_records.SOA": [
-          "The dns_expected_records.SOA field is not known."
-        ],
-        "js_rendered": [
-          "The js_rendered field must be true or false."
-        ],
-        "monitoring_settings.escalation": [
-          "The monitoring_settings.escalation field can be set at team level only."
-        ],
+        "dns_expected_records.SOA": ["The dns_expected_records.SOA field is not known."],
+        "js_rendered": ["The js_rendered field must be true or false."],
+        "monitoring_settings.escalation": ["The monitoring_settings.escalation field can be set at team level only."],
         "monitoring_settings.request_header.value": [
           "The monitoring_settings.request_header.value field is required with monitoring_settings.request_header.name."
         ],
         "monitoring_settings.tools.ssl.cadence_minutes": [
           "The monitoring_settings.tools.ssl.cadence_minutes field must be one of 1, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 10080."
         ],
-        "monitoring_settings.tools.ssl.enabled": [
-          "The monitoring_settings.tools.ssl.enabled field must be true or false."
-        ],
+        "monitoring_settings.tools.ssl.enabled": ["The monitoring_settings.tools.ssl.enabled field must be true or false."],
         "monitoring_settings.tools.status.settings.incident_status_codes.0": [
           "The monitoring_settings.tools.status.settings.incident_status_codes.0 field must be one of 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524."
         ],
         "monitoring_settings.tools.status.settings.incident_status_codes.2": [
           "The monitoring_settings.tools.status.settings.incident_status_codes.2 field must be one of 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524."
         ],
-        "monitoring_settings.tools.uptime": [
-          "The monitoring_settings.tools.uptime field is not known."
-        ],
-        "url": [
-          "The url field is required."
-        ]
+        "monitoring_settings.tools.uptime": ["The monitoring_settings.tools.uptime field is not known."],
+        "url": ["The url field is required."]
       },
       "message": "The url field is required. (and 9 more errors)"
     }

@@ -24,35 +24,13 @@ async fn unlimited_sites_and_seats_are_null() {
       "data": {
         "created_at": "2026-11-20T09:54:00+00:00",
         "limits": {
-          "enabled_checks": {
-            "allowed": [
-              "status",
-              "ssl",
-              "dns",
-              "broken-links",
-              "performance"
-            ]
-          },
+          "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
           "history_retention_days": 365,
-          "manual_checks": {
-            "limit": 5000,
-            "remaining": 5000,
-            "used": 0
-          },
+          "manual_checks": { "limit": 5000, "remaining": 5000, "used": 0 },
           "minimum_check_cadence_minutes": 1,
           "plan": "agency",
-          "seats": {
-            "limit": null,
-            "members": 1,
-            "pending_invitations": 0,
-            "remaining": null,
-            "used": 1
-          },
-          "sites": {
-            "limit": null,
-            "remaining": null,
-            "used": 0
-          }
+          "seats": { "limit": null, "members": 1, "pending_invitations": 0, "remaining": null, "used": 1 },
+          "sites": { "limit": null, "remaining": null, "used": 0 }
         },
         "members_count": 1,
         "name": "Observers",
@@ -81,35 +59,13 @@ async fn limits_follow_the_plan_and_say_what_is_used() {
       "data": {
         "created_at": "2026-11-20T09:54:00+00:00",
         "limits": {
-          "enabled_checks": {
-            "allowed": [
-              "status",
-              "ssl",
-              "dns",
-              "broken-links",
-              "performance"
-            ]
-          },
+          "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
           "history_retention_days": 30,
-          "manual_checks": {
-            "limit": 50,
-            "remaining": 47,
-            "used": 3
-          },
+          "manual_checks": { "limit": 50, "remaining": 47, "used": 3 },
           "minimum_check_cadence_minutes": 30,
           "plan": "starter",
-          "seats": {
-            "limit": 3,
-            "members": 2,
-            "pending_invitations": 0,
-            "remaining": 1,
-            "used": 2
-          },
-          "sites": {
-            "limit": 5,
-            "remaining": 3,
-            "used": 2
-          }
+          "seats": { "limit": 3, "members": 2, "pending_invitations": 0, "remaining": 1, "used": 2 },
+          "sites": { "limit": 5, "remaining": 3, "used": 2 }
         },
         "members_count": 2,
         "name": "Observers",

@@ -20,35 +20,13 @@ async fn the_list_is_not_paginated_and_holds_only_the_callers_teams() {
         {
           "created_at": "2026-11-20T09:54:00+00:00",
           "limits": {
-            "enabled_checks": {
-              "allowed": [
-                "status",
-                "ssl",
-                "dns",
-                "broken-links",
-                "performance"
-              ]
-            },
+            "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
             "history_retention_days": 365,
-            "manual_checks": {
-              "limit": 5000,
-              "remaining": 5000,
-              "used": 0
-            },
+            "manual_checks": { "limit": 5000, "remaining": 5000, "used": 0 },
             "minimum_check_cadence_minutes": 1,
             "plan": "agency",
-            "seats": {
-              "limit": null,
-              "members": 1,
-              "pending_invitations": 0,
-              "remaining": null,
-              "used": 1
-            },
-            "sites": {
-              "limit": null,
-              "remaining": null,
-              "used": 0
-            }
+            "seats": { "limit": null, "members": 1, "pending_invitations": 0, "remaining": null, "used": 1 },
+            "sites": { "limit": null, "remaining": null, "used": 0 }
           },
           "members_count": 1,
           "name": "Observers",
