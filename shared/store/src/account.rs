@@ -9,10 +9,10 @@ use vedette_domain::id::{TeamId, UserId};
 
 use crate::Audit;
 use crate::StoreError;
-use crate::invitation::unchanged;
 use crate::item::{Item, Stored, expiring, item, number, stored, string};
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::team::unchanged;
 use crate::transaction::Transaction;
 
 stored!(attributes: User, UserRef, Membership, MemberRow, Token, TokenUse);

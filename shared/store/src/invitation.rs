@@ -12,6 +12,7 @@ use crate::account::has_role;
 use crate::item::{Stored, expiring, item, number, stored};
 use crate::keys;
 use crate::table::{Change, Condition, Store};
+use crate::team::unchanged;
 
 stored!(attributes: Invitation);
 
@@ -167,16 +168,4 @@ fn change(team: &Team, pending: Vec<Invitation>, more: u32) -> Result<Change, St
         ],
         ..Change::default()
     })
-}
-
-/// The team has the members and the invitations that it had.
-pub(crate) fn unchanged(team: &Team) -> Condition {
-    let members = (":members", number(team.members));
-    if team.invited == 0 {
-        // Teams of earlier versions have no such number.
-        let seen = "members = :members AND (attribute_not_exists(invited) OR invited = :seen)";
-        return Condition::When(seen, vec![members, (":seen", number(0))]);
-    }
-    let seen = vec![members, (":seen", number(team.invited))];
-    Condition::When("members = :members AND invited = :seen", seen)
 }

@@ -1,13 +1,13 @@
-//! Issues, and a team's index of them.
+//! Issues.
+
+mod index;
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::id::{IssueId, Partition, SiteId, TeamId};
+use vedette_domain::id::{IssueId, Partition};
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{Fingerprint, IssueStatus};
 use vedette_domain::sites::site::Site;
 
 use crate::StoreError;
@@ -16,7 +16,10 @@ use crate::keys::{self, Key};
 use crate::site::live_site;
 use crate::table::{Range, Sort, Store};
 
-stored!(attributes: Issue, IndexRow);
+pub use index::IndexRow;
+pub(crate) use index::index_row;
+
+stored!(attributes: Issue);
 
 /// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]
@@ -27,42 +30,6 @@ pub struct IssueWithSite {
     pub site: Site,
     /// What is remembered of the tool that found it.
     pub state: ToolState,
-}
-
-/// What a team's index says of an issue: enough to filter and sort without loading it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct IndexRow {
-    /// The issue.
-    pub id: IssueId,
-    /// The site.
-    pub site: SiteId,
-    /// What is wrong; says tool and severity.
-    pub fingerprint: Fingerprint,
-    /// Its state.
-    pub status: IssueStatus,
-    /// When it opened, the last time.
-    pub opened_at: Timestamp,
-    /// When it was resolved since, if it is; rows of older versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolved_at: Option<Timestamp>,
-}
-
-impl IndexRow {
-    /// When something happened to the issue that is an event, the last time.
-    pub fn last_event(&self) -> Timestamp {
-        self.resolved_at.unwrap_or(self.opened_at)
-    }
-}
-
-pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
-    IndexRow {
-        id: issue.id,
-        site: site.id,
-        fingerprint: issue.id.fingerprint(),
-        status: issue.status(),
-        opened_at: issue.lifecycle.opened_at(),
-        resolved_at: issue.lifecycle.resolved_at(),
-    }
 }
 
 impl Store {
@@ -107,18 +74,6 @@ impl Store {
         let wanted = wanted(ids);
         let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
         issues_of(&wanted, &self.batch_get(keys).await?)
-    }
-
-    /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
-    pub async fn issue_index(
-        &self,
-        team: TeamId,
-        is_active: bool,
-    ) -> Result<Vec<IndexRow>, StoreError> {
-        let pk = keys::issue_index_partition(team);
-        let sort = Sort::Prefix(keys::issue_index_prefix(is_active).to_owned());
-        let index = Range { relaxed: true, ..Range::new(&pk, sort) };
-        self.query(index).await?.into_iter().map(Stored::read).collect()
     }
 }
 

@@ -15,7 +15,6 @@ use futures::future::{BoxFuture, try_join_all};
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{self, Key, PK, SK, WORK_INDEX};
 use crate::throttling::{ThrottledTransactions, retry_config};
-use crate::transaction::Transaction;
 use crate::{Backoff, StoreError, budget};
 
 /// The table.
@@ -334,10 +333,6 @@ impl Store {
             Ok(())
         }
         .boxed()
-    }
-
-    pub(crate) fn transaction(&self) -> Transaction<'_> {
-        Transaction::new(self)
     }
 }
 

@@ -190,6 +190,18 @@ impl Store {
     }
 }
 
+/// The team has the members and the invitations that it had.
+pub(crate) fn unchanged(team: &Team) -> Condition {
+    let members = (":members", number(team.members));
+    if team.invited == 0 {
+        // Teams of earlier versions have no such number.
+        let seen = "members = :members AND (attribute_not_exists(invited) OR invited = :seen)";
+        return Condition::When(seen, vec![members, (":seen", number(0))]);
+    }
+    let seen = vec![members, (":seen", number(team.invited))];
+    Condition::When("members = :members AND invited = :seen", seen)
+}
+
 #[derive(serde::Serialize, Deserialize)]
 struct TeamRef {
     team: TeamId,

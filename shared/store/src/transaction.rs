@@ -23,11 +23,14 @@ pub(crate) struct Transaction<'a> {
     failure: Option<StoreError>,
 }
 
-impl<'a> Transaction<'a> {
-    pub(crate) const fn new(store: &'a Store) -> Self {
-        Self { store, items: Vec::new(), failure: None }
+impl Store {
+    /// A transaction without writes yet.
+    pub(crate) const fn transaction(&self) -> Transaction<'_> {
+        Transaction { store: self, items: Vec::new(), failure: None }
     }
+}
 
+impl<'a> Transaction<'a> {
     pub(crate) fn put(self, item: Item, condition: Condition) -> Self {
         let put = Put::builder()
             .table_name(&self.store.table)
