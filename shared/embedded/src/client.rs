@@ -12,10 +12,8 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use vedette_store::Store;
 
+use crate::layout::TABLE;
 use crate::{Database, Priority};
-
-/// The table's name in an embedded database.
-pub const TABLE: &str = "vedette";
 
 /// The table behind an HTTP client: [`Database::http_client`], or one that stands before it.
 pub fn store(http: SharedHttpClient) -> Store {

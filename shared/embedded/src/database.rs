@@ -9,6 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dynoxide::DynoxideError;
+use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use tracing::error;
 use vedette_domain::ErrorChain;
@@ -17,12 +18,18 @@ use vedette_store::StoreError;
 use crate::folder::{Folder, FolderError, Format};
 use crate::integrity::TableFault;
 use crate::jobs::{Jobs, Priority};
-use crate::refusals::{self, Noted};
+use crate::layout::TABLE;
+use crate::operation::Access;
+use crate::refusals::{self, Noted, Refusals};
 use crate::sync::{Fsync, Syncer};
 use crate::{files, integrity, layout, operation};
 
 /// The most threads that read. Each has a connection of its own, with a cache of 2 MB.
 const READERS_MAX: usize = 4;
+
+/// The size of the item that is written on trial, in bytes: a small one may still fit into pages that the file
+/// has already, where nothing else does.
+const TRIAL: usize = 64 * 1024;
 
 /// An open database. Clones are the same one; it closes on [`close`](Self::close), or with the last clone.
 ///
@@ -42,13 +49,6 @@ pub struct Database {
 enum Worker {
     Threads(Arc<Threads>),
     Caller(dynoxide::Database),
-}
-
-/// What a job does with the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    Write,
 }
 
 /// They end when this is dropped, once nothing waits for them.
@@ -187,7 +187,9 @@ impl Database {
         };
         let syncer = match fsync {
             Fsync::Always => None,
-            Fsync::EverySecond => Some(Syncer::start(path, refusals.clone())?),
+            Fsync::EverySecond => {
+                Some(Syncer::start(path, refusals.clone()).map_err(DatabaseError::Thread)?)
+            }
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self::over(open, cores.min(READERS_MAX), syncer, refusals)
@@ -290,6 +292,28 @@ impl Database {
             refusals::note_write(&self.refusals, &answered);
         }
         Some(answered)
+    }
+
+    /// What the file refuses, now and from now on.
+    pub fn refusals(&self) -> watch::Receiver<Refusals> {
+        self.refusals.subscribe()
+    }
+
+    /// Writes an item and removes it again, to see whether that works by now. Only this reports over that
+    /// writes fail.
+    pub async fn try_write(&self) {
+        let key = json!({ "pk": { "S": "write-trial" }, "sk": { "S": "A" } });
+        let mut item = key.clone();
+        item["filler"] = json!({ "S": "x".repeat(TRIAL) });
+        let put = json!({ "TableName": TABLE, "Item": item });
+        let delete = json!({ "TableName": TABLE, "Key": key });
+        for (operation, request) in [("PutItem", put), ("DeleteItem", delete)] {
+            let answered = self.answer(operation.to_owned(), request.to_string().into()).await;
+            if !matches!(answered, Some((200, _))) {
+                return;
+            }
+        }
+        self.refusals.send_if_modified(|known| known.write.take().is_some());
     }
 
     /// Lets waiting jobs finish and closes the file; later requests get no answer.
@@ -495,5 +519,27 @@ mod tests {
             ended.expect("every write was seen");
         }
         database.close().await;
+    }
+
+    #[tokio::test]
+    async fn writes_that_fail_are_noted_until_one_on_trial_succeeds() {
+        let database = Database::memory().expect("a database");
+        database.store().create_table().await.expect("a table");
+        let mut refusals = database.refusals();
+        let error =
+            |status: u16, message: &str| (status, json!({ "message": message }).to_string());
+        refusals::note_write(&database.refusals, &error(400, "The conditional request failed"));
+        assert!(!refusals.has_changed().expect("open"), "a condition is no fault");
+        refusals::note_write(
+            &database.refusals,
+            &error(500, "Internal error: database or disk is full"),
+        );
+        let why = refusals.borrow_and_update().write.clone();
+        assert_eq!(why.as_deref(), Some("the disk is full"));
+        refusals::note_write(&database.refusals, &(200, "{}".to_owned()));
+        assert!(!refusals.has_changed().expect("open"), "a small write may still fit");
+        database.try_write().await;
+        assert_eq!(*refusals.borrow_and_update(), Refusals::default());
+        assert!(database.store().all_teams().await.expect("an answer").is_empty());
     }
 }

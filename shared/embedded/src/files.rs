@@ -10,8 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::geteuid;
 
-use crate::folder::FORMAT_VERSION;
-
 /// The file with the table.
 pub(crate) const DATABASE: &str = "vedette.db";
 /// SQLite's write-ahead log of that file.
@@ -29,6 +27,10 @@ pub(crate) const SOCKET: &str = "vedette.sock";
 
 /// All regular files that this version keeps in a data folder.
 pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, LOCK];
+
+/// The format in which the table's items are written; it rises when the version before cannot read
+/// them.
+pub(crate) const FORMAT_VERSION: u32 = 3;
 
 /// Which file it is, whatever its name: two names with the same identity are one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,13 @@ impl Found {
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         Ok(Self::from(&file.metadata()?))
     }
+}
+
+/// The path of a file beside another one, whose name it continues.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn present(metadata: io::Result<Metadata>) -> io::Result<Option<Found>> {

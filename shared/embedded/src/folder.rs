@@ -6,15 +6,12 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
-use tokio::time::{Instant, sleep};
 use vedette_domain::accounts::account::Secret;
 
-use crate::Socket;
-use crate::files::{self, FileFault, Found, Held, Identity};
+use crate::files::{self, FORMAT_VERSION, FileFault, Found, Held, Identity, with_suffix};
 
 /// The folder that holds everything that lasts, as long as this process has it to itself.
 #[derive(Debug)]
@@ -82,10 +79,6 @@ pub enum FolderError {
     },
 }
 
-/// The format in which the table's items are written; it rises when the version before cannot read
-/// them.
-pub(crate) const FORMAT_VERSION: u32 = 3;
-
 /// The oldest format that is still read.
 const OLDEST_FORMAT: u32 = 1;
 
@@ -103,40 +96,6 @@ pub(crate) enum Format {
 
 /// For its owner and nobody else.
 const PRIVATE: u32 = 0o700;
-
-/// Who has a data folder.
-#[derive(Debug)]
-pub enum Reached {
-    /// This process, from now on.
-    Free(Folder),
-    /// A running service, which is asked through its socket.
-    Served(Socket),
-}
-
-/// How long to wait for a folder that somebody has who does not serve it: a service that starts or
-/// stops, or a command that works on the file itself.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at it.
-const AGAIN: Duration = Duration::from_millis(20);
-
-/// Takes a data folder that is there, or finds the service that has it.
-///
-/// # Errors
-///
-/// When somebody has the folder for long and serves nothing, or the system does not let us.
-pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match Folder::lock(path) {
-            Err(FolderError::InUse(_)) if Socket::of(path).answers().await => {
-                files::judge_socket(path).map_err(FolderError::File)?;
-                return Ok(Reached::Served(Socket::of(path)));
-            }
-            Err(FolderError::InUse(_)) if Instant::now() < until => sleep(AGAIN).await,
-            locked => return locked.map(Reached::Free),
-        }
-    }
-}
 
 impl Folder {
     /// Makes the folder where it is missing, and shuts it to others where it is not: tokens and
@@ -162,7 +121,7 @@ impl Folder {
     ///
     /// Two processes on one table would ruin it. Earlier versions of Vedette know the file alone; the folder
     /// stays locked where somebody removes the file.
-    fn lock(path: &Path) -> Result<Self, FolderError> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
         let folder = File::open(path).map_err(failed)?;
         match folder.try_lock() {
@@ -349,12 +308,6 @@ fn present(folder: &Path, names: &[&'static str]) -> io::Result<Vec<&'static str
     Ok(present)
 }
 
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::os::unix::fs::chown;
@@ -379,52 +332,5 @@ pub(crate) mod tests {
             (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),
             (0o777, 0)
         );
-    }
-
-    impl Folder {
-        /// A folder that nobody else has.
-        pub(crate) async fn alone(path: &Path) -> Self {
-            match reach(path).await.expect("a folder") {
-                Reached::Free(folder) => folder,
-                Reached::Served(socket) => panic!("{socket:?}"),
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_process_that_waits_for_the_folder_gets_it() {
-        let temporary = tempfile::tempdir().expect("a folder");
-        let folder = Folder::alone(temporary.path()).await;
-        let path = temporary.path().to_owned();
-        let waiting = tokio::spawn(async move { reach(&path).await });
-        while Socket::of(temporary.path()).answers().await || waiting.is_finished() {
-            tokio::task::yield_now().await;
-        }
-        drop(folder);
-        assert!(matches!(waiting.await.expect("no panic"), Ok(Reached::Free(_))));
-    }
-
-    #[tokio::test]
-    async fn a_socket_of_another_user_is_not_asked() {
-        let temporary = tempfile::tempdir().expect("a folder");
-        let _folder = Folder::alone(temporary.path()).await;
-        let socket = temporary.path().join(files::SOCKET);
-        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
-        assert!(matches!(reach(temporary.path()).await, Ok(Reached::Served(_))));
-        // Only root can give it away.
-        if !geteuid().is_root() {
-            return;
-        }
-        chown(&socket, Some(12_345), None).expect("given away");
-        let refused = reach(temporary.path()).await.expect_err("not ours").to_string();
-        assert!(refused.contains("vedette.sock belongs to another user (uid 12345)"), "{refused}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn nobody_waits_for_ever() {
-        let temporary = tempfile::tempdir().expect("a folder");
-        let _folder = Folder::alone(temporary.path()).await;
-        let refused = reach(temporary.path()).await.expect_err("in use");
-        assert!(refused.to_string().ends_with("is in use by another process"), "{refused}");
     }
 }

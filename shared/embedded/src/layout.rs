@@ -1,10 +1,11 @@
-//! How the table lies in its file.
+//! What the table is called, and how it lies in its file.
 
 use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use crate::TABLE;
+/// The table's name in an embedded database.
+pub const TABLE: &str = "vedette";
 
 /// Bytes of a page. A row that takes more than a quarter of one lies partly elsewhere, and a site's
 /// row may take 2 KB.

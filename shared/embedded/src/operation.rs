@@ -5,8 +5,6 @@ use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::database::Access;
-
 /// The operations by which items are read and written, and by which one sees that the table is
 /// there: what another process may ask for.
 const OF_ITEMS: [&str; 9] = [
@@ -24,6 +22,13 @@ const OF_ITEMS: [&str; 9] = [
 /// Whether another process may ask for an operation.
 pub(crate) fn is_of_items(operation: &str) -> bool {
     OF_ITEMS.contains(&operation)
+}
+
+/// What a job does with the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
 }
 
 /// What an operation does with the database. Nobody but tests asks for a `Scan`, and may wait for it.

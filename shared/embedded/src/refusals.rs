@@ -6,11 +6,10 @@ use std::path::Path;
 
 use dynoxide::DynoxideError;
 use rusqlite::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::folder::with_suffix;
-use crate::{Database, TABLE};
+use crate::files::with_suffix;
 
 /// What the table's file refuses. Each says why, in the system's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,56 +94,4 @@ pub(crate) fn open_read_only(
         known.is_read_only = true;
     });
     Ok(database)
-}
-
-/// The size of the item that is written on trial, in bytes: a small one may still fit into pages that the file
-/// has already, where nothing else does.
-const TRIAL: usize = 64 * 1024;
-
-impl Database {
-    /// What the file refuses, now and from now on.
-    pub fn refusals(&self) -> watch::Receiver<Refusals> {
-        self.refusals.subscribe()
-    }
-
-    /// Writes an item and removes it again, to see whether that works by now. Only this reports over that
-    /// writes fail.
-    pub async fn try_write(&self) {
-        let key = json!({ "pk": { "S": "write-trial" }, "sk": { "S": "A" } });
-        let mut item = key.clone();
-        item["filler"] = json!({ "S": "x".repeat(TRIAL) });
-        let put = json!({ "TableName": TABLE, "Item": item });
-        let delete = json!({ "TableName": TABLE, "Key": key });
-        for (operation, request) in [("PutItem", put), ("DeleteItem", delete)] {
-            let answered = self.answer(operation.to_owned(), request.to_string().into()).await;
-            if !matches!(answered, Some((200, _))) {
-                return;
-            }
-        }
-        self.refusals.send_if_modified(|known| known.write.take().is_some());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn writes_that_fail_are_noted_until_one_on_trial_succeeds() {
-        let database = Database::memory().expect("a database");
-        database.store().create_table().await.expect("a table");
-        let mut refusals = database.refusals();
-        let error =
-            |status: u16, message: &str| (status, json!({ "message": message }).to_string());
-        note_write(&database.refusals, &error(400, "The conditional request failed"));
-        assert!(!refusals.has_changed().expect("open"), "a condition is no fault");
-        note_write(&database.refusals, &error(500, "Internal error: database or disk is full"));
-        let why = refusals.borrow_and_update().write.clone();
-        assert_eq!(why.as_deref(), Some("the disk is full"));
-        note_write(&database.refusals, &(200, "{}".to_owned()));
-        assert!(!refusals.has_changed().expect("open"), "a small write may still fit");
-        database.try_write().await;
-        assert_eq!(*refusals.borrow_and_update(), Refusals::default());
-        assert!(database.store().all_teams().await.expect("an answer").is_empty());
-    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use tracing::error;
 
-use crate::DatabaseError;
+use crate::files::with_suffix;
 use crate::refusals::{Noted, note_sync};
 
 /// When a write waits for the disk. A process that is killed loses nothing either way; what differs
@@ -32,8 +32,8 @@ pub(crate) struct Syncer {
 
 impl Syncer {
     /// Syncs the log of a database file.
-    pub(crate) fn start(database: &Path, refusals: Noted) -> Result<Self, DatabaseError> {
-        let log = crate::folder::with_suffix(database, "-wal");
+    pub(crate) fn start(database: &Path, refusals: Noted) -> io::Result<Self> {
+        let log = with_suffix(database, "-wal");
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new().name("table-sync".to_owned()).spawn(move || {
             let mut synced = None;
@@ -50,8 +50,7 @@ impl Syncer {
                 }
             }
         });
-        thread.map_err(DatabaseError::Thread)?;
-        Ok(Self { _stop: stop })
+        thread.map(|_| Self { _stop: stop })
     }
 }
 

@@ -9,10 +9,9 @@ use std::path::PathBuf;
 
 use crate::Folder;
 use crate::files::{
-    self, DATABASE, FORMAT, FileFault, FileProblem, Found, Held, Identity, Kind, LOCK, LOG,
-    LOG_INDEX, SOCKET, TOKEN,
+    self, DATABASE, FORMAT, FORMAT_VERSION, FileFault, FileProblem, Found, Held, Identity, Kind,
+    LOCK, LOG, LOG_INDEX, SOCKET, TOKEN,
 };
-use crate::folder::FORMAT_VERSION;
 use crate::integrity;
 
 /// Watches the files of a data folder while a service has it.

@@ -1,0 +1,98 @@
+//! The ways to a data folder: this process has it, or asks the service that does.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::{Folder, FolderError, Socket, files};
+
+/// Who has a data folder.
+#[derive(Debug)]
+pub enum Reached {
+    /// This process, from now on.
+    Free(Folder),
+    /// A running service, which is asked through its socket.
+    Served(Socket),
+}
+
+/// How long to wait for a folder that somebody has who does not serve it: a service that starts or
+/// stops, or a command that works on the file itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at it.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Takes a data folder that is there, or finds the service that has it.
+///
+/// # Errors
+///
+/// When somebody has the folder for long and serves nothing, or the system does not let us.
+pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match Folder::lock(path) {
+            Err(FolderError::InUse(_)) if Socket::of(path).answers().await => {
+                files::judge_socket(path).map_err(FolderError::File)?;
+                return Ok(Reached::Served(Socket::of(path)));
+            }
+            Err(FolderError::InUse(_)) if Instant::now() < until => sleep(AGAIN).await,
+            locked => return locked.map(Reached::Free),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::chown;
+
+    use rustix::process::geteuid;
+
+    use super::*;
+
+    impl Folder {
+        /// A folder that nobody else has.
+        pub(crate) async fn alone(path: &Path) -> Self {
+            match reach(path).await.expect("a folder") {
+                Reached::Free(folder) => folder,
+                Reached::Served(socket) => panic!("{socket:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_that_waits_for_the_folder_gets_it() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let path = temporary.path().to_owned();
+        let waiting = tokio::spawn(async move { reach(&path).await });
+        while Socket::of(temporary.path()).answers().await || waiting.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        drop(folder);
+        assert!(matches!(waiting.await.expect("no panic"), Ok(Reached::Free(_))));
+    }
+
+    #[tokio::test]
+    async fn a_socket_of_another_user_is_not_asked() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let _folder = Folder::alone(temporary.path()).await;
+        let socket = temporary.path().join(files::SOCKET);
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        assert!(matches!(reach(temporary.path()).await, Ok(Reached::Served(_))));
+        // Only root can give it away.
+        if !geteuid().is_root() {
+            return;
+        }
+        chown(&socket, Some(12_345), None).expect("given away");
+        let refused = reach(temporary.path()).await.expect_err("not ours").to_string();
+        assert!(refused.contains("vedette.sock belongs to another user (uid 12345)"), "{refused}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_ever() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let _folder = Folder::alone(temporary.path()).await;
+        let refused = reach(temporary.path()).await.expect_err("in use");
+        assert!(refused.to_string().ends_with("is in use by another process"), "{refused}");
+    }
+}
