@@ -8,7 +8,6 @@ use vedette_domain::ErrorChain;
 use vedette_store::{MayConflict, StoreError};
 
 use crate::output::printable;
-use crate::target::Target;
 
 /// Why a command was not carried out: one sentence for people, and an exit code for programs.
 #[derive(Debug, thiserror::Error)]
@@ -46,14 +45,6 @@ impl Failure {
             Self::Refused(_) | Self::Conflict | Self::Output(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable(_) => 3,
-        }
-    }
-
-    /// Says which table does not answer.
-    pub(crate) fn at(self, target: &Target) -> Self {
-        match self {
-            Self::Unreachable(why) => Self::Unreachable(target.does_not_answer(&why)),
-            other => other,
         }
     }
 }

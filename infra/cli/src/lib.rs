@@ -135,7 +135,7 @@ async fn run(
         Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
-    done.map_err(|failure| failure.at(&cli.target))
+    done.map_err(|failure| cli.target.explain(failure))
 }
 
 impl Cli {

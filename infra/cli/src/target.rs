@@ -94,7 +94,15 @@ impl Target {
         })
     }
 
-    pub(crate) fn does_not_answer(&self, why: &str) -> String {
+    /// Has a failure say which table does not answer.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Unreachable(why) => Failure::Unreachable(self.does_not_answer(&why)),
+            other => other,
+        }
+    }
+
+    fn does_not_answer(&self, why: &str) -> String {
         if self.aws {
             format!("the deployment's table does not answer: {why}")
         } else {

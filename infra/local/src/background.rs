@@ -1,4 +1,4 @@
-//! What the process does beside requests and checks: the reconciler's passes, and expiry.
+//! What the process does beside requests and checks: the reconciler's passes, and a watch over the table's file.
 
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
@@ -9,19 +9,15 @@ use futures::FutureExt as _;
 use jiff::Timestamp;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info};
+use tracing::{error, info};
 use vedette_domain::ErrorChain;
-use vedette_embedded::{Database, Expiry, Refusals};
+use vedette_embedded::{Database, Refusals};
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health, Scheduler};
-
-use crate::clock::ClockWatch;
 
 /// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
 /// changes of the command line take effect.
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
-/// Between the beginnings of two walks that remove what has expired.
-const FORGET_EVERY: Duration = Duration::from_hours(1);
 /// Between two times that timers and alerts are derived anew.
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// Before the next try to bring back what the last process had in memory.
@@ -78,27 +74,6 @@ pub(crate) async fn realign(app: &App) {
     caught("having channels wait no longer", vedette_notifier::rewind(app)).await;
     rebuild(app.clone(), app.clock.now()).await;
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;
-}
-
-/// Removes expired items, as DynamoDB does on its own: a walk over the table, then a long pause. While the
-/// clock is in doubt, nothing is removed: what a clock that is too fast takes for expired would be lost.
-pub(crate) async fn forget(clock: ClockWatch, mut expiry: Expiry) {
-    let mut ticks = interval(FORGET_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        let mut removed = 0;
-        while let Some(now) = clock.confirmed_now()
-            && let Some(swept) = caught("removing expired items", expiry.step(now)).await
-        {
-            removed += swept.removed;
-            if swept.is_last {
-                break;
-            }
-            sleep(Expiry::PAUSE).await;
-        }
-        debug!(removed, "expired items were removed");
-    }
 }
 
 /// Between two tries to write to a table that could not be written.

@@ -10,6 +10,7 @@ mod clock;
 mod console;
 mod data_folder;
 mod demo;
+mod expiry;
 mod gateway;
 mod lateness;
 mod operator;

@@ -28,6 +28,7 @@ use crate::clock::ClockWatch;
 use crate::console::Console;
 use crate::data_folder;
 use crate::demo::{self, Access, DemoError, SignIn};
+use crate::expiry;
 use crate::gateway::{self, Gateway, Hosts};
 use crate::operator;
 use crate::options::Options;
@@ -195,7 +196,7 @@ impl Service {
         if let Some(operator) = options.operator_url {
             rounds.spawn(operator::notify(app.clone(), sender, operator));
         }
-        rounds.spawn(background::forget(clock_watch.clone(), Expiry::new(database.clone())));
+        rounds.spawn(expiry::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
         let told = health.clone();
         let notices = move || serde_json::to_vec(&told.notices()).unwrap_or_default();

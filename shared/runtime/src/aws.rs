@@ -1,6 +1,6 @@
 //! Clients of AWS services. TLS is rustls with ring, for the sake of cold starts.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -112,17 +112,6 @@ fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
     let is_apart =
         ["cn-", "us-iso", "eu-iso", "eusc-"].iter().any(|partition| region.starts_with(partition));
     !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
-}
-
-/// A client that is made when it is first asked for. Making one reads where AWS has endpoints; many functions
-/// need the table alone, and these start sooner.
-pub(crate) type OnDemand<Client> = Arc<LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>>;
-
-/// The client that this makes.
-pub(crate) fn on_demand<Client>(
-    make: impl FnOnce() -> Client + Send + 'static,
-) -> OnDemand<Client> {
-    Arc::new(LazyLock::new(Box::new(make)))
 }
 
 /// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.

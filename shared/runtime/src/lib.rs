@@ -11,6 +11,7 @@ mod consumer;
 mod entropy;
 pub mod health;
 pub mod metrics;
+mod on_demand;
 mod queue;
 mod scheduler;
 mod sdk_http;

@@ -20,8 +20,8 @@ use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_store::{PolledRun, Store};
 
 use crate::Clock;
-use crate::aws::{OnDemand, on_demand};
 use crate::config::Deployment;
+use crate::on_demand::{OnDemand, on_demand};
 
 /// Who fires recurring runs: EventBridge Scheduler, or this process.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
 
-use crate::aws::{OnDemand, on_demand};
+use crate::on_demand::{OnDemand, on_demand};
 use crate::{Destination, QueueError};
 
 /// SQS queues of one deployment.

@@ -1,0 +1,14 @@
+//! Clients of AWS services that are made when they are needed.
+
+use std::sync::{Arc, LazyLock};
+
+/// A client that is made when it is first asked for. Making one reads where AWS has endpoints; many functions
+/// need the table alone, and these start sooner.
+pub(crate) type OnDemand<Client> = Arc<LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>>;
+
+/// The client that this makes.
+pub(crate) fn on_demand<Client>(
+    make: impl FnOnce() -> Client + Send + 'static,
+) -> OnDemand<Client> {
+    Arc::new(LazyLock::new(Box::new(make)))
+}
