@@ -276,7 +276,7 @@ async fn an_invitation_opens_nobodys_account_and_none_is_made_by_who_writes_team
     let secret = SessionSecret::from_random([9; SessionSecret::BYTES]);
     forged.hash = secret.hash();
     let listed =
-        vedette_domain::accounts::account::Team { invitations: vec![forged.clone()], ..team.team };
+        vedette_domain::accounts::team::Team { invitations: vec![forged.clone()], ..team.team };
     test.app
         .store
         .withdraw_invitation(&listed, &team_hash(&path), Audit::None)

@@ -3,9 +3,10 @@
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{COOKIE, SET_COOKIE};
-use vedette_domain::accounts::account::{Role, Scope, Team, User};
+use vedette_domain::accounts::account::{Role, Scope, User};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::session::{Session, SessionSecret, SignInLink};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_testkit::{TestApp, member_of, new_team, store_team};
 

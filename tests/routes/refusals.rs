@@ -6,8 +6,9 @@ use jiff::SignedDuration;
 use lambda_http::Body;
 use serde_json::json;
 use vedette_api::{BODY_MAX, ROUTES, Route};
-use vedette_domain::accounts::account::{Membership, Role, Scope, Team, User};
+use vedette_domain::accounts::account::{Membership, Role, Scope, User};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer, member_of, new_team, store_team};
 use vedette_tests::Service;
 

@@ -109,8 +109,8 @@ const fn weight(tool: Tool) -> usize {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use vedette_domain::accounts::account::Team;
     use vedette_domain::accounts::plan::Plan;
+    use vedette_domain::accounts::team::Team;
     use vedette_domain::checks::schedule::TimeScale;
     use vedette_domain::checks::tool::RunReason;
     use vedette_domain::id::{SiteId, TeamId};

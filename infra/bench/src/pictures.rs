@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::{Team, User};
+use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::session::SignInLink;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::link;
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};

@@ -3,8 +3,9 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::accounts::account::{Membership, Role, Team};
+use vedette_domain::accounts::account::{Membership, Role};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;

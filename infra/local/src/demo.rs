@@ -4,10 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{
-    Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Team, Token, User,
+    Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Token, User,
 };
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::session::{SessionSecret, SignInLink};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Folder, FolderError};
 use vedette_runtime::{Clock, Entropy, EntropyError};

@@ -1,7 +1,7 @@
 //! Changing what a team may use.
 
-use vedette_domain::accounts::account::Team;
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::StoreError;

@@ -15,3 +15,4 @@ pub mod mail_limits;
 pub mod mailbox;
 pub mod plan;
 pub mod session;
+pub mod team;

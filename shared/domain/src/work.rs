@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use crate::accounts::account::Team;
+use crate::accounts::team::Team;
 use crate::checks::limits::MAINTENANCE_GRACE;
 use crate::checks::tool::Tool;
 use crate::checks::tool_state::ToolState;

@@ -169,7 +169,7 @@ mod tests {
     use vedette_store::keys::{PK, SK};
 
     use super::*;
-    use crate::database::Access;
+    use crate::operation::Access;
     use crate::{Database, Fsync, Priority, TABLE, listen, sdk_client};
 
     struct Running {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use vedette_domain::accounts::account::Team;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::config::{ConfigError, Read, list, one, required};

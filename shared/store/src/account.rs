@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use vedette_domain::accounts::account::{Membership, Role, Team, Token, TokenHash, User};
+use vedette_domain::accounts::account::{Membership, Role, Token, TokenHash, User};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{TeamId, UserId};
 
 use crate::Audit;

@@ -1,9 +1,10 @@
 //! Invitations to teams. A team lists its own, so that they are counted in the transactions that add
 //! members; an invitation admits by its own item alone.
 
-use vedette_domain::accounts::account::{Membership, Role, Team, User};
+use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::UserId;
 
 use crate::Audit;

@@ -1,7 +1,7 @@
 //! What a run needs to know, and the lease that it takes.
 
 use jiff::Timestamp;
-use vedette_domain::accounts::account::Team;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::concurrency::Leases;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::schedule::TimeScale;

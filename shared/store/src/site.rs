@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::accounts::account::Team;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::cooldown::Cooldowns;
 use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};

@@ -1,8 +1,9 @@
 //! Users, teams and tokens for tests.
 
 use jiff::ToSpan;
-use vedette_domain::accounts::account::{Membership, Role, Scope, Team, Token, User};
+use vedette_domain::accounts::account::{Membership, Role, Scope, Token, User};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::sites::settings::Settings;
 

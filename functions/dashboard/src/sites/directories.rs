@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::accounts::account::Team;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_store::{DirectoryRow, Store, StoreError};
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use vedette_domain::accounts::account::{Team, User};
+use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::channel::{Channel, Filter, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::checks::check::{Finish, ToolResult};

@@ -71,6 +71,17 @@ impl OutboxEntry {
     pub fn end_reason(&self) -> Option<EndReason> {
         self.deleted_site.is_some().then_some(EndReason::SiteDeleted)
     }
+
+    /// The transition as a channel that is off misses it; none where the change is not one.
+    pub fn missed(&self) -> Option<Missed> {
+        let event = self.event?;
+        let at = match event {
+            EventKind::Opened => self.issue.lifecycle.opened_at(),
+            EventKind::Resolved => self.issue.lifecycle.resolved_at()?,
+            EventKind::Reminder => return None,
+        };
+        Some(Missed { event, at, rev: self.issue.rev, queued: 0 })
+    }
 }
 
 /// An issue and its site as they were when the site was deleted.

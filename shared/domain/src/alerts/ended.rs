@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounts::account::Team;
+use crate::accounts::team::Team;
 use crate::checks::tool::Tool;
 use crate::sites::settings::Settings;
 

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use super::channel::{Channel, EventKind};
 use super::delivery::{DeliveryState, OutboxEntry};
 use super::due::Notified;
-use super::missed::Missed;
 use crate::issues::record::Issue;
 
 /// What a channel is to learn of a change of an issue.
@@ -86,7 +85,7 @@ impl Channel {
             None => return None,
         };
         let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
-        next.missed = next.missed.or_else(|| Missed::of(entry));
+        next.missed = next.missed.or_else(|| entry.missed());
         next.note_deletion(entry);
         let is_noted = next.missed != before.missed || next.deleted != before.deleted;
         is_noted.then_some(ChannelNews { delivery: Some(next), event: None })

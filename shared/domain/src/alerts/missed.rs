@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::channel::EventKind;
-use super::delivery::OutboxEntry;
 use crate::issues::record::Issue;
 use crate::issues::{TimelineEntry, TimelineKey};
 
@@ -49,17 +48,6 @@ pub struct MissedTransition {
 }
 
 impl Missed {
-    /// The transition of a change; none where the change is not one.
-    pub fn of(entry: &OutboxEntry) -> Option<Self> {
-        let event = entry.event?;
-        let at = match event {
-            EventKind::Opened => entry.issue.lifecycle.opened_at(),
-            EventKind::Resolved => entry.issue.lifecycle.resolved_at()?,
-            EventKind::Reminder => return None,
-        };
-        Some(Self { event, at, rev: entry.issue.rev, queued: 0 })
-    }
-
     /// The last opening of an issue.
     pub const fn opening(issue: &Issue) -> Self {
         let at = issue.lifecycle.opened_at();

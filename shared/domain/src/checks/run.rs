@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::accounts::account::Team;
+use crate::accounts::team::Team;
 use crate::checks::check::{DnsBaseline, Finish};
 use crate::checks::policy::ToolPolicy;
 use crate::checks::schedule::TimeScale;

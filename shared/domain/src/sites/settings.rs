@@ -15,6 +15,7 @@ mod header;
 mod issue;
 mod overrides;
 mod page;
+mod setting;
 mod time_of_day;
 mod tools;
 mod update;
@@ -25,7 +26,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 pub use codes::{CodeGroup, STATUS_INCIDENT_CODES, StatusCodeOption};
-pub use declare::{Overrides, OwnSettings, Rule, Setting};
+pub use declare::{Overrides, OwnSettings};
 pub use dns::{DnsRecordType, ExpectedRecords};
 pub use header::{
     HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, PROXY_HEADERS, RequestHeader,
@@ -34,6 +35,7 @@ pub use header::{
 pub use issue::{DnsIssueSettings, IssueSettings};
 pub use overrides::{SiteOverrides, ToolOverride, ToolsOverrides};
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
+pub use setting::{Rule, Setting};
 pub use time_of_day::TimeOfDay;
 pub use tools::{
     DnsOverrides, DnsSettings, LinksOverrides, LinksSettings, PerformanceOverrides,

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
-use vedette_domain::accounts::account::Team;
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::Alert;
 use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,

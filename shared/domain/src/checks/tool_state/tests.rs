@@ -9,8 +9,8 @@ use jiff::{SignedDuration, ToSpan};
 use proptest::prelude::*;
 
 use super::*;
-use crate::accounts::account::Team;
 use crate::accounts::plan::Plan;
+use crate::accounts::team::Team;
 use crate::checks::check::{CheckError, StatusResult, ToolResult};
 use crate::checks::history::{Sum, day_of, day_start};
 use crate::checks::schedule::TimeScale;

@@ -6,8 +6,9 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::codes::STATUS_INCIDENT_CODES;
-use super::declare::{OwnSettings, Rule, Setting, own_settings};
+use super::declare::{OwnSettings, own_settings};
 use super::dns::DnsRecordType;
+use super::setting::{Rule, Setting};
 use super::{CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE};
 use crate::checks::tool::Tool;
 

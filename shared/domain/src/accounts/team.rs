@@ -1,0 +1,100 @@
+//! Teams, which own sites and have members.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::invitation::Invitation;
+use super::plan::Plan;
+use super::session::SessionHash;
+use crate::checks::history::{Retention, day_of};
+use crate::id::TeamId;
+
+/// The owner of sites.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Team {
+    /// Identity.
+    pub id: TeamId,
+    /// Display name.
+    pub name: String,
+    /// The current plan, or the last one where the plan is inactive.
+    pub plan: Plan,
+    /// Whether the plan is active; without it, team-scoped routes answer 402.
+    pub plan_active: bool,
+    /// Sites in the team, counted in the transactions that create and delete them.
+    pub sites: u32,
+    /// Members, the owner included.
+    pub members: u32,
+    /// Invitations that nobody has accepted yet, perhaps some that have expired. They are kept here to be
+    /// counted with the members; what they admit to, their own items say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invitations: Vec<Invitation>,
+    /// Rises with every write of the invitations.
+    #[serde(default)]
+    pub invited: u64,
+    /// Version of what schedules follow from: plan and monitoring settings.
+    pub cfg: u64,
+    /// The `cfg` that the schedules of all sites are known to follow.
+    pub synced: u64,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+impl Team {
+    /// A new team on an active plan, whose owner is its only member. It has no sites, so no schedule is
+    /// missing.
+    pub fn new(id: TeamId, name: &str, plan: Plan, now: Timestamp) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            plan,
+            plan_active: true,
+            sites: 0,
+            members: 1,
+            invitations: Vec::new(),
+            invited: 0,
+            cfg: 1,
+            synced: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Seats that invitations take.
+    pub fn pending_invitations(&self) -> u32 {
+        u32::try_from(self.invitations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Seats that are taken, by members and by pending invitations.
+    pub fn seats_taken(&self) -> u32 {
+        self.members.saturating_add(self.pending_invitations())
+    }
+
+    /// A pending invitation, by the hash of its first link.
+    pub fn invitation(&self, hash: &SessionHash) -> Option<&Invitation> {
+        self.invitations.iter().find(|pending| pending.hash == *hash)
+    }
+
+    /// The same team with the invitations that can still be accepted.
+    #[must_use]
+    pub fn as_of(mut self, now: Timestamp) -> Self {
+        self.invitations.retain(|invitation| invitation.works(now));
+        self
+    }
+
+    /// How far the team may look back.
+    pub fn retention(&self, now: Timestamp) -> Retention {
+        Retention { today: day_of(now), days: self.plan.limits().history_retention_days }
+    }
+
+    /// The team after its monitoring settings changed. Where the schedules of its sites do not
+    /// follow from what changed, they need not follow it.
+    #[must_use]
+    pub fn reconfigured(&self, schedules_change: bool, now: Timestamp) -> Self {
+        let cfg = self.cfg + 1;
+        let is_synced = self.synced == self.cfg;
+        let synced = if is_synced && !schedules_change { cfg } else { self.synced };
+        Self { cfg, synced, updated_at: now, ..self.clone() }
+    }
+}
