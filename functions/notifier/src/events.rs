@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_domain::alerts::channel::EventKind;
-use vedette_domain::alerts::delivery::{Content, DeletedIssue, DeliveryState, OutboxEntry};
+use vedette_domain::alerts::delivery::{Content, OutboxEntry};
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::alerts::{link, webhook};
 use vedette_domain::checks::tool_state::ToolState;
@@ -58,12 +58,6 @@ impl<'a> EventBody<'a> {
         }
         Ok(self.made.clone())
     }
-}
-
-/// What is left of an issue whose site was deleted.
-pub(crate) fn deleted(delivery: &DeliveryState) -> Option<IssueWithSite> {
-    let DeletedIssue { issue, site } = DeletedIssue::clone(delivery.deleted.as_ref()?);
-    Some(without_tool(issue, site))
 }
 
 fn without_tool(issue: Issue, site: Site) -> IssueWithSite {

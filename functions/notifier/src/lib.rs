@@ -3,32 +3,33 @@
 //! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
 //! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was notified of.
 
-mod broken;
-mod catch_up;
 mod deliver;
 mod events;
+mod execute;
 mod fan_out;
 mod grants;
-mod host_limit;
-mod people;
+mod message;
+mod owner;
 mod rederive;
 mod release;
 mod rewind;
 pub mod send;
-mod webhooks;
+mod transport;
 
 use tracing::info;
 use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
-pub use deliver::{Delivered, Transport, deliver};
+pub use deliver::deliver;
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
 pub use release::release;
 pub use rewind::rewind;
+pub use transport::Transport;
 pub use vedette_actions::wake;
+pub use vedette_domain::alerts::delivery_run::Delivered;
 
 /// Why something is not sent now. No alert is lost: they are found in the table again.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,8 @@
 //! 1. [`fan_out`] says what each channel is to learn of it, and keeps that in a [`delivery::DeliveryState`].
 //! 2. [`due`](mod@due) compares what is the case with what the channel was notified of. [`storm`] says how much goes out at
 //!    once, [`reminder`] and [`retry`] when to look again.
-//! 3. [`compose`] makes an [`Alert`], which says it once, without markup. A renderer for each kind of channel makes bytes
+//! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows of each outcome.
+//! 4. [`compose`] makes an [`Alert`], which says it once, without markup. A renderer for each kind of channel makes bytes
 //!    of it.
 
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ pub mod channel_state;
 pub mod collection;
 pub mod compose;
 pub mod delivery;
+pub mod delivery_run;
 pub mod discord;
 pub mod due;
 pub mod ended;

@@ -1,0 +1,193 @@
+//! Executes the steps of a delivery run: reads, writes and sends what they say.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tracing::info;
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::delivery::Queued;
+use vedette_domain::alerts::delivery_run::{
+    Delivery, DeliveryRun, EventPlan, NotifiedIssue, Step, Write,
+};
+use vedette_domain::alerts::host_limit::{ReceivingHost, next_try};
+use vedette_domain::alerts::send_outcome::SendOutcome;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::id::IssueId;
+use vedette_runtime::App;
+use vedette_store::{
+    ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    unless_conflict,
+};
+
+use crate::NotifierError;
+use crate::events::event_of;
+use crate::message::{NoBase, message};
+use crate::owner::notify_owner;
+use crate::transport::Transport;
+
+/// How long a confirmation waits while there is no address for its link.
+const NO_BASE: Duration = Duration::from_mins(15);
+
+/// What executes the steps of a run over a channel, which this process alone sends to.
+pub(crate) struct Executor<'a, T> {
+    pub(crate) app: &'a App,
+    pub(crate) transport: &'a T,
+    pub(crate) channel: &'a Channel,
+    /// Where it leads.
+    pub(crate) target: Target,
+    pub(crate) team: &'a TeamWithSettings,
+}
+
+impl<T: Transport> Executor<'_, T> {
+    /// Executes a run to its end.
+    pub(crate) async fn execute(&self, run: &mut DeliveryRun<'_>) -> Result<(), NotifierError> {
+        // What is remembered of the tools that found the issues, which events say.
+        let mut tools: BTreeMap<IssueId, ToolState> = BTreeMap::new();
+        while let Some(step) = run.next(self.now()) {
+            match step {
+                Step::LoadIssues(deliveries) => {
+                    let ids: Vec<_> = deliveries.iter().map(|delivery| delivery.issue).collect();
+                    let mut issues = BTreeMap::new();
+                    for (id, found) in self.app.store.current_issues(ids).await? {
+                        issues.insert(id, (found.issue, found.site));
+                        tools.insert(id, found.state);
+                    }
+                    run.loaded(deliveries, issues);
+                }
+                Step::LoadUsers(ids) => run.loaded_users(self.app.store.users(ids).await?),
+                Step::CheckOutbox(check) => {
+                    let issue = check.issue();
+                    let outbox =
+                        self.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
+                    run.checked_outbox(check, !outbox.is_empty());
+                }
+                Step::QueueEvents(plan) => {
+                    let events = self.queue_events(&plan, tools.get(&plan.next.issue)).await?;
+                    run.queued(&plan, events, self.now());
+                }
+                Step::Write(write) => {
+                    let is_written = self.write(&write).await?;
+                    run.wrote(&write, is_written, self.now());
+                }
+                Step::Send(delivery) => self.send(run, delivery).await?,
+                Step::NotifyOwner { why } => notify_owner(self.app, self.channel, &why).await?,
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> ChannelRef {
+        self.channel.into()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.app.clock.now()
+    }
+
+    /// Sends a message, unless all teams together have sent enough to its host for now.
+    async fn send(
+        &self,
+        run: &mut DeliveryRun<'_>,
+        delivery: Delivery,
+    ) -> Result<(), NotifierError> {
+        let now = self.now();
+        if let Some(host) = ReceivingHost::of(&self.target)
+            && !self.app.store.count_send(&host, self.channel.team, now).await?
+        {
+            info!(channel = %self.channel.id, team = %self.channel.team, "the host has enough for this minute");
+            run.reached_host_limit(delivery, next_try(self.channel.id, now));
+            return Ok(());
+        }
+        let base = self.app.service.pages_base();
+        let team = self.team.team.name.as_str();
+        let outcome = match message(delivery.message(), self.channel, team, base, self.now()) {
+            Ok(message) => {
+                self.transport.send(self.channel, &self.target, &message, self.now()).await
+            }
+            Err(NoBase) => {
+                SendOutcome::Held { after: NO_BASE, why: NotifierError::NoBase.to_string() }
+            }
+        };
+        run.sent(delivery, outcome, self.now());
+        Ok(())
+    }
+
+    /// Makes events and queues them; none if the channel learnt something more of the issue meanwhile.
+    async fn queue_events(
+        &self,
+        plan: &EventPlan,
+        tool: Option<&ToolState>,
+    ) -> Result<Option<Vec<Queued>>, NotifierError> {
+        let state = tool.cloned().unwrap_or_default();
+        let mut events = Vec::new();
+        for planned in &plan.events {
+            let (issue, site, state) = (planned.issue.clone(), plan.site.clone(), state.clone());
+            let found = IssueWithSite { issue, site, state };
+            let event = (planned.event, planned.reason);
+            let content = event_of(self.app, &found, self.team, event, planned.at).await?;
+            let (issue, place) = (plan.next.issue, planned.place.clone());
+            events.push(Queued::event(issue, place, content, plan.due));
+        }
+        let saved = self.app.store.queue_events(self.place(), &plan.next, &events).await;
+        Ok(unless_conflict(saved)?.then_some(events))
+    }
+
+    /// Writes something, and says whether it was as it had been read.
+    async fn write(&self, write: &Write) -> Result<bool, StoreError> {
+        let (store, place) = (&self.app.store, self.place());
+        match write {
+            Write::PutState(delivery) => {
+                unless_conflict(store.put_delivery_state(place, delivery).await)
+            }
+            Write::DeleteState(delivery) => {
+                unless_conflict(store.delete_delivery_state(place, delivery).await)
+            }
+            Write::PutQueued(queued) | Write::AddQueued(queued) => {
+                unless_conflict(store.put_queued(place, queued).await)
+            }
+            Write::PutNotified(notified) => self.save_notified(notified).await,
+            Write::DeleteQueued(queued) => self.delete_queued(queued).await.map(|()| true),
+        }
+    }
+
+    /// Saves what people know now. What happened meanwhile comes next.
+    async fn save_notified(&self, saved: &NotifiedIssue) -> Result<bool, StoreError> {
+        let NotifiedIssue { before, next, issue, notified } = saved;
+        let (store, place) = (&self.app.store, self.place());
+        let written = match next {
+            Some(next) => store.put_delivery_state(place, next).await,
+            None => store.delete_delivery_state(place, before).await,
+        };
+        if unless_conflict(written)? {
+            return Ok(true);
+        }
+        retry_on_conflict(budget::WRITE, || async {
+            let Some(current) = store.delivery(place, before.issue).await? else { return Ok(()) };
+            let next = current.notified_meanwhile(issue, *notified, self.now());
+            store.put_delivery_state(place, &next).await
+        })
+        .await?;
+        Ok(false)
+    }
+
+    /// Removes what was sent, whatever happened to it meanwhile.
+    async fn delete_queued(&self, queued: &Queued) -> Result<(), StoreError> {
+        let (store, place) = (&self.app.store, self.place());
+        let mut read = Some(queued.clone());
+        retry_on_conflict(budget::WRITE, || {
+            let read = read.take();
+            async move {
+                let current = match read {
+                    Some(read) => Some(read),
+                    None => store.queued(place, queued).await?,
+                };
+                match current {
+                    Some(current) => store.delete_queued(place, &current).await,
+                    None => Ok(()),
+                }
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,70 @@
+//! The message that a delivery sends, with its links.
+
+use jiff::Timestamp;
+use serde_json::json;
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::delivery::Content;
+use vedette_domain::alerts::delivery_run::DeliveryMessage;
+use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
+use vedette_domain::alerts::{Alert, compose, link, webhook};
+use vedette_domain::time::wire;
+
+use crate::send::Message;
+
+/// Nobody said where the service's pages are, so that a link would lead nowhere.
+#[derive(Debug)]
+pub(crate) struct NoBase;
+
+/// The message of a delivery to a channel of a team of this name; `base` is where the service's pages are.
+pub(crate) fn message(
+    of: DeliveryMessage<'_>,
+    channel: &Channel,
+    team: &str,
+    base: Option<&str>,
+    now: Timestamp,
+) -> Result<Message, NoBase> {
+    let to_people = |alert: Alert, id: &str| {
+        let unsubscribe_url = base.map(|base| link::unsubscribe(base, channel));
+        Message::Alert { alert, id: id.to_owned(), unsubscribe_url }
+    };
+    let content = match of {
+        DeliveryMessage::Alert { alert, id } => return Ok(to_people(alert.clone(), id)),
+        DeliveryMessage::Queued(queued) => &queued.content,
+    };
+    let is_for_people = channel.target.is_for_people();
+    Ok(match content {
+        Content::Confirmation { id, asked_by } => {
+            let url = link::confirm(base.ok_or(NoBase)?, channel);
+            let kind = TransactionalMailKind::Confirmation {
+                asked_by: asked_by.clone(),
+                team: team.to_owned(),
+            };
+            let mail = TransactionalMail { kind, url };
+            Message::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
+        }
+        Content::Event { id, body, .. } => {
+            Message::Event { id: id.clone(), body: body.clone().into_bytes() }
+        }
+        Content::Test { id } if !is_for_people => {
+            let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
+            Message::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
+        }
+        Content::Test { id } => to_people(compose::test(&channel.name, team, now), id),
+        Content::Missed { id, since, until } if !is_for_people => {
+            let data = json!({
+                "channel": { "uuid": channel.id, "name": channel.name },
+                "since": wire(*since),
+                "until": wire(*until),
+            });
+            Message::Event { id: id.clone(), body: webhook::body(webhook::MISSED, *until, data) }
+        }
+        Content::Missed { id, since, until } => {
+            let events = base.map(|base| link::events(base, channel.team));
+            to_people(compose::missed(&channel.name, (*since, *until), events, team), id)
+        }
+        Content::BrokenChannel { id, uuid, channel: broken, reason } => {
+            let page = base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));
+            to_people(compose::broken_channel(broken, reason, team, page, now), id)
+        }
+    })
+}

@@ -1,0 +1,32 @@
+//! What carries messages to where channels lead.
+
+use jiff::Timestamp;
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::send_outcome::SendOutcome;
+
+use crate::send::{Message, Sender};
+
+/// What carries messages to where channels lead.
+pub trait Transport: Sync {
+    /// Sends a message to a channel, which leads to `target`, once, and says what became of it. It takes 30
+    /// seconds at most.
+    fn send(
+        &self,
+        channel: &Channel,
+        target: &Target,
+        message: &Message,
+        now: Timestamp,
+    ) -> impl Future<Output = SendOutcome> + Send;
+}
+
+impl Transport for Sender {
+    async fn send(
+        &self,
+        _: &Channel,
+        target: &Target,
+        message: &Message,
+        now: Timestamp,
+    ) -> SendOutcome {
+        Self::send(self, target, message, now).await
+    }
+}

@@ -1,0 +1,108 @@
+//! News that is ready for people, in batches that make one alert each.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::accounts::account::User;
+use crate::alerts::collection::{Collecting, Collection, collect};
+use crate::alerts::compose::{self, AlertSubject};
+use crate::alerts::delivery::DeliveryState;
+use crate::alerts::due::{News, Notified};
+use crate::alerts::ended::EndReason;
+use crate::alerts::storm::Window;
+use crate::alerts::{Alert, Thread};
+use crate::id::{ChannelId, UserId};
+use crate::issues::record::Issue;
+use crate::sites::site::Site;
+
+use super::progress::RunContext;
+
+/// News of one issue of which people are to be notified now.
+#[derive(Debug)]
+pub(super) struct ReadyNews {
+    pub(super) delivery: DeliveryState,
+    pub(super) issue: Issue,
+    pub(super) site: Site,
+    pub(super) news: News,
+    /// What people know once they were notified.
+    pub(super) notified: Option<Notified>,
+}
+
+/// News of one kind that makes one alert.
+#[derive(Debug)]
+pub(super) struct AlertBatch {
+    pub(super) collecting: Collecting,
+    pub(super) ready: Vec<ReadyNews>,
+    /// The window of this kind of news once the alert has arrived.
+    pub(super) window: Option<Window>,
+    /// Whether the batch is all that waited for the end of the last window, rather than one of the first.
+    pub(super) is_collection: bool,
+    /// When the batches of this kind were made.
+    pub(super) made_at: Timestamp,
+}
+
+impl ReadyNews {
+    /// Who acknowledged what people are reminded of, or resolved what is over.
+    pub(super) fn decided_by(&self) -> Option<UserId> {
+        let lifecycle = self.issue.lifecycle;
+        match self.news {
+            News::StillActive { .. } => lifecycle.acknowledgement().map(|taken| taken.by),
+            News::Resolved { .. } | News::Missed { .. } => lifecycle.resolved_by(),
+            News::Opened { .. } => None,
+        }
+    }
+
+    fn subject<'a>(
+        &'a self,
+        context: &RunContext<'a>,
+        users: &'a BTreeMap<UserId, User>,
+    ) -> AlertSubject<'a> {
+        let Self { delivery, issue, site, .. } = self;
+        let is_deleted = delivery.deleted.is_some();
+        let ended = match is_deleted {
+            true => Some(EndReason::SiteDeleted),
+            false => context.policy(issue, site).ended.filter(|_| issue.lifecycle.is_active()),
+        };
+        let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
+        AlertSubject {
+            issue,
+            site,
+            team: &context.team.name,
+            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+            resolved_by: issue.lifecycle.resolved_by().and_then(name),
+            base_url: context.pages_base.filter(|_| !is_deleted),
+            ended,
+        }
+    }
+}
+
+impl AlertBatch {
+    /// The alert, which may have room for only the first of the news.
+    pub(super) fn compose(
+        &self,
+        context: &RunContext<'_>,
+        users: &BTreeMap<UserId, User>,
+        now: Timestamp,
+    ) -> Collection {
+        let subjects: Vec<_> =
+            self.ready.iter().map(|ready| ready.subject(context, users)).collect();
+        match (&subjects[..], &self.ready[..]) {
+            ([subject], [ready]) => {
+                Collection { alert: compose::one(subject, &ready.news, now), named: 1 }
+            }
+            _ => collect(&subjects, self.collecting, now),
+        }
+    }
+}
+
+/// The identity of an alert: that of its news, which is the same when it is sent once more.
+pub(super) fn alert_id(channel: ChannelId, alert: &Alert) -> String {
+    let at = alert.at.as_millisecond();
+    match &alert.thread {
+        Some(Thread { issue, opened_at }) => {
+            format!("{issue}-{}-{at}", opened_at.as_millisecond())
+        }
+        None => format!("{channel}-{at}"),
+    }
+}

@@ -1,0 +1,212 @@
+//! How far a delivery run has come: what it knows of the channel, and the actions that follow.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::accounts::account::User;
+use crate::accounts::team::Team;
+use crate::alerts::channel::Channel;
+use crate::alerts::channel_state::{ChannelState, FailedAttempt};
+use crate::alerts::delivery::{Content, DeliveryState, Queued};
+use crate::alerts::due::AlertPolicy;
+use crate::alerts::ended::EndReason;
+use crate::alerts::send_outcome::SendOutcome;
+use crate::checks::limits::LONGEST_DELAY;
+use crate::checks::schedule::TimeScale;
+use crate::id::UserId;
+use crate::issues::record::Issue;
+use crate::sites::settings::Settings;
+use crate::sites::site::Site;
+
+use super::action::{Action, put_off, save_queued};
+use super::step::Step;
+
+/// How long before its lease ends a run begins nothing new: a send takes 30 seconds at most.
+const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
+
+/// What stays the same throughout a run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunContext<'a> {
+    /// The channel that the run delivers to.
+    pub channel: &'a Channel,
+    /// Its team.
+    pub team: &'a Team,
+    /// The team's settings.
+    pub settings: &'a Settings,
+    /// How long a monitoring minute is.
+    pub time_scale: TimeScale,
+    /// Where the service's pages are, without a slash at the end; none where nobody said.
+    pub pages_base: Option<&'a str>,
+}
+
+/// What a run has delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delivered {
+    /// Messages that arrived.
+    pub sent: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Alerts that the channel will not get: those that it refused, the one that disabled it, and those that it
+    /// leaves waiting once it is disabled for what it answers.
+    pub given_up: u64,
+}
+
+/// How far a run has come.
+#[derive(Debug)]
+pub(super) struct Progress<'a> {
+    pub(super) context: RunContext<'a>,
+    pub(super) channel_state: ChannelState,
+    pub(super) delivered: Delivered,
+    /// The earliest time at which something is due.
+    pub(super) next_due: Option<Timestamp>,
+    /// Until when the channel's host is at its limit.
+    pub(super) host_limited_until: Option<Timestamp>,
+    /// When the run turned to the issues.
+    pub(super) began_at: Timestamp,
+    /// Who decided on the issues that people are notified of.
+    pub(super) users: BTreeMap<UserId, User>,
+    /// The events of a program.
+    pub(super) events: Vec<Queued>,
+    /// When the issues of a program whose events failed in this run are tried again.
+    pub(super) retries: Vec<Timestamp>,
+}
+
+/// What an attempt to notify people means for the rest of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// The receiver has it, or it never will: it counts as notified.
+    Notified,
+    /// It is tried again then, and nothing else before.
+    Again(Timestamp),
+    /// Nothing is sent to the channel any more.
+    Disabled,
+}
+
+impl<'a> RunContext<'a> {
+    /// What decides what is due of an issue.
+    pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
+        let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
+        let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
+        AlertPolicy::of(self.channel, self.settings, ended, self.time_scale)
+    }
+}
+
+impl Progress<'_> {
+    /// Whether nothing is sent to the channel.
+    pub(super) const fn is_off(&self) -> bool {
+        self.channel_state.disabled.is_some() || self.context.channel.disabled.is_some()
+    }
+
+    /// Whether the channel's reader has yet to confirm it.
+    pub(super) const fn is_unconfirmed(&self) -> bool {
+        self.context.channel.since.is_none()
+    }
+
+    /// Whether there is time to send something more before somebody else may.
+    pub(super) fn has_time(&self, now: Timestamp) -> bool {
+        let until = self.channel_state.leased_until.unwrap_or(Timestamp::MIN);
+        until.duration_since(now) > LEASE_MARGIN
+    }
+
+    /// Until when nothing more is sent to the channel's host, if it is at its limit.
+    pub(super) fn host_limit(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.host_limited_until = self.host_limited_until.filter(|until| *until > now);
+        self.host_limited_until
+    }
+
+    /// Notes that something is due then.
+    pub(super) fn look_at(&mut self, due: Option<Timestamp>) {
+        self.next_due = self.next_due.into_iter().chain(due).min();
+    }
+
+    /// The issues to look at now: those that are due, and those of which the channel missed something while it
+    /// was off. The others are noted.
+    pub(super) fn take_due(&mut self, deliveries: Vec<DeliveryState>) -> Vec<DeliveryState> {
+        let now = self.began_at;
+        let is_due = |delivery: &DeliveryState| match delivery.due {
+            Some(due) => due <= now,
+            None => delivery.missed.is_some(),
+        };
+        let (due, later): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_due);
+        later.iter().for_each(|delivery| self.look_at(delivery.due));
+        due
+    }
+
+    /// Leaves everything where it is, until the channel is enabled again.
+    pub(super) fn park(
+        &self,
+        deliveries: Vec<DeliveryState>,
+        queued: Vec<Queued>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        // Those that wait for a person to enable the channel are not lost by what it answers.
+        let is_given_up = self.channel_state.disabled.is_some();
+        let mut plan = Vec::new();
+        for delivery in deliveries {
+            if let Some(due) = delivery.due {
+                plan.push(put_off(delivery, None));
+                if is_given_up && due <= now {
+                    plan.push(Action::GiveUp);
+                }
+            }
+        }
+        for queued in queued {
+            if matches!(queued.content, Content::Test { .. }) {
+                plan.push(Action::DropTest(queued));
+            } else if queued.due.is_some() {
+                let is_alert = matches!(queued.content, Content::Event { .. });
+                plan.push(save_queued(Queued { due: None, ..queued }));
+                if is_given_up && is_alert {
+                    plan.push(Action::GiveUp);
+                }
+            }
+        }
+        plan
+    }
+
+    /// What an attempt to notify people makes of the channel. What follows of that is added to the plan.
+    pub(super) fn note(
+        &mut self,
+        what: &str,
+        outcome: SendOutcome,
+        now: Timestamp,
+        plan: &mut Vec<Action>,
+    ) -> Attempt {
+        let attempt =
+            |why: &str| FailedAttempt { at: now, what: what.to_owned(), why: why.to_owned() };
+        let state = &mut self.channel_state;
+        self.delivered.failed += u64::from(outcome != SendOutcome::Delivered);
+        let (attempt, why_to_owner) = match outcome {
+            SendOutcome::Delivered => {
+                self.delivered.sent += 1;
+                state.delivered(now);
+                (Attempt::Notified, None)
+            }
+            SendOutcome::Retry { after, why } => {
+                let asked = after.and_then(|after| SignedDuration::try_from(after).ok());
+                let whom = (&self.context.channel.target, self.context.channel.id);
+                let retry = state.failed(whom, attempt(&why), asked);
+                let is_news = retry.is_exhausted && !state.is_reported;
+                state.is_reported |= is_news;
+                (Attempt::Again(retry.at), is_news.then_some(why))
+            }
+            SendOutcome::Held { after, why } => {
+                let wait = SignedDuration::try_from(after).unwrap_or(LONGEST_DELAY);
+                let at = now.saturating_add(wait).unwrap_or(now);
+                state.held(attempt(&why), at);
+                (Attempt::Again(at), None)
+            }
+            SendOutcome::Refused { why } => match state.refused(attempt(&why)) {
+                true => (Attempt::Disabled, Some(why)),
+                false => (Attempt::Notified, None),
+            },
+            SendOutcome::Gone { why } => {
+                state.disable(attempt(&why));
+                (Attempt::Disabled, Some(why))
+            }
+        };
+        plan.extend(why_to_owner.map(|why| Action::Step(Step::NotifyOwner { why })));
+        attempt
+    }
+}

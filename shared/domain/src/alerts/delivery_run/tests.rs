@@ -1,0 +1,320 @@
+//! Runs as tables: what is outstanding, what receivers answer, and the steps that follow.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::accounts::plan::Plan;
+use crate::accounts::team::Team;
+use crate::alerts::channel::{
+    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+};
+use crate::alerts::channel_state::LEASE;
+use crate::alerts::delivery::place;
+use crate::checks::schedule::TimeScale;
+use crate::id::{ChannelId, SiteId, TeamId};
+use crate::issues::{Fingerprint, Lifecycle, Timeline};
+use crate::sites::settings::Settings;
+use crate::sites::site_url::SiteUrl;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
+}
+
+/// What comes of an attempt to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Delivered,
+    Fails,
+    Refuses,
+    IsGone,
+    HostLimit,
+}
+
+use Answer::{Delivered as Takes, Fails, HostLimit, IsGone, Refuses};
+
+fn site(number: u128) -> Site {
+    let id = SiteId(Uuid::from_u128(number << 64 | 0x8000 << 48 | number));
+    let url = SiteUrl::parse(&format!("https://site-{number}.test")).expect("a URL");
+    Site::new(id, TeamId(Uuid::from_u128(7)), url, at(-60))
+}
+
+fn issue(number: u128) -> Issue {
+    let lifecycle = Lifecycle::open(at(-10));
+    Issue {
+        id: IssueId::new(site(number).id, Fingerprint::StatusDown, at(-10)),
+        rev: 1,
+        lifecycle,
+        timeline: Timeline::default().then(lifecycle),
+        summary: "it is down".to_owned(),
+        context: serde_json::Value::Null,
+        check: None,
+        previous_check: None,
+        last_evaluated_at: None,
+        snoozed_until: None,
+        notes: Vec::new(),
+        created_at: at(-10),
+        updated_at: at(-10),
+    }
+}
+
+fn news(number: u128) -> DeliveryState {
+    DeliveryState::new(issue(number).id, at(-10), at(0))
+}
+
+fn event(number: u128, rev: u64, event: EventKind) -> Queued {
+    let content = Content::Event { id: format!("{number}-{rev}"), event, body: "{}".to_owned() };
+    Queued::event(issue(number).id, place(rev, None), content, at(0))
+}
+
+fn mailbox() -> Target {
+    Target::email("ops@example.com").expect("an address")
+}
+
+fn program() -> Target {
+    let current = SigningKey::from_random([1; SigningKey::BYTES]);
+    let keys = SigningKeys { current, previous: None };
+    Target::Webhook { url: SecretUrl::new("https://example.com"), keys }
+}
+
+fn channel(target: Target) -> Channel {
+    let (id, team) = (ChannelId(Uuid::from_u128(9)), TeamId(Uuid::from_u128(7)));
+    let key = LinkKey::from_random([7; LinkKey::BYTES]);
+    let channel = Channel::new(id, team, "Ops", target, Filter::default(), key, at(-60));
+    Channel { since: Some(at(-60)), ..channel }
+}
+
+/// A step, and when what it writes is due.
+fn describe(step: &Step) -> String {
+    let due = |due: Option<Timestamp>| match due.map(|due| due.duration_since(at(0)).as_secs()) {
+        None => "never".to_owned(),
+        Some(0) => "now".to_owned(),
+        Some(_) => "later".to_owned(),
+    };
+    match step {
+        Step::LoadIssues(deliveries) => format!("load issues: {}", deliveries.len()),
+        Step::LoadUsers(users) => format!("load users: {}", users.len()),
+        Step::CheckOutbox(_) => "check outbox".to_owned(),
+        Step::QueueEvents(plan) => format!("queue events: {}", plan.events.len()),
+        Step::Write(Write::PutState(delivery)) => format!("issue due {}", due(delivery.due)),
+        Step::Write(Write::DeleteState(_)) => "forget issue".to_owned(),
+        Step::Write(Write::PutQueued(queued)) => {
+            format!("{} due {}", queued.content.name(), due(queued.due))
+        }
+        Step::Write(Write::AddQueued(queued)) => format!("add {}", queued.content.name()),
+        Step::Write(Write::PutNotified(_)) => "people know".to_owned(),
+        Step::Write(Write::DeleteQueued(queued)) => format!("delete {}", queued.content.name()),
+        Step::Send(delivery) => match delivery.message() {
+            DeliveryMessage::Queued(queued) => format!("send {}", queued.content.name()),
+            DeliveryMessage::Alert { alert, .. } => format!("send {}", alert.title()),
+        },
+        Step::NotifyOwner { why } => format!("notify owner: {why}"),
+    }
+}
+
+/// The steps of a run, and what it has delivered.
+fn steps(
+    channel: &Channel,
+    leased_until: Timestamp,
+    (deliveries, queued): (Vec<DeliveryState>, Vec<Queued>),
+    answers: &[Answer],
+) -> (Vec<String>, Delivered) {
+    let team = Team::new(channel.team, "Ops", Plan::Agency, at(-60));
+    let settings = Settings::defaults(Plan::Agency);
+    let context = RunContext {
+        channel,
+        team: &team,
+        settings: &settings,
+        time_scale: TimeScale::default(),
+        pages_base: None,
+    };
+    let state = ChannelState { leased_until: Some(leased_until), ..ChannelState::default() };
+    let mut run = DeliveryRun::new(context, state, deliveries, queued);
+    let (mut answers, mut steps, now) = (answers.iter(), Vec::new(), at(0));
+    while let Some(step) = run.next(now) {
+        steps.push(describe(&step));
+        match step {
+            Step::LoadIssues(deliveries) => {
+                // The sites numbered from 90 on are gone.
+                let there = (1..90).map(|number| (issue(number), site(number)));
+                run.loaded(deliveries, there.map(|found| (found.0.id, found)).collect());
+            }
+            Step::LoadUsers(_) => run.loaded_users(BTreeMap::new()),
+            Step::CheckOutbox(check) => run.checked_outbox(check, false),
+            Step::QueueEvents(plan) => run.queued(&plan, None, now),
+            Step::Write(write) => run.wrote(&write, true, now),
+            Step::Send(delivery) => {
+                let why = "HTTP 500".to_owned();
+                let outcome = match answers.next().expect("an answer") {
+                    Takes => SendOutcome::Delivered,
+                    Fails => SendOutcome::Retry { after: Some(Duration::from_mins(1)), why },
+                    Refuses => SendOutcome::Refused { why },
+                    IsGone => SendOutcome::Gone { why },
+                    HostLimit => {
+                        run.reached_host_limit(delivery, at(30));
+                        continue;
+                    }
+                };
+                run.sent(delivery, outcome, now);
+            }
+            Step::NotifyOwner { .. } => {}
+        }
+    }
+    assert_eq!(answers.next(), None, "all of them were asked for: {steps:?}");
+    let delivered = run.delivered();
+    let (state, _) = run.end(now);
+    assert_eq!(state.leased_until, None);
+    (steps, delivered)
+}
+
+fn counts(sent: u64, failed: u64, given_up: u64) -> Delivered {
+    Delivered { sent, failed, given_up }
+}
+
+#[test]
+fn people_are_notified_of_what_is_the_case() {
+    let channel = channel(mailbox());
+    for (numbers, answers, expected, delivered) in [
+        (
+            vec![1],
+            vec![Takes],
+            vec!["load issues: 1", "send DOWN: site-1.test", "people know"],
+            counts(1, 0, 0),
+        ),
+        (
+            vec![1, 2],
+            vec![Fails],
+            vec![
+                "load issues: 2",
+                "send DOWN: site-1.test",
+                "issue due later",
+                // Nothing else is tried before.
+                "issue due later",
+            ],
+            counts(0, 1, 0),
+        ),
+        (
+            vec![1],
+            vec![Refuses],
+            vec!["load issues: 1", "send DOWN: site-1.test", "people know"],
+            counts(0, 1, 1),
+        ),
+        (
+            vec![1, 2],
+            vec![IsGone],
+            vec![
+                "load issues: 2",
+                "send DOWN: site-1.test",
+                "notify owner: HTTP 500",
+                "issue due never",
+                "issue due never",
+            ],
+            counts(0, 1, 2),
+        ),
+        (
+            vec![1, 2],
+            vec![HostLimit],
+            vec!["load issues: 2", "send DOWN: site-1.test", "issue due later", "issue due later"],
+            counts(0, 0, 0),
+        ),
+        // In a storm, three are sent one by one, and the others wait for the end of the minute.
+        (
+            vec![1, 2, 3, 4, 5],
+            vec![Takes, Takes, Takes],
+            vec![
+                "load issues: 5",
+                "issue due later",
+                "issue due later",
+                "send DOWN: site-1.test",
+                "people know",
+                "send DOWN: site-2.test",
+                "people know",
+                "send DOWN: site-3.test",
+                "people know",
+            ],
+            counts(3, 0, 0),
+        ),
+        (vec![90], vec![], vec!["load issues: 1", "check outbox", "forget issue"], counts(0, 0, 0)),
+    ] {
+        let deliveries = numbers.iter().map(|number| news(*number)).collect();
+        let found = steps(&channel, at(0) + LEASE, (deliveries, Vec::new()), &answers);
+        assert_eq!(found, (expected.iter().map(ToString::to_string).collect(), delivered));
+    }
+}
+
+#[test]
+fn a_program_gets_the_events_of_an_issue_in_their_order() {
+    let channel = channel(program());
+    let (opened, resolved) = (EventKind::Opened, EventKind::Resolved);
+    let both = || vec![event(1, 2, resolved), event(1, 1, opened)];
+    let failed = ["send opened", "opened due later"];
+    for (queued, answers, expected, delivered) in [
+        (
+            both(),
+            vec![Takes, Takes],
+            vec!["send opened", "delete opened", "send resolved", "delete resolved"],
+            counts(2, 0, 0),
+        ),
+        (
+            both(),
+            vec![Fails],
+            vec!["send opened", "opened due later", "resolved due later"],
+            counts(0, 1, 0),
+        ),
+        (
+            both(),
+            vec![HostLimit],
+            vec!["send opened", "opened due later", "resolved due later"],
+            counts(0, 0, 0),
+        ),
+        (
+            both(),
+            vec![IsGone],
+            vec!["send opened", "notify owner: HTTP 500", "opened due never", "resolved due never"],
+            counts(0, 1, 2),
+        ),
+        // After three failures the receiver is down, and the rest waits with it.
+        (
+            (1..=4).map(|number| event(number, 1, opened)).collect(),
+            vec![Fails; 3],
+            [&failed[..], &failed, &failed, &["opened due later"]].concat(),
+            counts(0, 3, 0),
+        ),
+    ] {
+        let found = steps(&channel, at(0) + LEASE, (Vec::new(), queued), &answers);
+        assert_eq!(found, (expected.iter().map(ToString::to_string).collect(), delivered));
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_now_stays() {
+    let test = || Queued::test("1".to_owned(), at(0));
+    let reason = || Some(crate::alerts::channel::Disabled { at: at(-5), reason: String::new() });
+    let disabled = |target| Channel { disabled: reason(), ..channel(target) };
+    let unconfirmed = Channel { since: None, ..channel(mailbox()) };
+    let opened = || event(1, 1, EventKind::Opened);
+    for (channel, outstanding, leased_for, expected) in [
+        // A test is not sent later.
+        (
+            disabled(mailbox()),
+            (vec![news(1)], vec![test()]),
+            120,
+            vec!["issue due never", "delete test"],
+        ),
+        (unconfirmed, (Vec::new(), vec![test()]), 120, vec!["delete test"]),
+        (disabled(program()), (Vec::new(), vec![opened()]), 120, vec!["opened due never"]),
+        // The lease is nearly over.
+        (channel(program()), (Vec::new(), vec![opened()]), 30, vec![]),
+        (
+            channel(mailbox()),
+            (vec![news(1)], Vec::new()),
+            30,
+            vec!["load issues: 1", "issue due now"],
+        ),
+    ] {
+        let (found, delivered) = steps(&channel, at(leased_for), outstanding, &[]);
+        assert_eq!(found, expected);
+        assert_eq!(delivered, Delivered::default());
+    }
+}
