@@ -16,6 +16,7 @@ use vedette_domain::alerts::channel::{
 };
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{Content, OutboxEntry, Queued};
+use vedette_domain::alerts::delivery_run::RunContext;
 use vedette_domain::checks::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
 use vedette_domain::checks::history::Day;
 use vedette_domain::checks::run::Run;
@@ -33,7 +34,7 @@ use vedette_domain::sites::site_url::SiteUrl;
 use crate::random::Random;
 use crate::readers::{Counts, Key, Reader, Scene, Truths};
 use crate::reading::Reading;
-use crate::service::{Answer, Around, ChannelRows, DeliveryRun};
+use crate::service::{Answer, Around, ChannelRows, deliver};
 use crate::truth::{Transition, Truth};
 
 const DAYS: i64 = 3;
@@ -507,11 +508,17 @@ impl World {
         let (team, of) = (*team, rows.channel.clone());
         self.current = channel;
         self.channels[channel].1.state = state.clone();
-        let settings = &self.teams[team].settings;
-        let (quiet_time, escalation) = (settings.quiet_time, settings.escalation.clone());
+        let TeamRows { team, settings, .. } = &self.teams[team];
+        let (team, settings) = (team.clone(), settings.clone());
         self.readers[channel].begin_pass(&self.truths);
-        let run = DeliveryRun { world: self, channel: of, state, quiet_time, escalation };
-        let is_saved = run.work().is_ok();
+        let context = RunContext {
+            channel: &of,
+            team: &team,
+            settings: &settings,
+            time_scale: TimeScale::default(),
+            pages_base: None,
+        };
+        let is_saved = deliver(self, context, state).is_ok();
         self.readers[channel].end_pass(is_saved);
         if !is_saved {
             self.counts.deaths += 1;
