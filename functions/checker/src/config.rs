@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 use vedette_domain::checks::check::CheckError;
-use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::{ConfigError, Read, one};
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
@@ -73,7 +73,9 @@ impl Config {
     /// The first variable that is invalid.
     pub fn of_function(tool: Tool, read: Read<'_>) -> Result<Self, ConfigError> {
         let of_tool = |name: &str| match name {
-            AuditorKind::VARIABLE if tool != Tool::Performance => Some("none".to_owned()),
+            AuditorKind::VARIABLE if tool.definition().needs != Some(Need::Auditor) => {
+                Some("none".to_owned())
+            }
             _ => read(name),
         };
         let engines = EngineConfig::read(&of_tool)?;
@@ -138,12 +140,10 @@ impl EngineConfig {
 
     /// The tools that these engines can run.
     fn tools(&self) -> Vec<Tool> {
-        let can_run = |tool: &Tool| match tool {
-            Tool::Dns => self.doh.is_some(),
-            Tool::Performance => self.auditor.is_some(),
-            Tool::Status | Tool::Ssl | Tool::BrokenLinks => true,
-        };
-        Tool::ALL.into_iter().filter(can_run).collect()
+        Tool::runnable(|need| match need {
+            Need::Resolvers => self.doh.is_some(),
+            Need::Auditor => self.auditor.is_some(),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The auditor's API key, where it is kept in Secrets Manager.
 
 use aws_types::SdkConfig;
-use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::Read;
 use vedette_runtime::{SecretError, secret};
 
@@ -16,8 +16,8 @@ pub async fn auditor_key(
     read: Read<'_>,
     sdk: &SdkConfig,
 ) -> Result<Option<String>, SecretError> {
-    match tool {
-        Tool::Performance => secret("VEDETTE_PAGESPEED_SECRET", read, sdk).await,
-        _ => Ok(None),
+    match tool.definition().needs {
+        Some(Need::Auditor) => secret("VEDETTE_PAGESPEED_SECRET", read, sdk).await,
+        Some(Need::Resolvers) | None => Ok(None),
     }
 }

@@ -17,7 +17,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
     let found = context.team(Permission::View).await?;
     let (team, plan) = (&found.team, found.plan());
     let limits = plan.limits();
-    let tools: Vec<&str> = limits.allowed_tools.iter().map(|tool| tool.label()).collect();
+    let tools: Vec<&str> = plan.allowed_tools().into_iter().map(Tool::label).collect();
     let slower = Tool::ALL
         .into_iter()
         .filter(|tool| plan.minimum_cadence_minutes(*tool) > limits.minimum_cadence_minutes);

@@ -25,3 +25,6 @@ pub mod schedule;
 pub mod timer;
 pub mod tool;
 pub mod tool_state;
+mod tools_of_plan;
+
+pub use tools_of_plan::ToolOption;

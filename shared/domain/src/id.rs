@@ -198,7 +198,8 @@ impl CheckId {
     }
 
     fn pack(site: SiteId, tool: Tool, trigger: Trigger, at: Timestamp, unique: u8) -> Self {
-        let kind = ((tool as u128) << 9) | (trigger.code() << 7) | u128::from(unique & 0x7f);
+        let kind =
+            (u128::from(tool.code()) << 9) | (trigger.code() << 7) | u128::from(unique & 0x7f);
         Self { uuid: pack(at, kind, site), tool, trigger }
     }
 
@@ -231,7 +232,8 @@ impl TryFrom<Uuid> for CheckId {
 
     fn try_from(uuid: Uuid) -> Result<Self, ForeignId> {
         let kind = kind(uuid).ok_or(ForeignId)?;
-        let tool = *Tool::ALL.get(usize::from(kind >> 9)).ok_or(ForeignId)?;
+        let code = u8::try_from(kind >> 9).map_err(|_| ForeignId)?;
+        let tool = Tool::from_code(code).ok_or(ForeignId)?;
         let has_code = |trigger: &Trigger| trigger.code() == u128::from(kind >> 7 & 0b11);
         let trigger = Trigger::ALL.into_iter().find(has_code).ok_or(ForeignId)?;
         Ok(Self { uuid, tool, trigger })

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::schedule::TimeScale;
-use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::{ConfigError, Read, list, one, required};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::source::TrustedProxies;
@@ -149,12 +149,10 @@ impl Service {
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
-        let can_run = |tool: &Tool| match tool {
-            Tool::Dns => Self::has_resolvers(read),
-            Tool::Performance => has_auditor,
-            Tool::Status | Tool::Ssl | Tool::BrokenLinks => true,
-        };
-        let tools = Tool::ALL.into_iter().filter(can_run).collect();
+        let tools = Tool::runnable(|need| match need {
+            Need::Resolvers => Self::has_resolvers(read),
+            Need::Auditor => has_auditor,
+        });
         Ok(Self {
             base_url,
             own_url: None,

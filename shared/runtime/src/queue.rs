@@ -45,16 +45,17 @@ pub enum Destination {
 
 impl Destination {
     /// All queues.
-    pub const ALL: [Self; 8] = [
-        Self::Tool(Tool::Status),
-        Self::Tool(Tool::Ssl),
-        Self::Tool(Tool::Dns),
-        Self::Tool(Tool::BrokenLinks),
-        Self::Tool(Tool::Performance),
-        Self::Maintenance,
-        Self::Alerts,
-        Self::Mailer,
-    ];
+    pub const ALL: [Self; Tool::ALL.len() + 3] = {
+        let mut all = [Self::Maintenance; Tool::ALL.len() + 3];
+        let mut position = 0;
+        while position < Tool::ALL.len() {
+            all[position] = Self::Tool(Tool::ALL[position]);
+            position += 1;
+        }
+        all[position + 1] = Self::Alerts;
+        all[position + 2] = Self::Mailer;
+        all
+    };
 
     /// Where a message goes.
     pub const fn of(message: &Message) -> Self {
@@ -121,7 +122,16 @@ impl Queue {
 /// Queues within this process: nothing outlives it, the table brings everything back. In each, the
 /// teams on whose behalf messages are sent take turns, and none has all of what may be handled at a time.
 #[derive(Debug, Clone, Default)]
-pub struct LocalQueue(Arc<[Lane; 8]>);
+pub struct LocalQueue(Arc<Lanes>);
+
+#[derive(Debug, Default)]
+struct Lanes {
+    /// By code.
+    tools: [Lane; Tool::CODES],
+    maintenance: Lane,
+    alerts: Lane,
+    mailer: Lane,
+}
 
 #[derive(Debug, Default)]
 struct Lane {
@@ -263,8 +273,12 @@ impl LocalQueue {
     }
 
     fn lane(&self, destination: Destination) -> &Lane {
-        let index = Destination::ALL.iter().position(|other| *other == destination);
-        &self.0[index.unwrap_or(0)]
+        match destination {
+            Destination::Tool(tool) => &self.0.tools[usize::from(tool.code())],
+            Destination::Maintenance => &self.0.maintenance,
+            Destination::Alerts => &self.0.alerts,
+            Destination::Mailer => &self.0.mailer,
+        }
     }
 
     fn send(&self, message: Message, delay: Duration) {

@@ -66,20 +66,14 @@ impl DirectoryRow {
     /// The row of a site that has no checks yet.
     pub(crate) fn of(site: &Site) -> Self {
         let overrides = &site.overrides.tools;
-        let enabled = [
-            (Tool::Status, overrides.status.enabled),
-            (Tool::Ssl, overrides.ssl.enabled),
-            (Tool::Dns, overrides.dns.enabled),
-            (Tool::BrokenLinks, overrides.broken_links.enabled),
-            (Tool::Performance, overrides.performance.enabled),
-        ];
+        let enabled = Tool::ALL.into_iter();
         Self {
             id: site.id,
             name: site.name.clone(),
             url: site.url.clone(),
             pinned: site.pinned,
             created_at: site.created_at,
-            enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
+            enabled: enabled.filter_map(|tool| Some((tool, overrides.enabled(tool)?))).collect(),
             is_checked: false,
             newest: BTreeMap::new(),
         }
@@ -190,11 +184,21 @@ pub(crate) fn put_newest<'a>(
     site: &Site,
     newest: impl IntoIterator<Item = (Tool, impl Into<Option<Newest>>)>,
 ) -> Result<Transaction<'a>, StoreError> {
-    const SLOTS: [(&str, &str); 5] =
-        [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
+    // By code.
+    const PLACEHOLDERS: [(&str, &str); Tool::CODES] = [
+        ("#t0", ":t0"),
+        ("#t1", ":t1"),
+        ("#t2", ":t2"),
+        ("#t3", ":t3"),
+        ("#t4", ":t4"),
+        ("#t5", ":t5"),
+        ("#t6", ":t6"),
+        ("#t7", ":t7"),
+    ];
     let mut change = Change::default();
     let mut sets = Vec::new();
-    for ((tool, newest), (name, value)) in newest.into_iter().zip(SLOTS) {
+    for (tool, newest) in newest {
+        let (name, value) = PLACEHOLDERS[usize::from(tool.code())];
         let newest: Option<Newest> = newest.into();
         sets.push(format!("{name} = {value}"));
         change.names.push((name, tool.to_string()));

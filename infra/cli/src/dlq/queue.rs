@@ -18,20 +18,14 @@ use crate::target::Deployed;
 /// Scheduled messages that never came into a queue.
 const SCHEDULES: &str = "schedules";
 /// All queues that have dead dead_letters.
-pub(super) const NAMES: [&str; 9] = {
-    let [status, ssl, dns, broken_links, performance, maintenance, alerts, dead_letters] =
-        Destination::ALL;
-    [
-        status.name(),
-        ssl.name(),
-        dns.name(),
-        broken_links.name(),
-        performance.name(),
-        maintenance.name(),
-        alerts.name(),
-        dead_letters.name(),
-        SCHEDULES,
-    ]
+pub(super) const NAMES: [&str; Destination::ALL.len() + 1] = {
+    let mut names = [SCHEDULES; Destination::ALL.len() + 1];
+    let mut position = 0;
+    while position < Destination::ALL.len() {
+        names[position] = Destination::ALL[position].name();
+        position += 1;
+    }
+    names
 };
 /// Most messages that SQS hands out at once.
 const AT_ONCE: usize = 10;

@@ -9,8 +9,6 @@ pub use presets::{
     FAILURE_THRESHOLD_PRESETS, FailureThresholdPreset, cadence_label, cadence_wording,
 };
 
-use crate::checks::tool::Tool;
-
 /// A team's plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,8 +35,6 @@ pub struct Limits {
     pub minimum_cadence_minutes: u32,
     /// How long check history is kept, in days.
     pub history_retention_days: u32,
-    /// The tools the team may enable and run, in the order of the API's enumeration.
-    pub allowed_tools: &'static [Tool],
 }
 
 impl Plan {
@@ -68,7 +64,6 @@ impl Plan {
                 manual_checks_per_month: 50,
                 minimum_cadence_minutes: 30,
                 history_retention_days: 30,
-                allowed_tools: &Tool::ALL,
             },
             Self::Growth => Limits {
                 sites: Some(25),
@@ -76,7 +71,6 @@ impl Plan {
                 manual_checks_per_month: 250,
                 minimum_cadence_minutes: 5,
                 history_retention_days: 90,
-                allowed_tools: &Tool::ALL,
             },
             Self::Agency => Limits {
                 sites: None,
@@ -84,20 +78,8 @@ impl Plan {
                 manual_checks_per_month: 5000,
                 minimum_cadence_minutes: 1,
                 history_retention_days: 365,
-                allowed_tools: &Tool::ALL,
             },
         }
-    }
-
-    /// Whether the plan includes the tool.
-    pub fn allows(self, tool: Tool) -> bool {
-        self.limits().allowed_tools.contains(&tool)
-    }
-
-    /// The fastest automatic cadence of the tool on this plan, in minutes: the slower of the
-    /// plan's minimum and the tool's floor.
-    pub fn minimum_cadence_minutes(self, tool: Tool) -> u32 {
-        self.limits().minimum_cadence_minutes.max(tool.cadence_floor_minutes())
     }
 
     /// Every cadence preset, fastest first, with those that the plan is too small for disabled.
@@ -113,37 +95,12 @@ impl Plan {
             })
             .collect()
     }
-
-    /// The tools of the plan as the API lists them.
-    pub fn tool_options(self) -> Vec<ToolOption> {
-        self.limits()
-            .allowed_tools
-            .iter()
-            .map(|&tool| ToolOption {
-                value: tool,
-                label: tool.label(),
-                minimum_check_cadence_minutes: self.minimum_cadence_minutes(tool),
-            })
-            .collect()
-    }
 }
 
 impl std::fmt::Display for Plan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// A tool of the plan as the API lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ToolOption {
-    /// The tool.
-    pub value: Tool,
-    /// Shown to people.
-    pub label: &'static str,
-    /// The fastest automatic cadence of the tool on the plan, in minutes.
-    pub minimum_check_cadence_minutes: u32,
 }
 
 #[cfg(test)]
@@ -189,34 +146,6 @@ mod tests {
                 (None, None, 5000, 1, 365),
             ]
         );
-        for plan in Plan::ALL {
-            assert_eq!(plan.limits().allowed_tools, Tool::ALL);
-            assert!(Tool::ALL.into_iter().all(|tool| plan.allows(tool)));
-        }
-    }
-
-    #[test]
-    fn a_tools_minimum_is_the_slower_of_plan_and_floor() {
-        for (plan, tool, minutes) in [
-            (Plan::Starter, Tool::Status, 30),
-            (Plan::Growth, Tool::Ssl, 5),
-            (Plan::Agency, Tool::Dns, 1),
-            (Plan::Starter, Tool::BrokenLinks, 720),
-            (Plan::Agency, Tool::BrokenLinks, 720),
-            (Plan::Agency, Tool::Performance, 720),
-        ] {
-            assert_eq!(plan.minimum_cadence_minutes(tool), minutes, "{plan} {tool}");
-        }
-    }
-
-    #[test]
-    fn every_minimum_is_itself_a_preset() {
-        // Raising a cadence to the minimum must never leave the presets.
-        for plan in Plan::ALL {
-            for tool in Tool::ALL {
-                assert!(CADENCE_MINUTES.contains(&plan.minimum_cadence_minutes(tool)));
-            }
-        }
     }
 
     #[test]
@@ -239,17 +168,6 @@ mod tests {
             serde_json::json!([
                 {"minutes": 1, "label": "Every minute", "disabled": true},
                 {"minutes": 5, "label": "Every 5 minutes", "disabled": false},
-            ])
-        );
-        assert_eq!(
-            serde_json::to_value(&Plan::Starter.tool_options()[2..4]).expect("serialize"),
-            serde_json::json!([
-                {"value": "dns", "label": "DNS", "minimum_check_cadence_minutes": 30},
-                {
-                    "value": "broken-links",
-                    "label": "Broken links",
-                    "minimum_check_cadence_minutes": 720,
-                },
             ])
         );
         assert_eq!(

@@ -1,11 +1,9 @@
-//! How long the work of each tool may take, from the probe to the queue: the one table that
-//! engines, work index, Lambda functions and queues follow.
+//! How long work may take, from the probe to the queue: what engines, work index, Lambda functions and queues follow.
+//! The limits of each tool stand in [`checks::tool`](crate::checks::tool).
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
-
-use crate::checks::tool::Tool;
 
 /// The longest delay of a queue message: SQS allows 15 minutes.
 pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
@@ -43,25 +41,6 @@ pub struct ToolLimits {
     pub pending: SignedDuration,
 }
 
-impl Tool {
-    /// How long the work of the tool may take.
-    pub const fn limits(self) -> ToolLimits {
-        let (deadline, run, function_timeout, pending) = match self {
-            Self::Status => (30, 40, 120, 10),
-            Self::Ssl => (20, 40, 120, 10),
-            Self::Dns => (15, 40, 120, 10),
-            Self::BrokenLinks => (240, 300, 300, 30),
-            Self::Performance => (150, 180, 240, 30),
-        };
-        ToolLimits {
-            deadline: Duration::from_secs(deadline),
-            run: SignedDuration::from_secs(run),
-            function_timeout: Duration::from_secs(function_timeout),
-            pending: SignedDuration::from_mins(pending),
-        }
-    }
-}
-
 impl ToolLimits {
     /// How long a checker waits for the answer of a browser in another process.
     pub const fn answer(self) -> Duration {
@@ -72,6 +51,7 @@ impl ToolLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::tool::Tool;
 
     #[test]
     fn each_limit_leaves_room_for_the_one_before_it() {

@@ -1,49 +1,271 @@
-//! The enumerations of the API: tools, check states, run reasons.
+//! The tools, in one table, and the API's other enumerations of checks: states and run reasons.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-/// A check tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Tool {
-    /// HTTP reachability.
-    Status,
-    /// TLS certificate on port 443.
-    Ssl,
-    /// DNS records.
-    Dns,
-    /// Site crawl.
-    BrokenLinks,
-    /// Lab performance audit.
-    Performance,
+use crate::accounts::plan::Plan;
+use crate::checks::limits::ToolLimits;
+
+/// Declares the tools and their table. Whatever has to hold all tools follows from it, so that none can be missing.
+macro_rules! tools {
+    ($($(#[$doc:meta])+ $tool:ident = $code:literal $definition:tt)+) => {
+        /// A check tool.
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "kebab-case")]
+        #[repr(u8)]
+        pub enum Tool {
+            $($(#[$doc])+ $tool = $code,)+
+        }
+
+        impl Tool {
+            /// All tools, in the order of the API's enumeration.
+            pub const ALL: [Self; [$(Self::$tool),+].len()] = [$(Self::$tool),+];
+
+            /// The tool's row of the table.
+            pub const fn definition(self) -> &'static ToolDefinition {
+                match self {
+                    $(Self::$tool => const { &ToolDefinition $definition },)+
+                }
+            }
+        }
+    };
 }
 
+/// What there is to say of a tool, but for what differs in type from tool to tool: its settings, its result, its
+/// judgement and its engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolDefinition {
+    /// The value used on the wire, in keys, in fingerprints and as the name of its queue.
+    pub name: &'static str,
+    /// The name shown to people.
+    pub label: &'static str,
+    /// The plans that have it.
+    pub plans: &'static [Plan],
+    /// Minutes between two automatic checks, unless a team says otherwise.
+    pub default_cadence_minutes: u32,
+    /// The fastest automatic cadence that it allows on any plan, in minutes.
+    pub cadence_floor_minutes: u32,
+    /// The smallest time between two on-demand checks of one site, in minutes.
+    pub on_demand_cadence_minutes: u32,
+    /// How long its work may take.
+    pub limits: ToolLimits,
+    /// How its messages are taken from their queue.
+    pub queue: ToolQueue,
+    /// What a deployment must have for it to run at all.
+    pub needs: Option<Need>,
+    /// What lists show of its results.
+    pub list_form: ListForm,
+    /// Whether there are sites that are older than it. Their partitions lack its item, and it begins there as on a
+    /// new site; of any other tool, a missing item means that the site is being deleted.
+    pub joined_later: bool,
+}
+
+/// How a tool's messages are taken from their queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolQueue {
+    /// Runs of seconds: many of them run at a time, and are received together.
+    Short,
+    /// Runs of minutes, crawls and audits: few of them run at a time, and each is received alone.
+    Long,
+}
+
+/// What a tool needs that a deployment may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Resolvers to be asked over HTTPS.
+    Resolvers,
+    /// Someone who audits pages: Lighthouse, or PageSpeed Insights.
+    Auditor,
+}
+
+/// What a tool's results lose in their short form. Places are JSON pointers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListForm {
+    /// A part that is long in any case, and what stands in its place.
+    pub left_out: Option<(&'static str, Empty)>,
+    /// A list of which only so many entries are shown.
+    pub first: Option<(&'static str, usize)>,
+    /// Lists, be they arrays or maps, whose length the target chooses.
+    pub lists: &'static [&'static str],
+}
+
+/// What stands in the place of a part that is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Empty {
+    /// `null`.
+    Null,
+    /// `{}`.
+    Object,
+    /// `[]`.
+    Array,
+}
+
+impl ListForm {
+    /// Nothing is left out, and nothing has a length that the target chooses.
+    pub const WHOLE: Self = Self { left_out: None, first: None, lists: &[] };
+}
+
+const ALL_PLANS: &[Plan] = &Plan::ALL;
+
+tools! {
+    /// HTTP reachability.
+    Status = 0 {
+        name: "status",
+        label: "Status",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 5,
+        cadence_floor_minutes: 1,
+        on_demand_cadence_minutes: 1,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(30),
+            run: SignedDuration::from_secs(40),
+            function_timeout: Duration::from_secs(120),
+            pending: SignedDuration::from_mins(10),
+        },
+        queue: ToolQueue::Short,
+        needs: None,
+        list_form: ListForm { lists: &["/redirects"], ..ListForm::WHOLE },
+        joined_later: false,
+    }
+    /// TLS certificate on port 443.
+    Ssl = 1 {
+        name: "ssl",
+        label: "SSL",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 1_440,
+        cadence_floor_minutes: 1,
+        on_demand_cadence_minutes: 1,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(20),
+            run: SignedDuration::from_secs(40),
+            function_timeout: Duration::from_secs(120),
+            pending: SignedDuration::from_mins(10),
+        },
+        queue: ToolQueue::Short,
+        needs: None,
+        list_form: ListForm { left_out: Some(("/info", Empty::Null)), ..ListForm::WHOLE },
+        joined_later: false,
+    }
+    /// DNS records.
+    Dns = 2 {
+        name: "dns",
+        label: "DNS",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 60,
+        cadence_floor_minutes: 1,
+        on_demand_cadence_minutes: 1,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(15),
+            run: SignedDuration::from_secs(40),
+            function_timeout: Duration::from_secs(120),
+            pending: SignedDuration::from_mins(10),
+        },
+        queue: ToolQueue::Short,
+        needs: Some(Need::Resolvers),
+        list_form: ListForm {
+            left_out: Some(("/resolver_observations", Empty::Object)),
+            lists: &[
+                "/records/A",
+                "/records/AAAA",
+                "/records/CNAME",
+                "/records/MX",
+                "/records/NS",
+                "/records/TXT",
+                "/ip_enrichment",
+            ],
+            ..ListForm::WHOLE
+        },
+        joined_later: false,
+    }
+    /// Site crawl.
+    BrokenLinks = 3 {
+        name: "broken-links",
+        label: "Broken links",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 10_080,
+        cadence_floor_minutes: 720,
+        on_demand_cadence_minutes: 5,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(240),
+            run: SignedDuration::from_secs(300),
+            function_timeout: Duration::from_secs(300),
+            pending: SignedDuration::from_mins(30),
+        },
+        queue: ToolQueue::Long,
+        needs: None,
+        list_form: ListForm { first: Some(("/urls", 20)), lists: &["/urls"], ..ListForm::WHOLE },
+        joined_later: false,
+    }
+    /// Lab performance audit.
+    Performance = 4 {
+        name: "performance",
+        label: "Performance",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 1_440,
+        cadence_floor_minutes: 720,
+        on_demand_cadence_minutes: 5,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(150),
+            run: SignedDuration::from_secs(180),
+            function_timeout: Duration::from_secs(240),
+            pending: SignedDuration::from_mins(30),
+        },
+        queue: ToolQueue::Long,
+        needs: Some(Need::Auditor),
+        list_form: ListForm {
+            left_out: Some(("/speed_metrics/opportunities", Empty::Array)),
+            lists: &[
+                "/speed_metrics/real_user_metrics/metrics",
+                "/speed_metrics/origin_metrics/metrics",
+            ],
+            ..ListForm::WHOLE
+        },
+        joined_later: false,
+    }
+}
+
+// A ninth tool has no room in them. It can have the highest of the 48 bits of time in an id, which is 0 until the year
+// 6429: `id` then sets that bit for codes from 8 on and masks it when it reads the time, and each id that is stored
+// keeps its meaning.
+const _: () = {
+    let mut position = 0;
+    while position < Tool::ALL.len() {
+        assert!(
+            (Tool::ALL[position].code() as usize) < Tool::CODES,
+            "an id of a check has no room for it"
+        );
+        position += 1;
+    }
+};
+
 impl Tool {
-    /// All tools, in the order of the API's enumeration.
-    pub const ALL: [Self; 5] =
-        [Self::Status, Self::Ssl, Self::Dns, Self::BrokenLinks, Self::Performance];
+    /// How many codes there can be: the id of a check has three bits for its tool's.
+    pub const CODES: usize = 1 << 3;
+
+    /// The number by which ids of checks name the tool. Ids are stored: a number once given is never changed and
+    /// never given again.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The tool with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.code() == code)
+    }
 
     /// The value used on the wire, in keys and in fingerprints.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Ssl => "ssl",
-            Self::Dns => "dns",
-            Self::BrokenLinks => "broken-links",
-            Self::Performance => "performance",
-        }
+        self.definition().name
     }
 
     /// The name shown to people.
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Status => "Status",
-            Self::Ssl => "SSL",
-            Self::Dns => "DNS",
-            Self::BrokenLinks => "Broken links",
-            Self::Performance => "Performance",
-        }
+        self.definition().label
     }
 
     /// The tool with this wire value.
@@ -51,28 +273,30 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.as_str() == value)
     }
 
-    /// The fastest automatic cadence the tool allows on any plan, in minutes.
+    /// How long the work of the tool may take.
+    pub const fn limits(self) -> ToolLimits {
+        self.definition().limits
+    }
+
+    /// The fastest automatic cadence that the tool allows on any plan, in minutes.
     pub const fn cadence_floor_minutes(self) -> u32 {
-        match self {
-            Self::BrokenLinks | Self::Performance => 720,
-            Self::Status | Self::Ssl | Self::Dns => 1,
-        }
+        self.definition().cadence_floor_minutes
     }
 
     /// Whether a run takes minutes: crawls and audits, of which few run at a time.
     pub const fn is_long(self) -> bool {
-        match self {
-            Self::BrokenLinks | Self::Performance => true,
-            Self::Status | Self::Ssl | Self::Dns => false,
-        }
+        matches!(self.definition().queue, ToolQueue::Long)
     }
 
     /// The smallest time between two on-demand runs of the tool on one site, in minutes.
     pub const fn on_demand_cadence_minutes(self) -> u32 {
-        match self {
-            Self::Status | Self::Ssl | Self::Dns => 1,
-            Self::BrokenLinks | Self::Performance => 5,
-        }
+        self.definition().on_demand_cadence_minutes
+    }
+
+    /// The tools that can run where there is what `has` says.
+    pub fn runnable(has: impl Fn(Need) -> bool) -> Vec<Self> {
+        let can_run = |tool: &Self| tool.definition().needs.is_none_or(&has);
+        Self::ALL.into_iter().filter(can_run).collect()
     }
 }
 
@@ -146,5 +370,34 @@ impl RunReason {
     /// The reason with this wire value.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They stand in stored ids.
+    #[test]
+    fn each_tool_keeps_its_code() {
+        let codes = Tool::ALL.map(|tool| (tool.as_str(), tool.code()));
+        let expected =
+            [("status", 0), ("ssl", 1), ("dns", 2), ("broken-links", 3), ("performance", 4)];
+        assert_eq!(codes, expected);
+        for tool in Tool::ALL {
+            assert_eq!(Tool::from_code(tool.code()), Some(tool));
+            assert_eq!(Tool::parse(tool.as_str()), Some(tool));
+            assert_eq!(serde_json::to_value(tool).expect("JSON"), tool.as_str());
+        }
+        assert_eq!(Tool::from_code(5), None);
+    }
+
+    #[test]
+    fn a_tool_runs_where_there_is_what_it_needs() {
+        assert_eq!(Tool::runnable(|_| true), Tool::ALL);
+        let without = [Tool::Status, Tool::Ssl, Tool::BrokenLinks];
+        assert_eq!(Tool::runnable(|_| false), without);
+        assert!(Tool::runnable(|need| need == Need::Resolvers).contains(&Tool::Dns));
+        assert!(Tool::runnable(|need| need == Need::Auditor).contains(&Tool::Performance));
     }
 }

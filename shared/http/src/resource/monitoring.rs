@@ -1,8 +1,9 @@
 use serde::Serialize;
 use vedette_domain::accounts::plan::{
     CadencePreset, ESCALATION_PRESETS, EscalationPreset, FAILURE_THRESHOLD_PRESETS,
-    FailureThresholdPreset, ToolOption,
+    FailureThresholdPreset,
 };
+use vedette_domain::checks::ToolOption;
 use vedette_domain::sites::settings::{
     DnsRecordType, STATUS_INCIDENT_CODES, Settings, StatusCodeOption,
 };

@@ -78,7 +78,7 @@ struct Seats {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct EnabledChecks {
     /// In enumeration order.
-    allowed: &'static [Tool],
+    allowed: Vec<Tool>,
 }
 
 impl Quota {
@@ -108,7 +108,7 @@ impl From<&TeamWithSettings> for TeamResource {
                     found.manual_checks,
                     Some(limits.manual_checks_per_month),
                 ),
-                enabled_checks: EnabledChecks { allowed: limits.allowed_tools },
+                enabled_checks: EnabledChecks { allowed: team.plan.allowed_tools() },
                 minimum_check_cadence_minutes: limits.minimum_cadence_minutes,
                 history_retention_days: limits.history_retention_days,
             },

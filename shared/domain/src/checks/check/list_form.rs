@@ -2,21 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::checks::tool::Tool;
+use crate::checks::tool::{Empty, ListForm, Tool};
 use crate::sites::site_url::MAX_LENGTH as URL_MAX;
 
 /// The longest short form, in bytes of JSON. Whatever a target sends, a row stays within 4 KB as it
 /// is stored, deflated or not, and a check within 10 KB as lists show it.
 pub const LISTED_MAX: usize = 4_600;
 
-/// Broken links in the short form.
-const LISTED_URLS: usize = 20;
-
 /// Texts in a short form that would be too long otherwise, in bytes of JSON.
 const LISTED_TEXT: usize = 255;
 
 /// Texts in a form that is to be shorter still.
 const SHORTEST_TEXT: usize = 100;
+
+fn in_place(empty: Empty) -> Value {
+    match empty {
+        Empty::Null => Value::Null,
+        Empty::Object => json!({}),
+        Empty::Array => json!([]),
+    }
+}
 
 /// What lists and embedded checks show of a result: the same shape, with what can be long left out
 /// or cut. Only `GET /checks/{check}` shows all of it.
@@ -34,49 +39,21 @@ pub fn list_form(tool: Tool, result: Value) -> Value {
 /// The short form of a result, within a limit in bytes of JSON as far as cut texts and empty lists
 /// are within them.
 pub fn list_form_within(tool: Tool, mut result: Value, max: usize) -> Value {
-    let long = match tool {
-        Tool::Status => None,
-        Tool::Ssl => result.get_mut("info").map(|info| (info, Value::Null)),
-        Tool::Dns => result.get_mut("resolver_observations").map(|seen| (seen, json!({}))),
-        Tool::Performance => {
-            let failed = result.pointer_mut("/speed_metrics/opportunities");
-            failed.map(|failed| (failed, json!([])))
-        }
-        Tool::BrokenLinks => {
-            if let Some(Value::Array(urls)) = result.get_mut("urls") {
-                urls.truncate(LISTED_URLS);
-            }
-            None
-        }
-    };
-    if let Some((value, short)) = long {
-        *value = short;
+    let ListForm { left_out, first, lists } = tool.definition().list_form;
+    if let Some((place, empty)) = left_out
+        && let Some(long) = result.pointer_mut(place)
+    {
+        *long = in_place(empty);
+    }
+    if let Some((place, length)) = first
+        && let Some(Value::Array(list)) = result.pointer_mut(place)
+    {
+        list.truncate(length);
     }
     if json_length(&result) > max {
-        shorten(&mut result, lists(tool), max);
+        shorten(&mut result, lists, max);
     }
     result
-}
-
-/// Where a tool's result has lists, be they arrays or maps, whose length the target chooses.
-const fn lists(tool: Tool) -> &'static [&'static str] {
-    match tool {
-        Tool::Status => &["/redirects"],
-        Tool::Ssl => &[],
-        Tool::Dns => &[
-            "/records/A",
-            "/records/AAAA",
-            "/records/CNAME",
-            "/records/MX",
-            "/records/NS",
-            "/records/TXT",
-            "/ip_enrichment",
-        ],
-        Tool::BrokenLinks => &["/urls"],
-        Tool::Performance => {
-            &["/speed_metrics/real_user_metrics/metrics", "/speed_metrics/origin_metrics/metrics"]
-        }
-    }
 }
 
 fn shorten(result: &mut Value, lists: &[&'static str], max: usize) {

@@ -7,13 +7,14 @@
 use serde::{Deserialize, Deserializer};
 
 use super::setting::Setting;
+use crate::checks::tool::Tool;
 
 /// A tool's own settings, whole. Their defaults are what a new team starts from.
 pub trait OwnSettings: Default {
     /// The same settings where each may be left out.
     type Overrides: Overrides<Self>;
-    /// Minutes between two automatic checks by default, before the plan's minimum.
-    const CADENCE_MINUTES: u32;
+    /// The tool.
+    const TOOL: Tool;
     /// What can be set, in the order in which requests are judged.
     const SETTINGS: &'static [Setting];
 }
@@ -32,7 +33,7 @@ pub trait Overrides<S>: Default {
 macro_rules! own_settings {
     (
         #[doc = $about:literal]
-        $whole:ident as $schema_name:literal, $partial:ident, every $cadence:literal minutes {
+        $whole:ident as $schema_name:literal, $partial:ident, of $tool:ident {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[formerly($former:literal, $former_doc:literal)])?
@@ -69,7 +70,7 @@ macro_rules! own_settings {
 
         impl crate::sites::settings::OwnSettings for $whole {
             type Overrides = $partial;
-            const CADENCE_MINUTES: u32 = $cadence;
+            const TOOL: crate::checks::tool::Tool = crate::checks::tool::Tool::$tool;
             const SETTINGS: &'static [crate::sites::settings::Setting] = &[$(
                 $(crate::sites::settings::Setting {
                     name: $former,

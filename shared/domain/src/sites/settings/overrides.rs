@@ -48,10 +48,10 @@ impl SiteOverrides {
     #[must_use]
     pub fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
         let mut stored = self.tools.clone();
-        let pairs = chosen.tools.cadences().into_iter().zip(stored.cadences());
-        for (tool, (chosen, stored)) in Tool::ALL.into_iter().zip(pairs) {
+        for tool in Tool::ALL {
+            let (chosen, stored) = (chosen.tools.cadence_mut(tool), *stored.cadence_mut(tool));
             if *chosen == Some(read.tools.cadence_minutes(tool)) && stored.is_some() {
-                *chosen = *stored;
+                *chosen = stored;
             }
         }
         chosen
@@ -120,15 +120,25 @@ impl ToolsOverrides {
         *self == Self::default()
     }
 
-    /// The cadences, in the order of [`Tool::ALL`].
-    const fn cadences(&mut self) -> [&mut Option<u32>; 5] {
-        [
-            &mut self.status.cadence_minutes,
-            &mut self.ssl.cadence_minutes,
-            &mut self.dns.cadence_minutes,
-            &mut self.broken_links.cadence_minutes,
-            &mut self.performance.cadence_minutes,
-        ]
+    /// Whether the site itself enables or disables a tool.
+    pub const fn enabled(&self, tool: Tool) -> Option<bool> {
+        match tool {
+            Tool::Status => self.status.enabled,
+            Tool::Ssl => self.ssl.enabled,
+            Tool::Dns => self.dns.enabled,
+            Tool::BrokenLinks => self.broken_links.enabled,
+            Tool::Performance => self.performance.enabled,
+        }
+    }
+
+    const fn cadence_mut(&mut self, tool: Tool) -> &mut Option<u32> {
+        match tool {
+            Tool::Status => &mut self.status.cadence_minutes,
+            Tool::Ssl => &mut self.ssl.cadence_minutes,
+            Tool::Dns => &mut self.dns.cadence_minutes,
+            Tool::BrokenLinks => &mut self.broken_links.cadence_minutes,
+            Tool::Performance => &mut self.performance.cadence_minutes,
+        }
     }
 
     pub(super) fn apply(&self, to: &mut Tools) {

@@ -97,13 +97,14 @@ pub struct ToolSettings<S> {
 
 impl<S: OwnSettings> Default for ToolSettings<S> {
     fn default() -> Self {
-        Self { enabled: true, cadence_minutes: S::CADENCE_MINUTES, settings: S::default() }
+        let cadence_minutes = S::TOOL.definition().default_cadence_minutes;
+        Self { enabled: true, cadence_minutes, settings: S::default() }
     }
 }
 
 own_settings! {
     /// When status checks open and resolve an issue.
-    StatusSettings as "StatusSettings", StatusOverrides, every 5 minutes {
+    StatusSettings as "StatusSettings", StatusOverrides, of Status {
         /// Response codes that count as failed; no response always counts.
         incident_status_codes: BTreeSet<u16> =
             STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(), Rule::StatusCodes;
@@ -120,7 +121,7 @@ own_settings! {
 
 own_settings! {
     /// When certificate checks open an issue.
-    SslSettings as "SslSettings", SslOverrides, every 1440 minutes {
+    SslSettings as "SslSettings", SslOverrides, of Ssl {
         /// Days before expiry from which the certificate is reported.
         expiry_days: NonZeroU32 = FOURTEEN, Rule::POSITIVE;
         /// Failed checks in a row before an issue opens.
@@ -132,7 +133,7 @@ own_settings! {
 
 own_settings! {
     /// When DNS checks open an issue.
-    DnsSettings as "DnsSettings", DnsOverrides, every 60 minutes {
+    DnsSettings as "DnsSettings", DnsOverrides, of Dns {
         /// Whether only failed lookups open an issue, and changed records do not.
         hard_failures_only: bool = false, Rule::Boolean;
         /// Failed checks in a row before an issue opens.
@@ -146,7 +147,7 @@ own_settings! {
 
 own_settings! {
     /// What a crawl looks at, and when broken links open an issue.
-    LinksSettings as "BrokenLinksSettings", LinksOverrides, every 10080 minutes {
+    LinksSettings as "BrokenLinksSettings", LinksOverrides, of BrokenLinks {
         /// Broken URLs in one crawl that make a breach.
         min_broken_count: NonZeroU32 = FIVE, Rule::POSITIVE;
         /// Breaches in a row before an issue opens.
@@ -162,7 +163,7 @@ own_settings! {
 
 own_settings! {
     /// Which page is audited, and the budget beyond which an issue opens.
-    PerformanceSettings as "PerformanceSettings", PerformanceOverrides, every 1440 minutes {
+    PerformanceSettings as "PerformanceSettings", PerformanceOverrides, of Performance {
         /// The page audited, on the site's own host; null is the site's root. A team has none.
         url: Option<String> = None, Rule::Page;
         /// The lowest acceptable score.
