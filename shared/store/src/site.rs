@@ -118,6 +118,23 @@ pub(crate) fn put_state<'a>(
     Ok(transaction.put(stored, Condition::Rev(state.rev.saturating_sub(1))))
 }
 
+/// The tools of a site: those that were found, and, in their initial state, those that joined after the site was made.
+/// Items of a batch may be read at different moments, so a site that lacks another tool, or has none, is being deleted.
+fn with_later_tools(
+    mut found: BTreeMap<Tool, ToolState>,
+    joined_later: impl Fn(Tool) -> bool,
+) -> Option<BTreeMap<Tool, ToolState>> {
+    if found.is_empty() {
+        return None;
+    }
+    for tool in Tool::ALL {
+        if joined_later(tool) {
+            found.entry(tool).or_insert_with(ToolState::new);
+        }
+    }
+    (found.len() == Tool::ALL.len()).then_some(found)
+}
+
 fn write_cooldowns<'a>(
     transaction: Transaction<'a>,
     team: TeamId,
@@ -211,13 +228,43 @@ impl Store {
                     tools.insert(tool, Stored::read(state)?);
                 }
             }
-            // Items of a batch may be read at different moments: a site whose tools are not all
-            // there is being deleted.
-            if tools.len() == Tool::ALL.len() {
+            if let Some(tools) = with_later_tools(tools, |tool| tool.definition().joined_later) {
                 sites.insert(partition, SiteWithTools { site, tools });
             }
         }
         Ok(sites)
+    }
+
+    /// Writes down that tools begin on a site that is older than they are. A tool whose state is written already
+    /// keeps it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the site was changed or deleted meanwhile.
+    pub async fn begin_tools(
+        &self,
+        site: &Site,
+        tools: impl IntoIterator<Item = Tool>,
+    ) -> Result<(), StoreError> {
+        let partition = site.id.partition();
+        for tool in tools {
+            if self.get(&keys::tool(partition, tool)).await?.is_some() {
+                continue;
+            }
+            // Changes nothing; a transaction that deletes the site conflicts with it.
+            let same = Change {
+                expression: "SET cfg = :cfg".into(),
+                values: vec![(":cfg", number(site.cfg))],
+                ..Change::default()
+            };
+            let state = tool_item(partition, tool, &ToolState::new(), site.created_at)?;
+            self.transaction()
+                .update(&keys::site(partition), same, Condition::When("cfg = :cfg", Vec::new()))
+                .put(state, Condition::Absent)
+                .commit(Audit::None)
+                .await?;
+        }
+        Ok(())
     }
 
     /// A site of which a queue message or the work index knows, with one tool.
@@ -314,6 +361,10 @@ impl Store {
             .update(&keys::team(site.team), count, Condition::Present);
         for (tool, state) in &stored.tools {
             let key = keys::tool(partition, *tool);
+            if state.rev == 0 && tool.definition().joined_later {
+                // It may have no item yet; what is written meanwhile goes with the purge.
+                continue;
+            }
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
             let failing = state.failing_since.map(|_| FailingChange::Ended);
             transaction = write_failing(transaction, site, failing)?;
@@ -382,5 +433,23 @@ pub fn create_refusal(error: &StoreError) -> Option<CreateRefusal> {
         Some(CreateRefusal::SiteLimit)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_that_is_older_than_a_tool_has_it_in_its_initial_state() {
+        let all: BTreeMap<_, _> = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+        let is_later = |tool| tool == Tool::Performance;
+        let mut older = all.clone();
+        older.remove(&Tool::Performance);
+        assert_eq!(with_later_tools(older.clone(), is_later), Some(all.clone()));
+        assert_eq!(with_later_tools(all.clone(), |_| false), Some(all));
+        // Of a tool that every site has had from its beginning, the item is missing while the site is deleted.
+        assert_eq!(with_later_tools(older, |_| false), None);
+        assert_eq!(with_later_tools(BTreeMap::new(), |_| true), None);
     }
 }
