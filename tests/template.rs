@@ -193,11 +193,7 @@ fn the_template_follows_the_limits_of_the_tools() {
             .map_or(0, |window| window.as_u64().expect("seconds"));
         let is_check = Tool::parse(name).is_some();
         assert_eq!(window, if is_check && !is_long { 5 } else { 0 }, "{name}");
-        let queue = template.resources_of("AWS::SQS::Queue").find(|queue| {
-            template.properties(queue)["QueueName"]["Fn::Join"][1]
-                == json!([{ "Ref": "AWS::StackName" }, name])
-        });
-        let queue = template.properties(queue.unwrap_or_else(|| panic!("no queue for {name}")));
+        let queue = template.properties(queue_of(&template, name));
         assert_eq!(
             seconds(&queue["VisibilityTimeout"]),
             timeout * TIMEOUTS_PER_VISIBILITY + Duration::from_secs(window),
@@ -321,6 +317,9 @@ fn the_readme_says_what_the_template_is() {
     let versions = template.functions().count();
     let said = format!("some {versions} a deployment");
     assert!(readme.contains(&said), "{said}");
+    let undocumented =
+        Tool::ALL.into_iter().find(|tool| !readme.contains(&format!("\n| `{tool}` |")));
+    assert_eq!(undocumented, None, "README has no row in its table of tools");
     let binaries: BTreeSet<_> = template.functions().map(|one| template.code(one)).collect();
     let count = ["no", "one", "two", "three", "four", "five", "six", "seven"][binaries.len()];
     assert!(readme.contains(&format!("each of the {count} binaries")), "{count} binaries");
@@ -390,12 +389,112 @@ fn alarms_watch_metrics_that_functions_send() {
     assert!(["RunsDue", "RunsDone", "AlertsGivenUp"].iter().all(|name| watched.contains(*name)));
 }
 
+/// The queue with a name after the deployment's.
+fn queue_of<'a>(template: &'a Template, name: &str) -> &'a str {
+    let expected = json!([{ "Ref": "AWS::StackName" }, name]);
+    let mut queues = template.resources_of("AWS::SQS::Queue");
+    let found =
+        queues.find(|queue| template.properties(queue)["QueueName"]["Fn::Join"][1] == expected);
+    found.unwrap_or_else(|| panic!("no queue for {name}"))
+}
+
+/// What an alarm asks of each resource, by the id that its expression has for it.
+fn watched_by<'a>(template: &'a Template, alarm: &str) -> Vec<(&'a str, &'a Value)> {
+    let metrics = template.properties(alarm)["Metrics"].as_array().expect("metrics");
+    let asked = metrics.iter().filter(|metric| metric.get("MetricStat").is_some());
+    let of = |metric: &'a Value| &metric["MetricStat"]["Metric"]["Dimensions"][0]["Value"];
+    asked.map(|metric| (metric["Id"].as_str().expect("an id"), of(metric))).collect()
+}
+
+/// A queue that is forgotten here fills up without anybody being told.
+#[test]
+fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
+    let template = Template::read();
+    let late =
+        template.properties("AgeAlarm")["Metrics"][0]["Expression"].as_str().expect("a text");
+    let dashboard = dashboard_of(&template);
+    for name in Destination::ALL.map(Destination::name) {
+        let queue = queue_of(&template, name);
+        let dead = &template.properties(queue)["RedrivePolicy"]["deadLetterTargetArn"];
+        let dead =
+            dead["Fn::GetAtt"][0].as_str().unwrap_or_else(|| panic!("{name} gives up nothing"));
+        let dead_name = json!({ "Fn::Join": ["-", [{ "Ref": "AWS::StackName" }, name, "dlq"]] });
+        assert_eq!(template.properties(dead)["QueueName"], dead_name);
+
+        let of_queue = |queue: &str| json!({ "Fn::GetAtt": [queue, "QueueName"] });
+        let given_up = watched_by(&template, "DlqAlarm");
+        assert!(given_up.iter().any(|(_, of)| **of == of_queue(dead)), "DlqAlarm: {name}");
+        let ages = watched_by(&template, "AgeAlarm");
+        let age = ages.iter().find(|(_, of)| **of == of_queue(queue));
+        let (id, _) = age.unwrap_or_else(|| panic!("AgeAlarm: {name}"));
+        assert!(late.contains(&format!("{id} / ")), "the expression of AgeAlarm: {name}");
+        let function = json!({ "Ref": template.function_of(name) });
+        let failing = watched_by(&template, "FunctionsAlarm");
+        let is_watched = failing.iter().any(|(_, of)| **of == function);
+        // That of transactional mail has an alarm of its own.
+        let has_own = name == Destination::Mailer.name();
+        assert_eq!(is_watched, !has_own, "FunctionsAlarm: {name}");
+
+        for metric in [
+            format!(r#""ApproximateAgeOfOldestMessage","QueueName","${{AWS::StackName}}-{name}""#),
+            format!(
+                r#""ApproximateNumberOfMessagesVisible","QueueName","${{AWS::StackName}}-{name}-dlq""#
+            ),
+        ] {
+            assert!(dashboard.contains(&metric), "the dashboard has no {metric}");
+        }
+    }
+    for tool in Tool::ALL {
+        let metric = format!(r#""Errors","FunctionName","${{AWS::StackName}}-checker-{tool}""#);
+        assert!(dashboard.contains(&metric), "the dashboard has no {metric}");
+    }
+}
+
+/// Whoever sends checks sends those of each tool.
+#[test]
+fn who_may_send_to_the_queue_of_one_tool_may_send_to_all() {
+    let template = Template::read();
+    let arn = |tool: Tool| json!({ "Fn::GetAtt": [queue_of(&template, tool.as_str()), "Arn"] });
+    let queues = Tool::ALL.map(arn);
+    // A checker that has no room for a crawl or an audit sends that back to its own queue.
+    let checkers = Tool::ALL.map(|tool| {
+        &template.properties(template.function_of(tool.as_str()))["Role"]["Fn::GetAtt"][0]
+    });
+    let mut senders = 0;
+    let policies = template.resources_of("AWS::IAM::Role").flat_map(|role| {
+        let inline = template.properties(role)["Policies"].as_array().into_iter().flatten();
+        inline.map(move |policy| (role, &policy["PolicyDocument"]))
+    });
+    let attached = ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"].into_iter();
+    let attached = attached.flat_map(|kind| template.resources_of(kind));
+    let attached = attached.map(|name| (name, &template.properties(name)["PolicyDocument"]));
+    for (name, document) in policies.chain(attached) {
+        for statement in document["Statement"].as_array().into_iter().flatten() {
+            let statement = statement.pointer("/Fn::If/1").unwrap_or(statement);
+            let sends = statement["Action"].to_string().contains("sqs:SendMessage");
+            if !sends || checkers.contains(&&json!(name)) {
+                continue;
+            }
+            let resource = &statement["Resource"];
+            let named =
+                resource.as_array().map_or_else(|| vec![resource], |all| all.iter().collect());
+            let missing: Vec<_> = queues.iter().filter(|queue| !named.contains(queue)).collect();
+            assert!(missing.is_empty() || missing.len() == queues.len(), "{name}: {missing:?}");
+            senders += usize::from(missing.is_empty());
+        }
+    }
+    assert!(senders >= 6, "{senders}");
+}
+
+fn dashboard_of(template: &Template) -> String {
+    let parts = &template.properties("Board")["DashboardBody"]["Fn::Join"][1];
+    let text = |part: &Value| part["Fn::Sub"].as_str().unwrap_or("the table").to_owned();
+    parts.as_array().expect("parts").iter().map(text).collect()
+}
+
 #[test]
 fn the_dashboard_is_json() {
     let template = Template::read();
-    let parts = &template.properties("Board")["DashboardBody"]["Fn::Join"][1];
-    let text = |part: &Value| part["Fn::Sub"].as_str().unwrap_or("the table").to_owned();
-    let body: String = parts.as_array().expect("parts").iter().map(text).collect();
-    let body: Value = serde_json::from_str(&body).expect("JSON");
+    let body: Value = serde_json::from_str(&dashboard_of(&template)).expect("JSON");
     assert!(body["widgets"].as_array().is_some_and(|widgets| widgets.len() > 10));
 }
