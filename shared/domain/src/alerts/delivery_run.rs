@@ -9,6 +9,7 @@
 mod action;
 mod batch;
 mod catch_up;
+mod context;
 mod notices;
 mod people;
 mod programs;
@@ -33,7 +34,8 @@ use action::Action;
 use progress::Progress;
 use step::KnownIssue;
 
-pub use progress::{Delivered, RunContext};
+pub use context::RunContext;
+pub use progress::Delivered;
 pub use step::{
     AlertDelivery, Delivery, DeliveryMessage, EventDelivery, EventPlan, NotifiedIssue, OutboxCheck,
     PlannedEvent, Step, Write,

@@ -16,7 +16,7 @@ use crate::id::{ChannelId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
 
-use super::progress::RunContext;
+use super::context::RunContext;
 
 /// News of one issue of which people are to be notified now.
 #[derive(Debug)]

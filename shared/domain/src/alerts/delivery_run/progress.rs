@@ -5,40 +5,18 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::accounts::account::User;
-use crate::accounts::team::Team;
-use crate::alerts::channel::Channel;
 use crate::alerts::channel_state::{ChannelState, FailedAttempt};
 use crate::alerts::delivery::{Content, DeliveryState, Queued};
-use crate::alerts::due::AlertPolicy;
-use crate::alerts::ended::EndReason;
 use crate::alerts::send_outcome::SendOutcome;
 use crate::checks::limits::LONGEST_DELAY;
-use crate::checks::schedule::TimeScale;
 use crate::id::UserId;
-use crate::issues::record::Issue;
-use crate::sites::settings::Settings;
-use crate::sites::site::Site;
 
 use super::action::{Action, put_off, save_queued};
+use super::context::RunContext;
 use super::step::Step;
 
 /// How long before its lease ends a run begins nothing new: a send takes 30 seconds at most.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
-
-/// What stays the same throughout a run.
-#[derive(Debug, Clone, Copy)]
-pub struct RunContext<'a> {
-    /// The channel that the run delivers to.
-    pub channel: &'a Channel,
-    /// Its team.
-    pub team: &'a Team,
-    /// The team's settings.
-    pub settings: &'a Settings,
-    /// How long a monitoring minute is.
-    pub time_scale: TimeScale,
-    /// Where the service's pages are, without a slash at the end; none where nobody said.
-    pub pages_base: Option<&'a str>,
-}
 
 /// What a run has delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,15 +59,6 @@ pub(super) enum Attempt {
     Again(Timestamp),
     /// Nothing is sent to the channel any more.
     Disabled,
-}
-
-impl<'a> RunContext<'a> {
-    /// What decides what is due of an issue.
-    pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
-        let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
-        let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
-        AlertPolicy::of(self.channel, self.settings, ended, self.time_scale)
-    }
 }
 
 impl Progress<'_> {
