@@ -52,10 +52,10 @@ fn dependencies_point_one_way() {
         ("shared/store", &["domain"]),
         ("shared/embedded", &["domain", "store"]),
         ("shared/probe", &["domain"]),
-        ("shared/http", &["domain", "store"]),
         ("shared/runtime", &["domain", "store"]),
         ("shared/runs", &["domain", "store", "runtime"]),
-        ("shared/actions", &["domain", "store", "http", "runtime", "runs"]),
+        ("shared/actions", &["domain", "store", "runtime", "runs"]),
+        ("shared/http", &["actions", "domain", "store"]),
         ("functions/api", &["actions", "domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
         ("functions/dashboard", &["actions", "domain", "store", "probe", "http", "runtime"]),
@@ -69,6 +69,55 @@ fn dependencies_point_one_way() {
         let found: Vec<_> = found.iter().filter_map(|name| name.strip_prefix("vedette-")).collect();
         let wrong: Vec<_> = found.iter().filter(|name| !allowed.contains(name)).collect();
         assert!(wrong.is_empty(), "{folder} must not depend on {wrong:?}");
+    }
+}
+
+/// The packages of the repository that a package is built from, those of its dependencies included.
+fn built_from(package: &str) -> BTreeSet<String> {
+    let manifests = ["shared", "functions", "infra"].map(|folder| files(folder, "Cargo.toml"));
+    let packages: BTreeMap<String, BTreeSet<String>> = manifests
+        .iter()
+        .flatten()
+        .map(|path| {
+            let manifest: toml::Table = read(path).parse().expect("TOML");
+            let name = manifest["package"]["name"].as_str().expect("a name").to_owned();
+            (name, dependencies(path))
+        })
+        .collect();
+    let (mut found, mut left) = (BTreeSet::new(), vec![package.to_owned()]);
+    while let Some(package) = left.pop() {
+        let known = packages[&package].iter().filter(|name| packages.contains_key(*name));
+        left.extend(known.filter(|name| found.insert((*name).clone())).cloned());
+    }
+    found
+}
+
+#[test]
+fn actions_and_the_command_line_know_nothing_of_http() {
+    for package in ["vedette-actions", "vedette-cli", "vedette-reconciler", "vedette-checker"] {
+        let found = built_from(package);
+        assert!(!found.contains("vedette-http"), "{package} is built from {found:?}");
+    }
+}
+
+#[test]
+fn no_layer_depends_on_one_above_it() {
+    let layers = ["shared", "functions", "infra"];
+    let names = layers.map(|folder| {
+        let names = files(folder, "Cargo.toml").into_iter().map(|path| {
+            let manifest: toml::Table = read(&path).parse().expect("TOML");
+            manifest["package"]["name"].as_str().expect("a name").to_owned()
+        });
+        // Tests alone are built from it.
+        names.filter(|name| name != "vedette-testkit").collect::<Vec<_>>()
+    });
+    for (layer, packages) in names.iter().enumerate() {
+        let above: BTreeSet<&String> = names[layer + 1..].iter().flatten().collect();
+        for package in packages {
+            let found = built_from(package);
+            let wrong: Vec<_> = found.iter().filter(|name| above.contains(name)).collect();
+            assert!(wrong.is_empty(), "{package} must not be built from {wrong:?}");
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
 pub(crate) use input::{Choice, FormInput};
+pub(crate) use vedette_http::wording::{capitalized, sentence};
 
 /// A field's text; empty where it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
@@ -21,20 +22,6 @@ pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
 pub(crate) fn fields(body: &[u8], name: &str) -> Vec<String> {
     let sent = form_urlencoded::parse(body).filter(|(sent, _)| sent == name);
     sent.map(|(_, text)| text.into_owned()).collect()
-}
-
-/// A text with a capital letter at its beginning.
-pub(crate) fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
-}
-
-/// A refusal as a sentence. One that begins with an address leaves that as it is.
-pub(crate) fn sentence(refusal: &str) -> String {
-    let is_address = refusal.split(' ').next().is_some_and(|word| word.contains('@'));
-    let text = if is_address { refusal.to_owned() } else { capitalized(refusal) };
-    if text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 
 /// What is wrong with a field, to stand beside it, and what the field says of that.

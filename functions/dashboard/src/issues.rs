@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_actions::{Decision, DecisionError, decide};
+use vedette_actions::{ActionError, Decision, decide};
 use vedette_domain::accounts::account::{Permission, User};
 use vedette_domain::alerts::compose::{self, AlertSubject};
 use vedette_domain::alerts::due::News;
@@ -113,9 +113,9 @@ async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Re
         .await
     {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
-        Err(DecisionError::Store(error)) => Err(error.into()),
+        Err(ActionError::Failed(fault)) => Err(fault.into()),
         // Somebody else was sooner: what is the case now is shown with it.
-        Err(DecisionError::Transition(refusal)) => {
+        Err(ActionError::Refused(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
             let shown = Shown { problem: Some(why), ..Shown::default() };
             page(context, caller, &access, StatusCode::CONFLICT, &shown).await

@@ -34,7 +34,7 @@ use vedette_http::path::parameters;
 use vedette_http::response::Response;
 use vedette_store::Grant;
 
-use self::serve::{RequestContext, account_error};
+use self::serve::RequestContext;
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};

@@ -13,8 +13,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
-use crate::form::sentence;
-use crate::{RequestContext, account_error, layout};
+use crate::{RequestContext, layout};
 
 /// The roles that can be given to somebody new; a team's first owner comes with the team.
 const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
@@ -46,17 +45,11 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     match done {
         Ok(()) => layout::redirect(&format!("/teams/{}/members?said={notice}", team.id())),
-        // Who is no member is nobody here, whatever else they are.
-        Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
-        Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),
-        Err(error) => list::page(context, team, None, Some(&refusal(error)?)).await,
-    }
-}
-
-/// Why something was refused, in a sentence, unless it failed.
-fn refusal(error: AccountError) -> Result<String, ApiError> {
-    match error {
-        AccountError::Store(_) | AccountError::Entropy(_) => Err(account_error(error)),
-        refused => Ok(sentence(&refused.to_string())),
+        Err(error) => match ApiError::from(error) {
+            ApiError::Validation(why) => {
+                list::page(context, team, None, Some(&why.message())).await
+            }
+            error => Err(error),
+        },
     }
 }

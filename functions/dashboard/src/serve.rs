@@ -6,7 +6,6 @@ use lambda_http::Body;
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
-use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::link;
@@ -135,7 +134,7 @@ impl<'a> RequestContext<'a> {
     pub(crate) async fn team(&self, permission: Permission) -> Result<TeamWithSettings, ApiError> {
         let SignedIn { caller, team, .. } = self.member()?;
         let Some(team) = team else {
-            return caller.team(&self.app.store, self.team_id()?, permission).await;
+            return Ok(caller.team(&self.app.store, self.team_id()?, permission).await?);
         };
         require(team, caller.role_in(team.id())?, permission)?;
         Ok(team.clone())
@@ -195,14 +194,6 @@ fn refuse(context: RequestContext<'_>, refusal: &ApiError) -> Response {
         return response;
     }
     layout::refusal(Some(context), refusal)
-}
-
-/// A fault behind something that was to be done with users, members or tokens.
-pub(crate) fn account_error(error: AccountError) -> ApiError {
-    match error {
-        AccountError::Store(error) => error.into(),
-        other => ApiError::internal(other),
-    }
 }
 
 /// What is said where there is no page.

@@ -4,7 +4,7 @@
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::{Markup, html};
-use vedette_actions::{SignInError, mail_sign_in};
+use vedette_actions::mail_sign_in;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::session::{
@@ -12,7 +12,6 @@ use vedette_domain::accounts::session::{
 };
 use vedette_domain::alerts::link;
 use vedette_domain::id::UserId;
-use vedette_domain::rate_limit::retry_after;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
@@ -65,12 +64,7 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
             return Ok(how_to(context, status, "Sign in", &html! {}, &input.refused(why)));
         }
     };
-    mail_sign_in(context.app, email, context.source()).await.map_err(|error| match error {
-        SignInError::AskedOften { wait } => {
-            ApiError::TooManyRequests { retry_after: retry_after(wait) }
-        }
-        SignInError::Store(error) => error.into(),
-    })?;
+    mail_sign_in(context.app, email, context.source()).await?;
     let content = html! {
         p { "If " b { bdi { (email) } } " is the address of an account, a link is on its way to it." }
         p { "It works for 15 minutes. An address is sent a few links at a time, and after those one every few minutes." }

@@ -24,7 +24,7 @@ pub(crate) async fn access(
     permission: Permission,
 ) -> Result<SiteAccess, ApiError> {
     let site = SiteId::parse(context.value("site")).ok_or(ApiError::NotFound)?;
-    context.member()?.caller.site(&context.app.store, site, permission).await
+    Ok(context.member()?.caller.site(&context.app.store, site, permission).await?)
 }
 
 /// A state as word, shape and colour.

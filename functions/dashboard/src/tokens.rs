@@ -11,9 +11,9 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
+use crate::RequestContext;
 use crate::form::{Problems, field, fields};
 use crate::layout::{self, NavTab};
-use crate::{RequestContext, account_error};
 
 /// A form as it was filled in.
 struct TokenInput {
@@ -59,7 +59,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     };
     let created =
         create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
-    let (secret, token) = created.map_err(account_error)?;
+    let (secret, token) = created?;
     let content = html! {
         p { code { (secret.reveal()) } }
         p.note { "It is not kept and cannot be shown again. It works until " (layout::instant(token.expires_at)) "." }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use vedette_actions::{AccountError, ChannelError};
+use vedette_actions::{ActionError, Fault};
 use vedette_domain::ErrorChain;
 use vedette_store::{MayConflict, StoreError};
 
@@ -55,21 +55,15 @@ impl MayConflict for Failure {
     }
 }
 
-impl From<AccountError> for Failure {
-    fn from(error: AccountError) -> Self {
+impl<R: Error + 'static> From<ActionError<R>> for Failure {
+    fn from(error: ActionError<R>) -> Self {
         match error {
-            AccountError::Store(error) => error.into(),
-            other => Self::because(other),
-        }
-    }
-}
-
-impl From<ChannelError> for Failure {
-    fn from(error: ChannelError) -> Self {
-        match error {
-            ChannelError::Store(error) => error.into(),
-            // What receivers answer stands in it.
-            other => Self::Refused(printable(&ErrorChain(&other).to_string())),
+            // What receivers answer may stand in it.
+            ActionError::Refused(refusal) => {
+                Self::Refused(printable(&ErrorChain(&refusal).to_string()))
+            }
+            ActionError::Failed(Fault::Entropy(error)) => Self::because(error),
+            ActionError::Failed(Fault::Store(error)) => error.into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use uuid::Uuid;
-use vedette_actions::{Decision, DecisionError};
+use vedette_actions::Decision;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::checks::tool::Tool;
@@ -149,11 +149,7 @@ async fn carry_out(
         let decision = decision(&found).await?;
         let change =
             vedette_actions::decide(app, &found, decision, Actor::Operator, app.clock.now()).await;
-        let change = change.map_err(|error| match error {
-            DecisionError::Transition(refusal) => Failure::because(refusal),
-            DecisionError::Store(error) => error.into(),
-        })?;
-        Ok(Shown::new(&change.after, &found.site))
+        Ok(Shown::new(&change?.after, &found.site))
     })
     .await
 }

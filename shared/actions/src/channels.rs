@@ -10,75 +10,19 @@ use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, ChannelChan
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
+use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{AlertMessage, Message};
-use vedette_runtime::{App, EntropyError};
-use vedette_store::{
-    Audit, ChannelRef, MayConflict, StoreError, budget, retry_on_conflict, unless_conflict,
-};
+use vedette_runtime::App;
+use vedette_store::{Audit, ChannelRef, StoreError, budget, retry_on_conflict, unless_conflict};
 
+use crate::ChannelError;
 use crate::mail::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
 pub use trial::{queue_test, try_channel};
 pub use waiting::{Waiting, waiting_for};
-
-/// Why something was not done with a channel.
-#[derive(Debug, thiserror::Error)]
-pub enum ChannelError {
-    /// A team may have so many.
-    #[error("the team has {CHANNELS_MAX} channels, and a team may have no more")]
-    Full,
-    /// Channels of a team are told apart by their names.
-    #[error("the team has a channel {0} already")]
-    NameTaken(String),
-    /// Another channel of the team leads to the URL.
-    #[error("the channel {0} of the team leads to this URL already")]
-    UrlTaken(String),
-    /// It receives nothing.
-    #[error("{name} is disabled ({reason}); enable it first")]
-    Disabled {
-        /// The channel's name.
-        name: String,
-        /// Why it is.
-        reason: String,
-    },
-    /// Nobody is to be pestered.
-    #[error("{0} was asked often enough today; ask again tomorrow")]
-    AskedOften(String),
-    /// A team may ask so many strangers.
-    #[error(
-        "the team has asked for as many addresses to be confirmed as it may in a day; ask again tomorrow"
-    )]
-    AskedMany,
-    /// Its reader has yet to agree.
-    #[error("the reader of {0} has not confirmed it yet")]
-    Unconfirmed(String),
-    /// A test did not arrive.
-    #[error("the test did not arrive: {0}")]
-    NotArrived(String),
-    /// Nobody sent a test in time.
-    #[error("nobody sent the test within {0} s: is the service running?")]
-    NotSent(u64),
-    /// A test waits, as its host has received what all teams may send there in a minute.
-    #[error(
-        "the channel's host gets no more messages this minute; the test will be sent in the next"
-    )]
-    HostIsFull,
-    /// There is no randomness for ids and keys.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
-    /// The table does not answer, or a conflict: somebody else wrote the same meanwhile.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl MayConflict for ChannelError {
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_conflict())
-    }
-}
 
 /// Has what is due to a channel sent.
 pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {
@@ -102,18 +46,18 @@ pub async fn add_channel(
 ) -> Result<Channel, ChannelError> {
     let others = app.store.channels(team).await?;
     if others.len() >= CHANNELS_MAX {
-        return Err(ChannelError::Full);
+        return Err(ChannelRefusal::Full.into());
     }
     let name = name.unwrap_or_else(|| target.default_name()).to_owned();
     if others.iter().any(|other| other.name == name) {
-        return Err(ChannelError::NameTaken(name));
+        return Err(ChannelRefusal::NameTaken(name).into());
     }
     if let Some(url) = target.url().map(SecretUrl::masked) {
         let leads_there = |other: &&Channel| {
             other.target.masked().is_some_and(|masked| masked.digest == url.digest)
         };
         if let Some(other) = others.iter().find(leads_there) {
-            return Err(ChannelError::UrlTaken(other.name.clone()));
+            return Err(ChannelRefusal::UrlTaken(other.name.clone()).into());
         }
     }
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
@@ -183,8 +127,8 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
     let Some(address) = channel.target.address() else { return Ok(()) };
     match ask(app, channel.team, address, Question::Confirm).await? {
         Allowance::Free => Ok(()),
-        Allowance::MailboxIsFull => Err(ChannelError::AskedOften(address.to_owned())),
-        Allowance::TeamIsDone => Err(ChannelError::AskedMany),
+        Allowance::MailboxIsFull => Err(ChannelRefusal::AskedOften(address.to_owned()).into()),
+        Allowance::TeamIsDone => Err(ChannelRefusal::AskedMany.into()),
     }
 }
 
@@ -243,7 +187,7 @@ pub async fn resend_to_channel(
 ) -> Result<(), ChannelError> {
     if let Some(disabled) = &channel.disabled {
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
-        return Err(ChannelError::Disabled { name, reason });
+        return Err(ChannelRefusal::Disabled { name, reason }.into());
     }
     resend::resend(app, channel, Audit::None).await?;
     ask_again(app, channel, by).await

@@ -5,16 +5,17 @@ use std::time::Duration;
 use futures::future::join_all;
 use jiff::Timestamp;
 use vedette_domain::checks::history::day_of;
-use vedette_domain::checks::on_demand::{Asked, OnDemandRefusal, check_rules};
+use vedette_domain::checks::on_demand::{Asked, check_rules};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolChange;
 use vedette_domain::id::CheckId;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::sites::site::Site;
-use vedette_http::access::SiteAccess;
-use vedette_http::error::ApiError;
 use vedette_runtime::App;
 use vedette_store::{Changes, StoreError, Usage};
+
+use crate::OrderError;
+use crate::access::SiteAccess;
 
 /// Queues a check of each tool, all of them or none; `asked` is `None` where the site's settings say
 /// which.
@@ -27,7 +28,7 @@ pub async fn order_checks(
     access: &SiteAccess,
     asked: Option<&[Tool]>,
     now: Timestamp,
-) -> Result<Vec<ToolChange>, ApiError> {
+) -> Result<Vec<ToolChange>, OrderError> {
     let orders = decide(app, access, asked, now).await?;
     save(app, access, &orders, now).await?;
     send(app, &access.stored.site, &orders).await;
@@ -40,22 +41,19 @@ async fn decide(
     access: &SiteAccess,
     asked: Option<&[Tool]>,
     now: Timestamp,
-) -> Result<Vec<ToolChange>, ApiError> {
+) -> Result<Vec<ToolChange>, OrderError> {
     let plan = access.team.plan();
     let enabled = access.settings().enabled_tools(plan);
     let tools = asked.unwrap_or(&enabled);
-    if tools.is_empty() {
-        return Err(ApiError::invalid("tools", "No checks are enabled for this site."));
-    }
     let asked = tools
         .iter()
         .map(|&tool| {
             Ok(Asked { tool, state: access.stored.tool(tool)?, enabled: enabled.contains(&tool) })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
-    check_rules(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
+    check_rules(&asked, plan, access.team.manual_checks, now)?;
 
-    let unique = app.entropy.unique().map_err(ApiError::internal)?;
+    let unique = app.entropy.unique()?;
     let retention_days = plan.limits().history_retention_days;
     let site = access.stored.site.id;
     let mut orders = Vec::with_capacity(asked.len());
@@ -65,10 +63,6 @@ async fn decide(
         orders.push(state.enqueue(closed.as_ref(), check, now, retention_days));
     }
     Ok(orders)
-}
-
-fn refused(refusal: OnDemandRefusal) -> ApiError {
-    ApiError::invalid("tools", refusal.to_string())
 }
 
 async fn save(

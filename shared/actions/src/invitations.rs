@@ -3,6 +3,7 @@
 use vedette_domain::accounts::account::{Role, User};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
+use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::accounts::session::{SessionHash, SessionSecret};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
@@ -24,7 +25,7 @@ pub async fn invite(
     invited: Invited<'_>,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
     if !own.governs(invited.role) {
-        return Err(AccountError::OwnersOnly);
+        return Err(AccountRefusal::OwnersOnly.into());
     }
     let members = app.store.members(team.id()).await?;
     let ids: Vec<UserId> = members.iter().map(|row| row.user).collect();
@@ -33,14 +34,14 @@ pub async fn invite(
     let member = members.iter().find(|row| users.get(&row.user).is_some_and(has_address));
     if let Some(row) = member {
         let (email, role) = (invited.email.to_owned(), row.role);
-        return Err(AccountError::MemberAlready { email, role });
+        return Err(AccountRefusal::MemberAlready { email, role }.into());
     }
     let pending = &team.team.invitations;
     if pending.iter().any(|pending| pending.shares_mailbox(invited.email)) {
-        return Err(AccountError::InvitedAlready(invited.email.to_owned()));
+        return Err(AccountRefusal::InvitedAlready(invited.email.to_owned()).into());
     }
     if pending.len() >= INVITATIONS_MAX {
-        return Err(AccountError::TooManyInvitations);
+        return Err(AccountRefusal::TooManyInvitations.into());
     }
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
@@ -64,7 +65,7 @@ pub async fn renew_invitation(
     (by, own): (UserId, Role),
 ) -> Result<(SessionSecret, Invitation), AccountError> {
     if !own.governs(invitation.role) {
-        return Err(AccountError::OwnersOnly);
+        return Err(AccountRefusal::OwnersOnly.into());
     }
     let (secret, now) = (app.entropy.session_secret()?, app.clock.now());
     let renewed = invitation.renewed(&secret, by, now);
@@ -180,8 +181,8 @@ async fn join(
     let audit = Audit::Entry(&entry);
     let joined = app.store.accept_invitation(&team.team, invitation, *inviter, newcomer, audit);
     joined.await.map_err(|error| match () {
-        () if error.has_failed(ADDRESS) => AccountError::AccountAlready(email),
-        () if error.has_failed(MEMBER) => AccountError::JoinedAlready(email),
+        () if error.has_failed(ADDRESS) => AccountRefusal::AccountAlready(email).into(),
+        () if error.has_failed(MEMBER) => AccountRefusal::JoinedAlready(email).into(),
         () => error.into(),
     })
 }

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
 use vedette_domain::id::UserId;
-use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
-use vedette_store::{Audit, IssueWithSite, MayConflict, StoreError};
+use vedette_store::{Audit, IssueWithSite};
+
+use crate::DecisionError;
 
 /// A decision about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,23 +34,6 @@ impl Decision {
             Self::Note(_) => IssueDecision::Noted,
         };
         AuditEvent::issue(issue, decision)
-    }
-}
-
-/// Why a decision was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum DecisionError {
-    /// The issue's state does not allow it.
-    #[error(transparent)]
-    Transition(#[from] InvalidTransition),
-    /// The table does not answer, or a conflict: somebody else wrote the same records meanwhile.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl MayConflict for DecisionError {
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_conflict())
     }
 }
 

@@ -1,8 +1,10 @@
 //! What people do to sites, issues, settings, channels and accounts, in one way for the API, the pages and the command line: load,
 //! decide, save, send.
 
+pub mod access;
 mod channels;
 mod checks;
+mod error;
 mod invitations;
 mod issues;
 mod mail;
@@ -15,22 +17,26 @@ mod sites;
 mod tokens;
 
 pub use channels::{
-    ChannelError, Waiting, add_channel, confirm_channel, enable_channel, look_again, queue_test,
-    remove_channel, resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
+    Waiting, add_channel, confirm_channel, enable_channel, look_again, queue_test, remove_channel,
+    resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
 };
 pub use checks::order_checks;
+pub use error::{
+    AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, OrderError,
+    SignInError, SiteError,
+};
 pub use invitations::{
     OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
     renew_invitation, withdraw_invitation,
 };
-pub use issues::{Decision, DecisionError, decide};
+pub use issues::{Decision, decide};
 pub use mail::mail_invitation;
-pub use members::{AccountError, add_member, change_role, remove_member};
+pub use members::{add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use plan::change_plan;
-pub use sign_in::{SignInError, mail_sign_in};
+pub use sign_in::mail_sign_in;
 pub use sites::{
-    OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
-    create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,
+    OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, create_site, delete_site,
+    pause_site, resume_site, save_site,
 };
 pub use tokens::{create_token, revoke_token};

@@ -7,6 +7,7 @@ use vedette_domain::accounts::mail_limits::{
     CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX,
 };
 use vedette_domain::accounts::mailbox::Mailbox;
+use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{MailRequest, Message};
 use vedette_runtime::App;
@@ -24,16 +25,16 @@ pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), A
     let Invitation { team, email, hash, .. } = invitation;
     let inviter = app.store.membership(invitation.by, *team).await?;
     if !invitation.is_backed_by(inviter.map(|inviter| inviter.role)) {
-        return Err(AccountError::NotBacked(email.clone()));
+        return Err(AccountRefusal::NotBacked(email.clone()).into());
     }
     match ask(app, *team, email, Question::Join).await? {
         Allowance::Free => {}
-        Allowance::MailboxIsFull => return Err(AccountError::AskedOften(email.clone())),
-        Allowance::TeamIsDone => return Err(AccountError::InvitedMany(email.clone())),
+        Allowance::MailboxIsFull => return Err(AccountRefusal::AskedOften(email.clone()).into()),
+        Allowance::TeamIsDone => return Err(AccountRefusal::InvitedMany(email.clone()).into()),
     }
     let message = MailRequest::Invitation { team: *team, invitation: hash.clone() };
     let sent = app.queue.send(&Message::Mail(message), Duration::ZERO).await;
-    sent.map_err(|_| AccountError::NotSent(email.clone()))
+    sent.map_err(|_| AccountRefusal::NotSent(email.clone()).into())
 }
 
 /// What a team asks a stranger for.

@@ -3,34 +3,16 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use vedette_domain::accounts::mail_limits::{
     SIGN_INS, SIGN_INS_BY_SOURCE, SIGN_INS_OF_SOURCE, counted_as, nobody,
 };
+use vedette_domain::accounts::refusal::SignInRefusal;
 use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::source::Source;
 use vedette_runtime::App;
-use vedette_store::{MayConflict, StoreError, Taken, budget, retry_on_conflict};
+use vedette_store::{Taken, budget, retry_on_conflict};
 
-/// Why no link is sent.
-#[derive(Debug, thiserror::Error)]
-pub enum SignInError {
-    /// The source has asked for too many, whatever the addresses.
-    #[error("the source has asked for too many links")]
-    AskedOften {
-        /// How long until it may ask again.
-        wait: SignedDuration,
-    },
-    /// The table does not answer.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl MayConflict for SignInError {
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_conflict())
-    }
-}
+use crate::SignInError;
 
 /// Has a link that signs in sent to an address, if it has an account and was not sent too many. Whoever
 /// asks learns neither: the reads and writes are the same, and a message is sent in any case.
@@ -54,7 +36,7 @@ async fn ask(app: &App, email: &str, source: Source) -> Result<(), SignInError> 
     let (user, full_at) =
         store.user_and_buckets(email, subjects.each_ref().map(String::as_str)).await?;
     let [of_source, others @ ..] = [0, 1, 2].map(|place| limits[place].take(full_at[place], now));
-    let of_source = of_source.map_err(|wait| SignInError::AskedOften { wait })?;
+    let of_source = of_source.map_err(|wait| SignInRefusal::AskedOften { wait })?;
     let [Ok(by_source), Ok(of_address)] = others else { return Ok(()) };
     let after = [of_source, by_source, of_address];
     let taken = subjects.into_iter().zip(full_at).zip(after);

@@ -1,7 +1,6 @@
 //! Sites: putting one under watch, changing it, and taking it away.
 
 mod delete;
-mod input;
 mod update;
 
 use std::time::Duration;
@@ -15,19 +14,19 @@ use vedette_domain::checks::cooldown::{Beginning, Cooldowns};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::sites::site::{LISTED_TEXTS_MAX, Site};
-use vedette_http::access::Caller;
-use vedette_http::error::ApiError;
-use vedette_http::validation::ValidationError;
+use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_store::{
     Audit, Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget,
     create_refusal,
 };
 
+use crate::access::Caller;
+use crate::{AccessError, ActionError, SiteError};
+
 pub use delete::delete_site;
-pub use input::SiteInput;
-pub use update::{SiteUpdate, pause_site, resume_site, save_site};
+pub use update::{pause_site, resume_site, save_site};
 
 /// A team that gets new sites.
 #[derive(Debug)]
@@ -57,8 +56,7 @@ impl TeamWithCooldowns {
     }
 }
 
-/// Adds a site to its team, notifies the reconciler, and says how the site begins; `None` if the team
-/// monitors its URL already. After a conflict, the team is to be loaded again.
+/// Adds a site to its team, notifies the reconciler, and says how the site begins. After a conflict, the team is to be loaded again.
 ///
 /// # Errors
 ///
@@ -68,8 +66,8 @@ pub async fn create_site(
     caller: &Caller,
     team: &mut TeamWithCooldowns,
     site: Site,
-) -> Result<Option<SiteWithTools>, ApiError> {
-    check_texts(&site)?;
+) -> Result<SiteWithTools, SiteError> {
+    site.check_texts()?;
     let Beginning { tools, cooldowns } = team.begin(app, &site).await?;
     let stored = SiteWithTools { site, tools };
     let (id, name) = (stored.site.id, stored.site.name.clone());
@@ -78,20 +76,20 @@ pub async fn create_site(
     let audit = Audit::Entry(&entry);
     let created = app.store.create_site(&team.team.team, &stored, cooldowns.as_ref(), audit).await;
     if let Err(error) = created {
-        return match create_refusal(&error) {
-            Some(CreateRefusal::DuplicateUrl) => Ok(None),
+        return Err(match create_refusal(&error) {
+            Some(CreateRefusal::DuplicateUrl) => SiteRefusal::DuplicateUrl.into(),
             Some(CreateRefusal::SiteLimit) if is_full(app, caller, &team.team).await? => {
-                Err(site_limit().into())
+                SiteRefusal::SiteLimit.into()
             }
-            _ => Err(error.into()),
-        };
+            Some(CreateRefusal::SiteLimit) | None => error.into(),
+        });
     }
     team.cooldowns = cooldowns.or(team.cooldowns.take());
 
     let Site { team, id: site, .. } = stored.site;
     let sync = Message::Maintenance(Maintenance::Sync { team, site });
     app.enqueue_or_leave(sync, Duration::ZERO).await;
-    Ok(Some(stored))
+    Ok(stored)
 }
 
 /// The most sites of a request that creates many.
@@ -122,7 +120,7 @@ pub async fn create_one_of_many(
     caller: &Caller,
     team: &mut TeamWithCooldowns,
     site: impl Fn(SiteId, Timestamp) -> Site + Sync,
-) -> Result<OneOfMany, ApiError> {
+) -> Result<OneOfMany, SiteError> {
     let now = app.clock.now();
     let spent = Duration::try_from(now.duration_since(caller.now)).unwrap_or_default();
     let left = BUDGET.saturating_sub(spent);
@@ -130,12 +128,14 @@ pub async fn create_one_of_many(
         return Ok(OneOfMany::OutOfTime);
     }
     let created = create_within(left, app, caller, team, |id| site(id, now)).await;
-    if let Err(refusal) = &created
-        && refusal.is_fault()
-    {
-        error!(team = %team.team.id(), error = %ErrorChain(refusal), "a site of many was not created");
+    if let Err(ActionError::Failed(fault)) = &created {
+        error!(team = %team.team.id(), error = %ErrorChain(fault), "a site of many was not created");
     }
-    Ok(created?.map_or(OneOfMany::Duplicate, |site| OneOfMany::Created(Box::new(site))))
+    match created {
+        Ok(site) => Ok(OneOfMany::Created(Box::new(site))),
+        Err(ActionError::Refused(SiteRefusal::DuplicateUrl)) => Ok(OneOfMany::Duplicate),
+        Err(error) => Err(error),
+    }
 }
 
 async fn create_within(
@@ -144,10 +144,10 @@ async fn create_within(
     caller: &Caller,
     team: &mut TeamWithCooldowns,
     site: impl Fn(SiteId) -> Site + Send,
-) -> Result<Option<SiteWithTools>, ApiError> {
+) -> Result<SiteWithTools, SiteError> {
     let mut backoff = Backoff::new(budget::WRITE.min(left));
     loop {
-        let id = app.entropy.site_id().map_err(ApiError::internal)?;
+        let id = app.entropy.site_id()?;
         match create_site(app, caller, team, site(id)).await {
             Err(error) => backoff.wait(error).await?,
             done => return done,
@@ -159,38 +159,8 @@ async fn create_within(
 
 /// Whether the team has as many sites as its plan allows, and the plan is still the one that was
 /// `read`.
-async fn is_full(app: &App, caller: &Caller, read: &TeamWithSettings) -> Result<bool, ApiError> {
+async fn is_full(app: &App, caller: &Caller, read: &TeamWithSettings) -> Result<bool, AccessError> {
     let team = caller.team(&app.store, read.id(), Permission::ManageSites).await?;
     let limit = team.plan().limits().sites;
     Ok(team.plan() == read.plan() && limit.is_some_and(|limit| team.team.sites >= limit))
-}
-
-fn site_limit() -> ValidationError {
-    ValidationError::new("url", "Your current plan has reached its site limit.")
-}
-
-/// Refuses a site whose texts are too long together, although each of them alone is not: on the
-/// field that has the most of them.
-///
-/// # Errors
-///
-/// The refusal.
-fn check_texts(site: &Site) -> Result<(), ValidationError> {
-    let taken = site.listed_texts();
-    if taken <= LISTED_TEXTS_MAX {
-        return Ok(());
-    }
-    let notes = site.notes.as_ref().map_or(0, String::len);
-    let records: usize = site.expected_records.values().flatten().map(String::len).sum();
-    let field = if notes < records { "dns_expected_records" } else { "notes" };
-    let message = format!(
-        "The {field} field must be shorter: the texts of this site take {taken} bytes in lists, \
-         of {LISTED_TEXTS_MAX} at most."
-    );
-    Err(ValidationError::new(field, message))
-}
-
-/// What is said of a URL that a team monitors already.
-pub fn duplicate_url() -> ValidationError {
-    ValidationError::new("url", "This URL is already monitored by the team.")
 }

@@ -7,6 +7,7 @@
 //! - [`mailbox`] and [`mail_limits`] bound how much mail strangers can have sent to somebody.
 //! - Every change in a team is written to its [`audit`] log, in the transaction that makes the change.
 
+pub mod access;
 pub mod account;
 pub mod audit;
 pub mod email;
@@ -14,5 +15,6 @@ pub mod invitation;
 pub mod mail_limits;
 pub mod mailbox;
 pub mod plan;
+pub mod refusal;
 pub mod session;
 pub mod team;

@@ -28,6 +28,7 @@ pub mod host_limit;
 pub mod link;
 pub mod mail;
 pub mod missed;
+pub mod refusal;
 pub mod reminder;
 pub mod retry;
 pub mod send_outcome;

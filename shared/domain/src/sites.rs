@@ -9,7 +9,9 @@
 //! - [`site_state`] says in one word how a site is, for lists.
 
 pub(crate) mod host_name;
+pub mod refusal;
 pub mod settings;
 pub mod site;
+pub mod site_input;
 pub mod site_state;
 pub mod site_url;

@@ -1,25 +1,22 @@
-//! Who is asking, and what of it they may see: everything between a request and its handler's
-//! own work.
+//! Who is asking: authentication of the API's tokens, and how many requests a minute are served.
 
 use std::time::Duration;
 
-use futures::try_join;
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
-use vedette_domain::accounts::account::{Membership, Permission, Role, Scope, Secret, Token, User};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::access::AccessRefusal;
+use vedette_domain::accounts::account::{Permission, Role, Scope, Secret, Token};
 use vedette_domain::accounts::session::Session;
-use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
-use vedette_domain::sites::settings::Settings;
-use vedette_store::{
-    IssueWithSite, Requests, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
-};
+use vedette_domain::id::UserId;
+use vedette_store::{Requests, Store, StoreError, TeamWithSettings};
 
 use crate::error::ApiError;
+
+pub use vedette_actions::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
 
 /// How many requests a minute are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,17 +69,6 @@ impl Rate {
     }
 }
 
-/// A client whose token counts.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    /// The token's owner.
-    pub user: User,
-    /// The teams they belong to.
-    pub memberships: Vec<Membership>,
-    /// When the request came in; everything decided about it is decided at this instant.
-    pub now: Timestamp,
-}
-
 /// Says who is asking, or refuses the request: with 401, with 429 for its token, with 403 for a
 /// scope, with 429 for its user. What is refused is not counted against what comes later in this
 /// order. Either way says how far the minute's requests are used, once the token is known.
@@ -116,7 +102,7 @@ pub async fn authenticate(
     let (Throttle::PerToken(limit) | Throttle::CheckRuns(limit)) = throttle;
     let all = hold_both(&requests, limit, now).map_err(|(error, rate)| (error, Some(rate)))?;
     let refuse = |error: ApiError| (error, Some(all));
-    require_scope(&token, scope).map_err(refuse)?;
+    token.require(scope).map_err(|refusal| refuse(refusal.into()))?;
     match throttle {
         Throttle::PerToken(_) => Ok((caller, all)),
         Throttle::CheckRuns(_) => {
@@ -194,181 +180,15 @@ async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<
     Ok(token)
 }
 
-fn require_scope(token: &Token, scope: Scope) -> Result<(), ApiError> {
-    if token.scopes.contains(&scope) {
-        Ok(())
-    } else {
-        let message = format!("The access token lacks the {} scope.", scope.as_str());
-        Err(ApiError::Forbidden(message))
-    }
-}
-
-impl Caller {
-    /// As the audit log names them.
-    pub const fn actor(&self) -> Actor {
-        Actor::User(self.user.id)
-    }
-
-    /// The caller's role in a team.
-    ///
-    /// # Errors
-    ///
-    /// 404 when the team is not one of theirs, so that its existence is not revealed.
-    pub fn role_in(&self, team: TeamId) -> Result<Role, ApiError> {
-        let membership = self.memberships.iter().find(|membership| membership.team == team);
-        membership.map(|membership| membership.role).ok_or(ApiError::NotFound)
-    }
-
-    /// A team of the caller's.
-    ///
-    /// # Errors
-    ///
-    /// 404 when it is none of theirs, 402 when its plan is inactive, 403 when the caller's role
-    /// lacks the permission.
-    pub async fn team(
-        &self,
-        store: &Store,
-        team: TeamId,
-        permission: Permission,
-    ) -> Result<TeamWithSettings, ApiError> {
-        let role = self.role_in(team)?;
-        let team = store.team(team, self.now).await?.ok_or(ApiError::NotFound)?;
-        require(&team, role, permission)?;
-        Ok(team)
-    }
-
-    /// A site of one of the caller's teams.
-    ///
-    /// # Errors
-    ///
-    /// As [`Caller::team`].
-    pub async fn site(
-        &self,
-        store: &Store,
-        site: SiteId,
-        permission: Permission,
-    ) -> Result<SiteAccess, ApiError> {
-        let access = self.partition(store, site.partition(), permission).await?;
-        // A partition holds 62 bits of the id.
-        if access.stored.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
-    }
-
-    /// A check of a site of one of the caller's teams. Past the team's retention it is gone, even
-    /// if its row is still to be removed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Caller::team`].
-    pub async fn check(
-        &self,
-        store: &Store,
-        check: CheckId,
-        permission: Permission,
-    ) -> Result<CheckAccess, ApiError> {
-        let stored = store.check(check).await?.ok_or(ApiError::NotFound)?;
-        // That the check does not exist is reported before that this may not be done to it.
-        let site = self.partition(store, check.partition(), Permission::View).await?;
-        if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
-            return Err(ApiError::NotFound);
-        }
-        require(&site.team, self.role_in(site.team.id())?, permission)?;
-        Ok(CheckAccess { stored, site })
-    }
-
-    /// An issue of a site of one of the caller's teams.
-    ///
-    /// # Errors
-    ///
-    /// As [`Caller::team`].
-    pub async fn issue(
-        &self,
-        store: &Store,
-        issue: IssueId,
-        permission: Permission,
-    ) -> Result<IssueAccess, ApiError> {
-        let stored = store.issue_with_site(issue).await?.ok_or(ApiError::NotFound)?;
-        let team = self.team(store, stored.site.team, permission).await?;
-        Ok(IssueAccess { stored, team })
-    }
-
-    async fn partition(
-        &self,
-        store: &Store,
-        partition: Partition,
-        permission: Permission,
-    ) -> Result<SiteAccess, ApiError> {
-        // Who belongs to one team alone waits once for both.
-        let only = match self.memberships[..] {
-            [Membership { team, .. }] => Some(team),
-            _ => None,
-        };
-        let (stored, known) = try_join!(store.site(partition), async {
-            match only {
-                Some(team) => store.team(team, self.now).await,
-                None => Ok(None),
-            }
-        })?;
-        let stored = stored.ok_or(ApiError::NotFound)?;
-        let team = match known.filter(|team| team.id() == stored.site.team) {
-            Some(team) => {
-                require(&team, self.role_in(team.id())?, permission)?;
-                team
-            }
-            None => self.team(store, stored.site.team, permission).await?,
-        };
-        Ok(SiteAccess { stored, team })
-    }
-}
-
 /// Refuses a team without an active plan, then a role without the permission.
 ///
 /// # Errors
 ///
-/// 402 or 403.
+/// The refusal.
 pub fn require(
     team: &TeamWithSettings,
     role: Role,
     permission: Permission,
-) -> Result<(), ApiError> {
-    if !team.team.plan_active {
-        Err(ApiError::PlanRequired)
-    } else if role.grants(permission) {
-        Ok(())
-    } else {
-        Err(ApiError::Forbidden("Your role in this team does not permit this.".to_owned()))
-    }
-}
-
-/// A site that the caller may work with, and its team.
-#[derive(Debug, Clone)]
-pub struct SiteAccess {
-    /// The site with its tools, as the table has it.
-    pub stored: SiteWithTools,
-    /// The team.
-    pub team: TeamWithSettings,
-}
-
-impl SiteAccess {
-    /// The settings in force for the site.
-    pub fn settings(&self) -> Settings {
-        self.team.settings_for(&self.stored.site)
-    }
-}
-
-/// A check that the caller may work with, and its site.
-#[derive(Debug, Clone)]
-pub struct CheckAccess {
-    /// The check, as the table has it.
-    pub stored: StoredCheck,
-    /// The site.
-    pub site: SiteAccess,
-}
-
-/// An issue that the caller may work with, and its team.
-#[derive(Debug, Clone)]
-pub struct IssueAccess {
-    /// The issue with its site, as the table has it.
-    pub stored: IssueWithSite,
-    /// The team.
-    pub team: TeamWithSettings,
+) -> Result<(), AccessRefusal> {
+    team.team.authorize(role, permission)
 }

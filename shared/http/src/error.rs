@@ -3,8 +3,10 @@
 //! A handler returns [`ApiError`]. A refusal carries a sentence for the client; a fault
 //! ([`ApiError::Store`], [`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client nothing
 //! of itself and is logged, with its causes, where the answer is made. Layers below speak of their own errors and know nothing of HTTP:
-//! validation ends in a `ValidationError`, the table in a `StoreError`, and both turn into an
-//! `ApiError` with `?`.
+//! validation ends in a `ValidationError`, the table in a `StoreError`, an action in an `ActionError`, and all of
+//! them turn into an `ApiError` with `?`. What each refusal of `domain` becomes is in `error/refusals.rs`.
+
+mod refusals;
 
 use std::error::Error;
 

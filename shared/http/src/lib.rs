@@ -15,5 +15,7 @@ pub mod request_id;
 pub mod resource;
 pub mod response;
 pub mod settings;
+pub mod site_input;
 pub mod source;
 pub mod validation;
+pub mod wording;

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use vedette_actions::{
-    OneOfMany, SITES_MAX, SiteInput, TeamWithCooldowns, create_one_of_many, duplicate_url,
-};
+use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
+use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_domain::sites::site_input::SiteInput;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
+use vedette_http::site_input::parse_site;
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
 use vedette_store::TeamWithSettings;
 
@@ -43,9 +44,11 @@ pub(crate) async fn handle(
         let site = |site, now| input.clone().into_site(site, id, now);
         match create_one_of_many(context.app, context.caller, &mut team, site).await {
             Ok(OneOfMany::Created(stored)) => outcome.create(shown(context, &team, &stored)),
-            Ok(OneOfMany::Duplicate) => outcome.skip(item.url, duplicate_url().message()),
+            Ok(OneOfMany::Duplicate) => {
+                outcome.skip(item.url, SiteRefusal::DuplicateUrl.to_string())
+            }
             Ok(OneOfMany::OutOfTime) => outcome.fail(item.url, OUT_OF_TIME),
-            Err(refusal) => outcome.fail(item.url, refusal.message()),
+            Err(error) => outcome.fail(item.url, ApiError::from(error).message()),
         }
     }
     Ok(ok(&outcome))
@@ -66,7 +69,7 @@ impl Item {
         if let Some(name) = &self.name {
             body.insert("name".to_owned(), name.as_str().into());
         }
-        SiteInput::parse(&body, team)
+        parse_site(&body, team)
     }
 }
 

@@ -1,8 +1,9 @@
 //! `POST /teams/{team}/sites`: puts a URL under watch.
 
-use vedette_actions::{SiteInput, TeamWithCooldowns, create_site, duplicate_url};
+use vedette_actions::{TeamWithCooldowns, create_site};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
+use vedette_http::site_input::parse_site;
 use vedette_http::validation::parse_body;
 use vedette_store::TeamWithSettings;
 
@@ -13,11 +14,11 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let input = SiteInput::parse(&parse_body(context.body)?, &team)?;
+    let input = parse_site(&parse_body(context.body)?, &team)?;
     let mut team = TeamWithCooldowns::new(team);
     let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
     let site = input.into_site(id, team.team.id(), context.caller.now);
     let stored = create_site(context.app, context.caller, &mut team, site).await?;
-    let site = shown(context, &team, &stored.ok_or_else(duplicate_url)?);
+    let site = shown(context, &team, &stored);
     Ok(created(&site, &context.links.site(site.id())))
 }

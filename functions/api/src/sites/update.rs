@@ -1,10 +1,11 @@
 //! `PATCH /sites/{site}`: changes what is said of a site, where it is, or how it is watched.
 
-use vedette_actions::{SiteUpdate, save_site};
+use vedette_actions::save_site;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
+use vedette_http::site_input::parse_site_update;
 use vedette_http::validation::parse_body;
 
 use crate::Context;
@@ -14,8 +15,10 @@ pub(crate) async fn handle(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
-    let update = SiteUpdate::parse(&parse_body(context.body)?, &access.team)?;
-    let next = update.as_written_back(&access).apply_to(&access)?;
+    let update = parse_site_update(&parse_body(context.body)?, &access.team)?;
+    let site = &access.stored.site;
+    let update = update.as_written_back(site, &access.settings());
+    let next = update.apply_to(site, access.has_learnt_records()?);
     save_site(context.app, &mut access, next, context.caller.actor(), now).await?;
 
     let retention = access.team.retention(now);

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{ChannelError, add_channel};
+use vedette_actions::{ActionError, add_channel};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
+use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Severity;
 use vedette_domain::name::parse_name;
@@ -127,19 +128,14 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
     let by = context.member()?.caller.actor();
     let why = match add_channel(context.app, team.id(), name, target, filter, by).await {
         Ok(channel) => return added(context, &team, &channel),
-        Err(ChannelError::Store(error)) => return Err(error.into()),
-        Err(ChannelError::Entropy(error)) => return Err(ApiError::internal(error)),
-        Err(taken @ ChannelError::NameTaken(_)) => {
-            ValidationError::new("name", sentence(&taken.to_string()))
-        }
-        Err(taken @ ChannelError::UrlTaken(_)) => {
-            let why = ValidationError::new("to", sentence(&taken.to_string()));
+        Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {
+            let why = ValidationError::new("to", sentence(&refusal.to_string()));
             return page(context, &team, Some(Refused::Taken(input, why))).await;
         }
-        Err(asked @ (ChannelError::AskedOften(_) | ChannelError::AskedMany)) => {
-            ValidationError::new("to", sentence(&asked.to_string()))
-        }
-        Err(other) => ValidationError::new("kind", sentence(&other.to_string())),
+        Err(error) => match ApiError::from(error) {
+            ApiError::Validation(why) => why,
+            error => return Err(error),
+        },
     };
     page(context, &team, Some(Refused::Addition(input, why))).await
 }

@@ -1,7 +1,8 @@
 //! What is done with a channel of a team.
 
 use vedette_actions::{
-    ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel, save_channel,
+    ActionError, ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel,
+    save_channel,
 };
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::audit::ChannelChange;
@@ -82,9 +83,8 @@ impl Opened {
             Ok(()) => {
                 layout::redirect(&format!("/teams/{}/channels?said={notice}", self.team.id()))
             }
-            Err(ChannelError::Store(error)) => Err(error.into()),
-            Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
-            Err(why) => {
+            Err(ActionError::Failed(fault)) => Err(fault.into()),
+            Err(ActionError::Refused(why)) => {
                 let refused = Refused::Of(self.channel.id, sentence(&why.to_string()));
                 page(context, &self.team, Some(refused)).await
             }

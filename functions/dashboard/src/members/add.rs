@@ -3,7 +3,7 @@
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{invite, mail_invitation, renew_invitation};
+use vedette_actions::{ActionError, invite, mail_invitation, renew_invitation};
 use vedette_domain::accounts::account::{Permission, Role};
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::invitation::{Invitation, Invited};
@@ -16,7 +16,7 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_store::TeamWithSettings;
 
 use super::list::{Refused, page};
-use super::{NEW_ROLES, answer, pending, refusal, role_word};
+use super::{NEW_ROLES, answer, pending, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
@@ -48,8 +48,9 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
     let by = (caller.user.id, caller.role_in(team.id())?);
     match invite(context.app, &team, by, invited).await {
         Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
-        Err(error) => {
-            let why = ValidationError::new("email", refusal(error)?);
+        Err(ActionError::Failed(fault)) => Err(fault.into()),
+        Err(ActionError::Refused(refusal)) => {
+            let why = ValidationError::new("email", sentence(&refusal.to_string()));
             page(context, &team, Some(&refused(why)), None).await
         }
     }

@@ -6,12 +6,13 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use tracing::warn;
 use vedette_actions::{
-    AccountError, OpenInvitation, decline_invitation, join_as, join_with_new_account, mail_sign_in,
+    ActionError, OpenInvitation, decline_invitation, join_as, join_with_new_account, mail_sign_in,
     open_invitation,
 };
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::link;
 use vedette_http::error::ApiError;
@@ -20,7 +21,7 @@ use vedette_http::response::Response;
 use super::role_word;
 use crate::form::{FormInput, sentence};
 use crate::sign_in::{how_to, with_provider};
-use crate::{RequestContext, account_error, layout};
+use crate::{RequestContext, layout};
 
 /// Asks whether to join.
 pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
@@ -66,20 +67,20 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
         }
         Ok(()) => Ok(welcome(context, &open).await),
         // Whoever has the link need not be who has the account.
-        Err(why @ AccountError::AccountAlready(_)) => {
+        Err(ActionError::Refused(why @ AccountRefusal::AccountAlready(_))) => {
             let why = sentence(&why.to_string());
             let lead =
                 html! { p { (why) } p { "Sign in with it, and then open this link again." } };
             let title = "This address has an account";
             Ok(how_to(context, StatusCode::CONFLICT, title, &lead, &FormInput::default()))
         }
-        Err(why @ AccountError::NoSeat { .. }) => {
+        Err(ActionError::Refused(why @ AccountRefusal::NoSeat { .. })) => {
             Ok(refused(context, "The team has no seat left", &why))
         }
-        Err(why @ AccountError::JoinedAlready(_)) => {
+        Err(ActionError::Refused(why @ AccountRefusal::JoinedAlready(_))) => {
             Ok(refused(context, "You are a member already", &why))
         }
-        Err(error) => Err(account_error(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -151,7 +152,7 @@ fn for_another(context: RequestContext<'_>, invitation: &Invitation, user: &User
     layout::own_page(context, StatusCode::FORBIDDEN, title, &content)
 }
 
-fn refused(context: RequestContext<'_>, title: &str, why: &AccountError) -> Response {
+fn refused(context: RequestContext<'_>, title: &str, why: &AccountRefusal) -> Response {
     let content: Markup = html! { p { (sentence(&why.to_string())) } };
     layout::own_page(context, StatusCode::CONFLICT, title, &content)
 }

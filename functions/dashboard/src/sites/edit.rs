@@ -3,13 +3,14 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
-use vedette_actions::{SiteUpdate, pause_site, resume_site, save_site};
+use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_http::site_input::parse_site_update;
 
 use super::access;
 use crate::form::FormInput;
@@ -34,9 +35,11 @@ pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiErr
     let mut access = access(context, Permission::ManageSites).await?;
     let input = FormInput::sent(context.body);
     let saved = async {
-        let update = SiteUpdate::parse(&request(&input, &access), &access.team)?;
-        let wanted = update.as_chosen(&access).apply_to(&access)?;
-        save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await
+        let update = parse_site_update(&request(&input, &access), &access.team)?;
+        let site = &access.stored.site;
+        let update = update.as_chosen(site, &access.settings());
+        let wanted = update.apply_to(site, access.has_learnt_records()?);
+        Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
     };
     match saved.await {
         Ok(()) => layout::redirect(&format!("/sites/{}?said=saved", access.stored.site.id)),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, duplicate_url};
+use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
 use vedette_domain::accounts::account::Permission;
+use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::error::ApiError;
@@ -61,11 +62,11 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
         let site = |site, now| Site::new(site, id, url.clone(), now);
         match create_one_of_many(context.app, caller, &mut team, site).await {
             Ok(OneOfMany::Created(_)) => created += 1,
-            Ok(OneOfMany::Duplicate) => refuse(duplicate_url().message()),
+            Ok(OneOfMany::Duplicate) => refuse(SiteRefusal::DuplicateUrl.to_string()),
             Ok(OneOfMany::OutOfTime) => {
                 refuse("There was no time left for this one. Please send it again.".to_owned());
             }
-            Err(refusal) => refuse(refusal.message()),
+            Err(error) => refuse(ApiError::from(error).message()),
         }
     }
     if refused.is_empty() {

@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 use serde::de::DeserializeOwned;
-use vedette_actions::order_checks;
+use vedette_actions::{ActionError, order_checks};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::history::{Filter, day_of};
@@ -74,11 +74,11 @@ pub(crate) async fn run(context: RequestContext<'_>) -> Result<Response, ApiErro
     let access = access(context, Permission::RunChecks).await?;
     match order_checks(context.app, &access, None, context.member()?.caller.now).await {
         Ok(_) => layout::redirect(&format!("/sites/{}?said=queued", access.stored.site.id)),
-        Err(ApiError::Validation(why)) => {
-            let why = why.message();
+        Err(ActionError::Refused(refusal)) => {
+            let why = refusal.to_string();
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, Some(&why)).await
         }
-        Err(error) => Err(error),
+        Err(ActionError::Failed(fault)) => Err(fault.into()),
     }
 }
 

@@ -6,9 +6,10 @@ use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use vedette_actions::{ChannelError, add_channel};
+use vedette_actions::{ActionError, add_channel};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
+use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::Severity;
@@ -142,7 +143,7 @@ pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, F
     });
     let channel = channel.await;
     let channel = channel.map_err(|error| match error {
-        ChannelError::NameTaken(_) => {
+        ActionError::Refused(ChannelRefusal::NameTaken(_)) => {
             Failure::refused(format!("{error}; --name gives this one another name"))
         }
         other => other.into(),

@@ -16,7 +16,7 @@ use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Destination;
-use vedette_store::{Audit, Changes, ChannelRef, SiteWithTools};
+use vedette_store::{Audit, Changes, ChannelRef, MayConflict as _, SiteWithTools};
 
 use super::*;
 use crate::testing::Bench;
@@ -275,7 +275,7 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     let late =
         vedette_actions::decide(&bench.app, &stale, Decision::Resolve(by), Actor::Operator, now)
             .await;
-    assert!(matches!(late, Err(DecisionError::Store(error)) if error.is_conflict()));
+    assert!(matches!(late, Err(error) if error.is_conflict()));
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
 }
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::delivery::{Content, Queued};
+use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, StoreError, budget, retry_on_conflict, unless_conflict};
 
-use super::{ChannelError, wake};
+use super::wake;
+use crate::ChannelError;
 
 /// How often to look whether the test was sent.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -30,10 +32,10 @@ async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelEr
     let name = channel.name.clone();
     let disabled = channel.disabled.clone().or_else(|| state?.disabled);
     if let Some(disabled) = disabled {
-        return Err(ChannelError::Disabled { name, reason: disabled.reason });
+        return Err(ChannelRefusal::Disabled { name, reason: disabled.reason }.into());
     }
     if channel.since.is_none() {
-        return Err(ChannelError::Unconfirmed(name));
+        return Err(ChannelRefusal::Unconfirmed(name).into());
     }
     let test = Queued::test(app.entropy.request_id(), app.clock.now());
     let is_own = unless_conflict(app.store.put_queued(place, &test).await)?;
@@ -64,19 +66,21 @@ pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result
         let state = app.store.channel_state(place).await?;
         match state.last_test.filter(|tested| tested.id == *id) {
             Some(tested) => {
-                return tested.failed.map_or(Ok(()), |why| Err(ChannelError::NotArrived(why)));
+                return tested
+                    .failed
+                    .map_or(Ok(()), |why| Err(ChannelRefusal::NotArrived(why).into()));
             }
             None if begun.elapsed() >= wait => {
                 let queued = app.store.queued(place, &test).await?;
                 let queued = queued.filter(|queued| queued.content == test.content);
                 if queued.is_some_and(|queued| queued.due > Some(app.clock.now())) {
-                    return Err(ChannelError::HostIsFull);
+                    return Err(ChannelRefusal::HostIsFull.into());
                 }
                 // Who asked for another one waits for it.
                 if is_own {
                     take_back(app, place, &test).await?;
                 }
-                return Err(ChannelError::NotSent(wait.as_secs()));
+                return Err(ChannelRefusal::NotSent(wait.as_secs()).into());
             }
             None => sleep(LOOK_EVERY).await,
         }

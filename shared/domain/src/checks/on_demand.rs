@@ -1,5 +1,6 @@
 //! Whether on-demand checks may be queued: the rules of `POST /sites/{site}/checks`.
 
+use std::error::Error;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +24,8 @@ pub struct Asked<'a> {
 /// Why none of the checks is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDemandRefusal {
+    /// No tool is asked for, as the site has none enabled.
+    NoneEnabled,
     /// The plan does not have the tool.
     NotAllowed(Tool),
     /// The site does not have the tool enabled.
@@ -38,6 +41,7 @@ pub enum OnDemandRefusal {
 impl fmt::Display for OnDemandRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoneEnabled => f.write_str("No checks are enabled for this site."),
             Self::NotAllowed(tool) => {
                 write!(f, "{} checks are not available on your current plan.", tool.label())
             }
@@ -58,8 +62,10 @@ impl fmt::Display for OnDemandRefusal {
     }
 }
 
-/// Decides whether all of the tools may be queued, or says why none is: enabled and allowed
-/// first, then the quota for all of them, then pending checks, then the cadence.
+impl Error for OnDemandRefusal {}
+
+/// Decides whether all of the tools may be queued, or says why none is: whether there are any
+/// first, then enabled and allowed, then the quota for all of them, then pending checks, then the cadence.
 ///
 /// # Errors
 ///
@@ -70,6 +76,9 @@ pub fn check_rules(
     used: u32,
     now: Timestamp,
 ) -> Result<(), OnDemandRefusal> {
+    if asked.is_empty() {
+        return Err(OnDemandRefusal::NoneEnabled);
+    }
     for Asked { tool, enabled, .. } in asked {
         if !plan.allows(*tool) {
             return Err(OnDemandRefusal::NotAllowed(*tool));
@@ -143,6 +152,7 @@ mod tests {
         let free = ToolState::new();
         let pending = pending();
         for (tools, used, said) in [
+            (vec![], 0, "No checks are enabled for this site."),
             (vec![(Tool::Status, &free, true)], 0, "queued"),
             (vec![(Tool::Ssl, &free, false)], 50, "SSL checks are not enabled for this site."),
             (

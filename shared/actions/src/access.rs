@@ -1,0 +1,186 @@
+//! Who is asking, and what of the teams they may work with.
+
+use futures::try_join;
+use jiff::Timestamp;
+use vedette_domain::accounts::access::AccessRefusal;
+use vedette_domain::accounts::account::{Membership, Permission, Role, User};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
+use vedette_domain::sites::settings::Settings;
+use vedette_store::{
+    IssueWithSite, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
+};
+
+use crate::AccessError;
+
+/// Somebody who is known, by a token or a session.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The user.
+    pub user: User,
+    /// The teams they belong to.
+    pub memberships: Vec<Membership>,
+    /// When the request came in; everything decided about it is decided at this instant.
+    pub now: Timestamp,
+}
+
+impl Caller {
+    /// As the audit log names them.
+    pub const fn actor(&self) -> Actor {
+        Actor::User(self.user.id)
+    }
+
+    /// The caller's role in a team.
+    ///
+    /// # Errors
+    ///
+    /// When the team is not one of theirs, as if there were none: its existence is not revealed.
+    pub fn role_in(&self, team: TeamId) -> Result<Role, AccessRefusal> {
+        let membership = self.memberships.iter().find(|membership| membership.team == team);
+        membership.map(|membership| membership.role).ok_or(AccessRefusal::NotFound)
+    }
+
+    /// A team of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// When it is none of theirs, when its plan is inactive, when the caller's role lacks the
+    /// permission, or a fault of the table.
+    pub async fn team(
+        &self,
+        store: &Store,
+        team: TeamId,
+        permission: Permission,
+    ) -> Result<TeamWithSettings, AccessError> {
+        let role = self.role_in(team)?;
+        let team = store.team(team, self.now).await?.ok_or(AccessRefusal::NotFound)?;
+        team.team.authorize(role, permission)?;
+        Ok(team)
+    }
+
+    /// A site of one of the caller's teams.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn site(
+        &self,
+        store: &Store,
+        site: SiteId,
+        permission: Permission,
+    ) -> Result<SiteAccess, AccessError> {
+        let access = self.partition(store, site.partition(), permission).await?;
+        // A partition holds 62 bits of the id.
+        if access.stored.site.id == site { Ok(access) } else { Err(AccessRefusal::NotFound.into()) }
+    }
+
+    /// A check of a site of one of the caller's teams. Past the team's retention it is gone, even
+    /// if its row is still to be removed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn check(
+        &self,
+        store: &Store,
+        check: CheckId,
+        permission: Permission,
+    ) -> Result<CheckAccess, AccessError> {
+        let stored = store.check(check).await?.ok_or(AccessRefusal::NotFound)?;
+        // That the check does not exist is reported before that this may not be done to it.
+        let site = self.partition(store, check.partition(), Permission::View).await?;
+        if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
+            return Err(AccessRefusal::NotFound.into());
+        }
+        site.team.team.authorize(self.role_in(site.team.id())?, permission)?;
+        Ok(CheckAccess { stored, site })
+    }
+
+    /// An issue of a site of one of the caller's teams.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn issue(
+        &self,
+        store: &Store,
+        issue: IssueId,
+        permission: Permission,
+    ) -> Result<IssueAccess, AccessError> {
+        let stored = store.issue_with_site(issue).await?.ok_or(AccessRefusal::NotFound)?;
+        let team = self.team(store, stored.site.team, permission).await?;
+        Ok(IssueAccess { stored, team })
+    }
+
+    async fn partition(
+        &self,
+        store: &Store,
+        partition: Partition,
+        permission: Permission,
+    ) -> Result<SiteAccess, AccessError> {
+        // Who belongs to one team alone waits once for both.
+        let only = match self.memberships[..] {
+            [Membership { team, .. }] => Some(team),
+            _ => None,
+        };
+        let (stored, known) = try_join!(store.site(partition), async {
+            match only {
+                Some(team) => store.team(team, self.now).await,
+                None => Ok(None),
+            }
+        })?;
+        let stored = stored.ok_or(AccessRefusal::NotFound)?;
+        let team = match known.filter(|team| team.id() == stored.site.team) {
+            Some(team) => {
+                team.team.authorize(self.role_in(team.id())?, permission)?;
+                team
+            }
+            None => self.team(store, stored.site.team, permission).await?,
+        };
+        Ok(SiteAccess { stored, team })
+    }
+}
+
+/// A site that the caller may work with, and its team.
+#[derive(Debug, Clone)]
+pub struct SiteAccess {
+    /// The site with its tools, as the table has it.
+    pub stored: SiteWithTools,
+    /// The team.
+    pub team: TeamWithSettings,
+}
+
+impl SiteAccess {
+    /// The settings in force for the site.
+    pub fn settings(&self) -> Settings {
+        self.team.settings_for(&self.stored.site)
+    }
+
+    /// Whether DNS checks have learnt the site's records.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the table: the site's DNS tool is missing.
+    pub fn has_learnt_records(&self) -> Result<bool, StoreError> {
+        Ok(self.stored.tool(Tool::Dns)?.learnt.is_some())
+    }
+}
+
+/// A check that the caller may work with, and its site.
+#[derive(Debug, Clone)]
+pub struct CheckAccess {
+    /// The check, as the table has it.
+    pub stored: StoredCheck,
+    /// The site.
+    pub site: SiteAccess,
+}
+
+/// An issue that the caller may work with, and its team.
+#[derive(Debug, Clone)]
+pub struct IssueAccess {
+    /// The issue with its site, as the table has it.
+    pub stored: IssueWithSite,
+    /// The team.
+    pub team: TeamWithSettings,
+}

@@ -1,0 +1,105 @@
+//! Why an action was not carried out.
+
+use std::error::Error;
+
+use vedette_domain::accounts::access::AccessRefusal;
+use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
+use vedette_domain::alerts::refusal::ChannelRefusal;
+use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::issues::InvalidTransition;
+use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_runtime::EntropyError;
+use vedette_store::{MayConflict, StoreError};
+
+/// Why an action was not carried out: it is refused for a reason of its subject, or it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError<R: Error + 'static> {
+    /// It is refused, and would be again.
+    #[error(transparent)]
+    Refused(R),
+    /// It failed; whoever asked may try again.
+    #[error(transparent)]
+    Failed(Fault),
+}
+
+/// What failed behind an action.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// There is no randomness for ids and secrets.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The table does not answer, or a conflict: somebody else wrote the same meanwhile.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Whether somebody may do something with a team or with what belongs to it.
+pub type AccessError = ActionError<AccessRefusal>;
+/// Why something was not done with users, members, invitations or tokens.
+pub type AccountError = ActionError<AccountRefusal>;
+/// Why something was not done with a channel.
+pub type ChannelError = ActionError<ChannelRefusal>;
+/// Why a decision about an issue was not carried out.
+pub type DecisionError = ActionError<InvalidTransition>;
+/// Why checks were not ordered.
+pub type OrderError = ActionError<OnDemandRefusal>;
+/// Why no link that signs in is sent.
+pub type SignInError = ActionError<SignInRefusal>;
+/// Why a site was not created or changed.
+pub type SiteError = ActionError<SiteRefusal>;
+
+/// A reason for which actions are refused: `?` makes an [`ActionError`] of it.
+pub trait Refusal: Error + 'static {}
+
+impl Refusal for AccessRefusal {}
+impl Refusal for AccountRefusal {}
+impl Refusal for ChannelRefusal {}
+impl Refusal for InvalidTransition {}
+impl Refusal for OnDemandRefusal {}
+impl Refusal for SignInRefusal {}
+impl Refusal for SiteRefusal {}
+
+impl<R: Refusal> From<R> for ActionError<R> {
+    fn from(refusal: R) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl<R: Error + 'static> From<StoreError> for ActionError<R> {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl<R: Error + 'static> From<EntropyError> for ActionError<R> {
+    fn from(error: EntropyError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<AccessError> for SiteError {
+    fn from(error: AccessError) -> Self {
+        match error {
+            ActionError::Refused(refusal) => Self::Refused(refusal.into()),
+            ActionError::Failed(fault) => Self::Failed(fault),
+        }
+    }
+}
+
+impl MayConflict for Fault {
+    fn is_conflict(&self) -> bool {
+        match self {
+            Self::Entropy(_) => false,
+            Self::Store(error) => error.is_conflict(),
+        }
+    }
+}
+
+impl<R: Error + 'static> MayConflict for ActionError<R> {
+    fn is_conflict(&self) -> bool {
+        match self {
+            Self::Refused(_) => false,
+            Self::Failed(fault) => fault.is_conflict(),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a site is not saved as somebody wants it.
+
+use std::fmt;
+
+use crate::accounts::access::AccessRefusal;
+use crate::sites::site::{LISTED_TEXTS_MAX, Site};
+
+/// Why a site is not created or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SiteRefusal {
+    /// Whoever asks may not manage the team's sites any more.
+    #[error(transparent)]
+    Access(#[from] AccessRefusal),
+    /// Another site of the team has the URL.
+    #[error("This URL is already monitored by the team.")]
+    DuplicateUrl,
+    /// The team has as many sites as its plan allows.
+    #[error("Your current plan has reached its site limit.")]
+    SiteLimit,
+    /// The site's texts are too long together, although none of them is too long alone.
+    #[error(
+        "The {longest} field must be shorter: the texts of this site take {taken} bytes in lists, \
+         of {LISTED_TEXTS_MAX} at most."
+    )]
+    TextsTooLong {
+        /// Which of them is to be shortened.
+        longest: LongText,
+        /// How many bytes they take together.
+        taken: usize,
+    },
+}
+
+/// A text of a site that may be long, by the name of its field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongText {
+    /// The notes.
+    Notes,
+    /// The DNS records that are expected.
+    ExpectedRecords,
+}
+
+impl LongText {
+    /// The name of the field.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Notes => "notes",
+            Self::ExpectedRecords => "dns_expected_records",
+        }
+    }
+}
+
+impl fmt::Display for LongText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Site {
+    /// Refuses a site whose texts are too long together, and says which of them has the most.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn check_texts(&self) -> Result<(), SiteRefusal> {
+        let taken = self.listed_texts();
+        if taken <= LISTED_TEXTS_MAX {
+            return Ok(());
+        }
+        let notes = self.notes.as_ref().map_or(0, String::len);
+        let records: usize = self.expected_records.values().flatten().map(String::len).sum();
+        let longest = if notes < records { LongText::ExpectedRecords } else { LongText::Notes };
+        Err(SiteRefusal::TextsTooLong { longest, taken })
+    }
+}

@@ -1,0 +1,95 @@
+//! What somebody says of a site, be it new or known.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::id::{SiteId, TeamId};
+use crate::sites::settings::{ExpectedRecords, Settings, SiteOverrides};
+use crate::sites::site::Site;
+use crate::sites::site_url::SiteUrl;
+
+/// The fields that a new site and a change share; `None` was not sent.
+#[derive(Debug, Clone)]
+pub struct SiteInput {
+    /// The URL to be monitored.
+    pub url: SiteUrl,
+    /// The display name.
+    pub name: Option<String>,
+    /// The notes; `Some(None)` clears them.
+    pub notes: Option<Option<String>>,
+    /// Whether crawls render pages with a browser.
+    pub js_rendered: Option<bool>,
+    /// All that the site says of its monitoring; what it leaves out is inherited.
+    pub overrides: Option<SiteOverrides>,
+    /// The DNS records that must be there.
+    pub expected_records: Option<ExpectedRecords>,
+}
+
+impl SiteInput {
+    /// The new site.
+    pub fn into_site(self, id: SiteId, team: TeamId, now: Timestamp) -> Site {
+        let site = Site::new(id, team, self.url, now);
+        Site {
+            name: self.name.unwrap_or(site.name),
+            notes: self.notes.flatten(),
+            js_rendered: self.js_rendered.unwrap_or_default(),
+            overrides: self.overrides.unwrap_or_default(),
+            expected_records: self.expected_records.unwrap_or_default(),
+            ..site
+        }
+    }
+}
+
+/// What somebody wants changed of a site.
+#[derive(Debug, Clone)]
+pub struct SiteUpdate {
+    /// What a new site may have, too.
+    pub input: SiteInput,
+    /// Whether the team keeps it at the top; `None` was not sent.
+    pub pinned: Option<bool>,
+}
+
+impl SiteUpdate {
+    /// The same from somebody who read the settings in force for `site` and writes them back: what
+    /// is sent as it was read stays what it is, be it inherited.
+    #[must_use]
+    pub fn as_written_back(self, site: &Site, in_force: &Settings) -> Self {
+        self.with_overrides(|sent| site.overrides.replaced_by(sent, in_force))
+    }
+
+    /// The same from somebody who saw what `site` inherits and what is its own: what is sent is its
+    /// own.
+    #[must_use]
+    pub fn as_chosen(self, site: &Site, in_force: &Settings) -> Self {
+        self.with_overrides(|sent| site.overrides.keeping_cadences(sent, in_force))
+    }
+
+    fn with_overrides(mut self, next: impl FnOnce(SiteOverrides) -> SiteOverrides) -> Self {
+        self.input.overrides = self.input.overrides.map(next);
+        self
+    }
+
+    /// The site as it is wanted. A generated name stays when the URL changes: by now it is how the
+    /// team knows the site. Clearing the expected records also forgets those that were learnt, if
+    /// the site `has_learnt` any.
+    pub fn apply_to(self, site: &Site, has_learnt: bool) -> Site {
+        let Self { input, pinned } = self;
+        let clears = input.expected_records.as_ref().is_some_and(BTreeMap::is_empty);
+        Site {
+            overrides: input
+                .overrides
+                .unwrap_or_else(|| site.overrides.clone().moved_to(input.url.domain())),
+            name: input.name.unwrap_or_else(|| site.name.clone()),
+            notes: input.notes.unwrap_or_else(|| site.notes.clone()),
+            js_rendered: input.js_rendered.unwrap_or(site.js_rendered),
+            pinned: pinned.unwrap_or(site.pinned),
+            expected_records: input
+                .expected_records
+                .unwrap_or_else(|| site.expected_records.clone()),
+            records: site.records + u64::from(clears && has_learnt),
+            url: input.url,
+            ..site.clone()
+        }
+    }
+}

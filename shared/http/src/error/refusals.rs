@@ -1,0 +1,122 @@
+//! What each refusal of `domain` is in HTTP: the error with its status code, and the field that it
+//! concerns.
+
+use std::error::Error;
+
+use vedette_actions::{ActionError, Fault};
+use vedette_domain::accounts::access::AccessRefusal;
+use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
+use vedette_domain::alerts::refusal::ChannelRefusal;
+use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::rate_limit::retry_after;
+use vedette_domain::sites::refusal::SiteRefusal;
+
+use super::ApiError;
+use crate::wording::sentence;
+
+impl<R: Error + Into<Self> + 'static> From<ActionError<R>> for ApiError {
+    fn from(error: ActionError<R>) -> Self {
+        match error {
+            ActionError::Refused(refusal) => refusal.into(),
+            ActionError::Failed(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<Fault> for ApiError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Entropy(error) => Self::internal(error),
+            Fault::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<AccessRefusal> for ApiError {
+    fn from(refusal: AccessRefusal) -> Self {
+        match refusal {
+            AccessRefusal::NotFound => Self::NotFound,
+            AccessRefusal::PlanRequired => Self::PlanRequired,
+            AccessRefusal::RoleLacks(_) | AccessRefusal::ScopeMissing(_) => {
+                Self::Forbidden(refusal.to_string())
+            }
+        }
+    }
+}
+
+impl From<SiteRefusal> for ApiError {
+    fn from(refusal: SiteRefusal) -> Self {
+        match refusal {
+            SiteRefusal::Access(refusal) => refusal.into(),
+            SiteRefusal::DuplicateUrl | SiteRefusal::SiteLimit => {
+                Self::invalid("url", refusal.to_string())
+            }
+            SiteRefusal::TextsTooLong { longest, .. } => {
+                Self::invalid(longest.as_str(), refusal.to_string())
+            }
+        }
+    }
+}
+
+impl From<OnDemandRefusal> for ApiError {
+    fn from(refusal: OnDemandRefusal) -> Self {
+        match refusal {
+            OnDemandRefusal::NoneEnabled
+            | OnDemandRefusal::NotAllowed(_)
+            | OnDemandRefusal::NotEnabled(_)
+            | OnDemandRefusal::Quota
+            | OnDemandRefusal::Pending(_)
+            | OnDemandRefusal::Cadence(_) => Self::invalid("tools", refusal.to_string()),
+        }
+    }
+}
+
+impl From<AccountRefusal> for ApiError {
+    fn from(refusal: AccountRefusal) -> Self {
+        let why = sentence(&refusal.to_string());
+        match refusal {
+            // Who is no member is nobody here, whatever else they are.
+            AccountRefusal::NoMember(_) => Self::NotFound,
+            AccountRefusal::OwnersOnly => Self::Forbidden(why),
+            AccountRefusal::MemberAlready { .. }
+            | AccountRefusal::JoinedAlready(_)
+            | AccountRefusal::LastOwner(_)
+            | AccountRefusal::NoSeat { .. }
+            | AccountRefusal::NotSent(_)
+            | AccountRefusal::AskedOften(_)
+            | AccountRefusal::InvitedMany(_)
+            | AccountRefusal::NotBacked(_)
+            | AccountRefusal::InvitedAlready(_)
+            | AccountRefusal::TooManyInvitations
+            | AccountRefusal::AccountAlready(_) => Self::invalid("email", why),
+        }
+    }
+}
+
+impl From<ChannelRefusal> for ApiError {
+    fn from(refusal: ChannelRefusal) -> Self {
+        let field = match refusal {
+            ChannelRefusal::NameTaken(_) => "name",
+            ChannelRefusal::UrlTaken(_)
+            | ChannelRefusal::AskedOften(_)
+            | ChannelRefusal::AskedMany => "to",
+            ChannelRefusal::Full
+            | ChannelRefusal::Disabled { .. }
+            | ChannelRefusal::Unconfirmed(_)
+            | ChannelRefusal::NotArrived(_)
+            | ChannelRefusal::NotSent(_)
+            | ChannelRefusal::HostIsFull => "kind",
+        };
+        Self::invalid(field, sentence(&refusal.to_string()))
+    }
+}
+
+impl From<SignInRefusal> for ApiError {
+    fn from(refusal: SignInRefusal) -> Self {
+        match refusal {
+            SignInRefusal::AskedOften { wait } => {
+                Self::TooManyRequests { retry_after: retry_after(wait) }
+            }
+        }
+    }
+}

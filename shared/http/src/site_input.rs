@@ -1,0 +1,75 @@
+//! Reads what somebody says of a site out of a request.
+
+use serde_json::{Map, Value};
+use vedette_domain::sites::site::NOTES_MAX;
+use vedette_domain::sites::site_input::{SiteInput, SiteUpdate};
+use vedette_domain::sites::site_url::SiteUrl;
+use vedette_store::TeamWithSettings;
+
+use crate::settings::{parse_expected_records, parse_site_overrides};
+use crate::validation::{Errors, Fields, ValidationError};
+
+/// Reads what somebody says of a new site.
+///
+/// # Errors
+///
+/// All that is wrong with it.
+pub fn parse_site(
+    body: &Map<String, Value>,
+    team: &TeamWithSettings,
+) -> Result<SiteInput, ValidationError> {
+    let mut errors = Errors::new();
+    let input = read(body, team, &mut errors);
+    errors.finish(input)
+}
+
+/// Reads the fields of `PATCH /sites/{site}`.
+///
+/// # Errors
+///
+/// All that is wrong with them.
+pub fn parse_site_update(
+    body: &Map<String, Value>,
+    team: &TeamWithSettings,
+) -> Result<SiteUpdate, ValidationError> {
+    let mut errors = Errors::new();
+    let input = read(body, team, &mut errors);
+    let pinned = Fields::body(body).field("pinned").boolean(&mut errors);
+    errors.finish(input.map(|input| SiteUpdate { input, pinned }))
+}
+
+/// Reads the fields; `None` if the URL is missing or invalid.
+fn read(
+    body: &Map<String, Value>,
+    team: &TeamWithSettings,
+    errors: &mut Errors,
+) -> Option<SiteInput> {
+    let fields = Fields::body(body);
+    let url = read_url(&fields, errors);
+    let name = fields.field("name").name(errors);
+    let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
+    let js_rendered = fields.field("js_rendered").boolean(errors);
+    let domain = url.as_ref().map(SiteUrl::domain);
+    let (settings, plan) = (&team.settings, team.plan());
+    let overrides = body.get("monitoring_settings").map(|value| {
+        parse_site_overrides(value, "monitoring_settings", settings, plan, domain, errors)
+    });
+    let expected_records = body
+        .get("dns_expected_records")
+        .map(|value| parse_expected_records(value, "dns_expected_records", errors));
+    Some(SiteInput { url: url?, name, notes, js_rendered, overrides, expected_records })
+}
+
+/// The URL to be monitored, in its canonical form.
+fn read_url(fields: &Fields<'_>, errors: &mut Errors) -> Option<SiteUrl> {
+    let field = fields.field("url").required(errors);
+    // The URL's own rule refuses what is too long.
+    let text = field.string(usize::MAX, errors)?;
+    match SiteUrl::parse(&text) {
+        Ok(url) => Some(url),
+        Err(error) => {
+            errors.push("url", error.to_string());
+            None
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! How refusals read in an answer.
+
+/// A text with a capital letter at its beginning.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// A refusal as a sentence. One that begins with an address leaves that as it is.
+pub fn sentence(refusal: &str) -> String {
+    let is_address = refusal.split(' ').next().is_some_and(|word| word.contains('@'));
+    let text = if is_address { refusal.to_owned() } else { capitalized(refusal) };
+    if text.ends_with(['.', '?', '!']) { text } else { text + "." }
+}
