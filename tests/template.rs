@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::BROWSER;
-use vedette_dashboard::{ACCOUNTS, PAGES};
+use vedette_dashboard::{Function, PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
 use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
@@ -56,7 +56,7 @@ fn the_template_has_a_function_for_each_route_and_three_for_pages() {
     }
     let routes = ROUTES.iter().chain([&FALLBACK]);
     let routes = routes.map(|route| (route.name, route.method, route.path));
-    let pages = PAGES.iter().map(|page| (page.function(), page.method, page.path));
+    let pages = PAGES.iter().map(|page| (page.function.name(), page.method, page.path));
     let expected: BTreeSet<_> =
         routes.chain(pages).map(|(a, b, c)| (a.into(), b.into(), c.into())).collect();
     assert_eq!(found, expected);
@@ -235,7 +235,7 @@ fn what_functions_read_can_be_set() {
             // Whether mail is sent is asked by those alone that have it sent, or send it.
             read.remove(Service::MAIL_FROM);
         }
-        if template.handler(function) != ACCOUNTS {
+        if template.handler(function) != Function::Accounts.name() {
             // Where a request comes from is asked by who lets people in.
             read.remove(Service::TRUSTED_PROXIES);
         }
@@ -243,7 +243,9 @@ fn what_functions_read_can_be_set() {
             (true, _) => Some("functions/checker/src"),
             (_, true) => Some("functions/notifier/src"),
             // It asks the OpenID provider.
-            _ if template.handler(function) == ACCOUNTS => Some("functions/dashboard/src"),
+            _ if template.handler(function) == Function::Accounts.name() => {
+                Some("functions/dashboard/src")
+            }
             // They connect to nobody.
             _ => None,
         };

@@ -56,9 +56,13 @@ fn dependencies_point_one_way() {
         ("shared/runs", &["domain", "store", "runtime"]),
         ("shared/actions", &["domain", "store", "runtime", "runs"]),
         ("shared/http", &["actions", "domain", "store"]),
-        ("functions/api", &["actions", "domain", "store", "http", "runtime"]),
+        ("shared/routing", &["domain", "store", "http", "runtime"]),
+        ("functions/api", &["actions", "domain", "store", "http", "routing", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
-        ("functions/dashboard", &["actions", "domain", "store", "probe", "http", "runtime"]),
+        (
+            "functions/dashboard",
+            &["actions", "domain", "store", "probe", "http", "routing", "runtime"],
+        ),
         // Mails take the notifier's ways.
         ("functions/mailer", &["domain", "store", "notifier", "runtime"]),
         ("functions/notifier", &["actions", "domain", "store", "probe", "http", "runtime"]),
@@ -170,7 +174,7 @@ fn openapi_json_describes_the_routes() {
 fn each_route_has_a_file_a_test_and_an_event() {
     let names = ROUTES.iter().map(|route| route.name);
     for name in names.clone() {
-        let file = name.replace('.', "/");
+        let file = name.replace('.', "/").replace('-', "_");
         for path in [format!("functions/api/src/{file}.rs"), format!("tests/routes/{file}.rs")] {
             assert!(root().join(&path).is_file(), "{path} is missing");
         }

@@ -4,13 +4,14 @@ use std::future::ready;
 
 use futures::future::join;
 use lambda_http::Body;
-use vedette_dashboard::{Dashboard, find};
+use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
 use vedette_domain::issues::Fingerprint;
+use vedette_routing::{find, serve};
 use vedette_store::{Audit, ChannelRef, Grant};
 use vedette_testkit::{TestApp, granted};
 
@@ -199,11 +200,11 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../events/dashboard/unsubscribe.json");
     let event = std::fs::read_to_string(path).expect("an event");
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
-    let page = find(&head).expect("a page");
+    let page = find(PAGES, &head).expect("a page");
     assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
     let done = granted(
-        [page.grant(), &Grant::NONE],
-        Dashboard::default().serve(&test.app, page, &head, |_| ready(Ok(Body::Empty))),
+        [page.function.grant(), &Grant::NONE],
+        serve(&Dashboard::default(), &test.app, page, &head, |_| ready(Ok(Body::Empty))),
     )
     .await;
     assert_eq!(done.status(), 200);
@@ -223,7 +224,11 @@ fn every_link_has_a_page() {
         (link::unsubscribe("", &channel), link::UNSUBSCRIBE),
     ] {
         for method in ["GET", "POST"] {
-            assert_eq!(find(&head(method, &link)).map(|found| found.path), Some(page), "{link}");
+            assert_eq!(
+                find(PAGES, &head(method, &link)).map(|found| found.path),
+                Some(page),
+                "{link}"
+            );
         }
     }
 }

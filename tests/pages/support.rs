@@ -7,11 +7,12 @@ use lambda_http::Body;
 use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderValue, Request, Response, Uri};
-use vedette_dashboard::{Dashboard, find};
+use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::session::{SessionSecret, SignInLink};
 use vedette_domain::alerts::link;
 use vedette_domain::id::UserId;
 use vedette_http::source::Peer;
+use vedette_routing::{find, serve};
 use vedette_store::Grant;
 use vedette_testkit::{TestApp, granted};
 
@@ -37,10 +38,11 @@ pub(crate) async fn send_with(
     head: &Parts,
     form: &str,
 ) -> Response<Body> {
-    let page = find(head).unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
+    let page =
+        find(PAGES, head).unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
     let form = Body::Text(form.to_owned());
-    let served = dashboard.serve(&test.app, page, head, |_| ready(Ok(form)));
-    let response = Box::pin(granted([page.grant(), &Grant::NONE], served)).await;
+    let served = serve(dashboard, &test.app, page, head, |_| ready(Ok(form)));
+    let response = Box::pin(granted([page.function.grant(), &Grant::NONE], served)).await;
     if matches!(response.body(), Body::Text(text) if text.starts_with("<!DOCTYPE")) {
         assert_sound(body(&response));
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vedette_api::{FALLBACK, ROUTES};
-use vedette_dashboard::{ACCOUNTS, PAGES};
+use vedette_api::{FALLBACK, ROUTES, grants_of};
+use vedette_dashboard::{Function, PAGES};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::tool::Tool;
@@ -24,7 +24,7 @@ type Granted = BTreeMap<Action, BTreeSet<Prefix>>;
 
 /// What the code of each function says that it does with the table, by handler.
 fn from_code() -> BTreeMap<String, Granted> {
-    let routes = ROUTES.iter().chain([&FALLBACK]).map(|route| (route.name, route.grants()));
+    let routes = ROUTES.iter().chain([&FALLBACK]).map(|route| (route.name, grants_of(route)));
     let tools = Tool::ALL.map(|tool| (tool.as_str(), vedette_checker::grants(tool)));
     let reconciler = [
         ("redelivery", [&REDELIVERY, &Grant::NONE]),
@@ -32,7 +32,8 @@ fn from_code() -> BTreeMap<String, Granted> {
         ("maintenance", [&MAINTENANCE, &Grant::NONE]),
     ];
     let notifier = [("alerts", [&NOTIFIER, &Grant::NONE]), ("letters", [&LETTERS, &Grant::NONE])];
-    let pages = PAGES.iter().map(|page| (page.function(), [page.grant(), &Grant::NONE]));
+    let pages =
+        PAGES.iter().map(|page| (page.function.name(), [page.function.grant(), &Grant::NONE]));
     let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
 }
@@ -146,7 +147,7 @@ fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
     let links = [Prefix::Invitation, Prefix::SignIn];
     let reads = [Action::GetItem, Action::BatchGetItem, Action::Query];
     let all = from_code().into_iter();
-    for (handler, granted) in all.filter(|(handler, _)| handler != ACCOUNTS) {
+    for (handler, granted) in all.filter(|(handler, _)| handler != Function::Accounts.name()) {
         for (action, prefixes) in granted.iter().filter(|(action, _)| !reads.contains(action)) {
             let makes_links = handler == Destination::Mailer.name() && *action == Action::PutItem;
             let may = |prefix: &Prefix| {

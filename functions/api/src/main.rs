@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
     let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
     let sdk = aws::lambda_sdk_config(&environment)?;
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
-    if route.reads_table() {
+    if route.audience.scope().is_some() {
         app.warm_up().await;
     }
     run(service_fn(|request: Request| {

@@ -1,25 +1,25 @@
 //! Which route a request is for. API Gateway decides by the same paths on AWS; everybody else asks
 //! here.
 
-use std::collections::HashMap;
-
 use lambda_http::RequestExt as _;
 use lambda_http::http::request::Parts;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
 use vedette_http::validation::{ECHO_MAX, echo};
+use vedette_routing::find;
 use vedette_store::Grant;
 
-use crate::ROUTES;
-use crate::route::{Route, Work};
+use crate::routes::ROUTES;
+use crate::surface::{Audience, Endpoint, Route};
 
 /// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
 pub const FALLBACK: Route = Route {
     name: "fallback",
     method: "ANY",
     path: "$default",
-    work: Work::Refuse(refuse),
-    writes: &Grant::NONE,
+    audience: Audience::Nobody(refusal),
+    endpoint: Endpoint::None,
+    function: &Grant::NONE,
 };
 
 /// The route with this name.
@@ -31,13 +31,13 @@ pub fn named(name: &str) -> Option<&'static Route> {
 /// The route for a request, and its head with the values in the path, as API Gateway passes them.
 pub fn dispatch(head: Parts) -> (&'static Route, Parts) {
     let path = head.uri.path().to_owned();
-    let mut routes = ROUTES.iter().filter(|route| route.method == head.method.as_str());
-    let found = routes.find_map(|route| Some((route, parameters(route.path, &path)?)));
-    let (route, parameters) = found.unwrap_or((&FALLBACK, HashMap::new()));
-    (route, head.with_raw_http_path(path).with_path_parameters(parameters))
+    let route = find(ROUTES, &head).unwrap_or(&FALLBACK);
+    let values = parameters(route.path, &path).unwrap_or_default();
+    (route, head.with_raw_http_path(path).with_path_parameters(values))
 }
 
-fn refuse(head: &Parts) -> ApiError {
+/// Why a request is not served that is for no route.
+fn refusal(head: &Parts) -> ApiError {
     let path = head.raw_http_path();
     let matching = ROUTES.iter().filter(|route| parameters(route.path, path).is_some());
     let mut methods: Vec<&str> = matching.map(|route| route.method).collect();
@@ -92,7 +92,7 @@ mod tests {
             ("GET", "/", "nothing"),
         ] {
             let (_, head) = dispatch(head(method, path));
-            let found = match refuse(&head) {
+            let found = match refusal(&head) {
                 ApiError::MethodNotAllowed { allow, .. } => allow,
                 _ => "nothing".to_owned(),
             };

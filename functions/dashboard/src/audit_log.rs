@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vedette_domain::accounts::account::{Permission, User};
+use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
 };
@@ -13,6 +13,7 @@ use vedette_domain::id::UserId;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
+use vedette_store::TeamWithSettings;
 
 use crate::layout::NavTab;
 use crate::members::role_word;
@@ -24,9 +25,11 @@ const PAGE: usize = 50;
 const PLACE_MAX: usize = 128;
 
 /// Shows a page of the log, newest first.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let store = &context.app.store;
-    let team = context.team(Permission::View).await?;
     let id = team.id();
     let query = Query::parse(context.head.uri.query());
     let before = query.search("before").filter(|place| (1..=PLACE_MAX).contains(&place.len()));

@@ -11,7 +11,7 @@ use vedette_actions::{confirm_channel, save_channel};
 use vedette_domain::accounts::audit::{Actor, ChannelChange};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::link;
-use vedette_domain::id::ChannelId;
+use vedette_domain::id::{ChannelId, TeamId};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -70,8 +70,8 @@ struct Opened {
 
 impl Opened {
     async fn read(context: RequestContext<'_>) -> Result<Self, ApiError> {
-        let team = context.team_id()?;
-        let id = ChannelId::parse(context.value("channel")).ok_or(ApiError::NotFound)?;
+        let team = context.id("team", TeamId::parse)?;
+        let id = context.id("channel", ChannelId::parse)?;
         let channel = context.app.store.channel(ChannelRef { team, id }).await?;
         let channel = channel.ok_or(ApiError::NotFound)?;
         let query = Query::parse(context.head.uri.query());

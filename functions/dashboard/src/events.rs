@@ -5,13 +5,12 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::issues::TimelineKey;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_store::{IndexRow, IssueWithSite};
+use vedette_store::{IndexRow, IssueWithSite, TeamWithSettings};
 
 use crate::layout::NavTab;
 use crate::{RequestContext, layout};
@@ -30,9 +29,11 @@ struct Event<'a> {
 }
 
 /// Shows a page of events, newest first.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let store = &context.app.store;
-    let team = context.team(Permission::View).await?;
     let id = team.id();
     let (active, resolved) =
         futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;

@@ -16,7 +16,7 @@ use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{IssueStatus, TimelineKey};
-use vedette_http::access::{Caller, IssueAccess};
+use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
@@ -41,14 +41,16 @@ struct Shown {
 }
 
 /// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let id = id(context)?;
-    match context.signed_in {
-        Some(signed_in) => {
-            let access = signed_in.caller.issue(&context.app.store, id, Permission::View).await?;
-            page(context, &signed_in.caller, &access, StatusCode::OK, &Shown::default()).await
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    access: Option<IssueAccess>,
+) -> Result<Response, ApiError> {
+    match access {
+        Some(access) => page(context, &access, StatusCode::OK, &Shown::default()).await,
+        None => {
+            let id = context.id("issue", IssueId::parse)?;
+            Ok(where_to_read(context, id))
         }
-        None => Ok(where_to_read(context, id)),
     }
 }
 
@@ -62,19 +64,28 @@ fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
 }
 
 /// Takes an open issue.
-pub(crate) async fn acknowledge(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn acknowledge(
+    context: RequestContext<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
     let by = context.member()?.caller.user.id;
-    carry_out(context, Decision::Acknowledge(by)).await
+    carry_out(context, &access, Decision::Acknowledge(by)).await
 }
 
 /// Says that an issue is over.
-pub(crate) async fn resolve(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn resolve(
+    context: RequestContext<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
     let by = context.member()?.caller.user.id;
-    carry_out(context, Decision::Resolve(by)).await
+    carry_out(context, &access, Decision::Resolve(by)).await
 }
 
 /// Silences the reminders of an issue for a while, or has them sent again.
-pub(crate) async fn snooze(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn snooze(
+    context: RequestContext<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
     let sent = field(context.body, "hours");
     let wanted = SNOOZES.iter().find(|(hours, _)| hours.to_string() == sent);
     let until = match wanted {
@@ -85,30 +96,33 @@ pub(crate) async fn snooze(context: RequestContext<'_>) -> Result<Response, ApiE
         None if sent == "0" => None,
         None => return Err(ApiError::BadRequest("Choose for how long.")),
     };
-    carry_out(context, Decision::Snooze(until)).await
+    carry_out(context, &access, Decision::Snooze(until)).await
 }
 
 /// Writes something about an issue.
-pub(crate) async fn note(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn note(
+    context: RequestContext<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
     let input = FormInput::sent(context.body);
     let (by, now) = (context.member()?.caller.user.id, context.app.clock.now());
     match Note::parse(input.text(NOTE), by, now) {
-        Ok(note) => carry_out(context, Decision::Note(note)).await,
+        Ok(note) => carry_out(context, &access, Decision::Note(note)).await,
         Err(error) => {
             let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
-            let caller = &context.member()?.caller;
-            let access =
-                caller.issue(&context.app.store, id(context)?, Permission::RunChecks).await?;
             let shown = Shown { input: input.refused(refusal), ..Shown::default() };
-            page(context, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
+            page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
         }
     }
 }
 
 /// Decides on an issue as it is now; issues are handled by those who may run checks.
-async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Response, ApiError> {
-    let (id, caller) = (id(context)?, &context.member()?.caller);
-    let access = caller.issue(&context.app.store, id, Permission::RunChecks).await?;
+async fn carry_out(
+    context: RequestContext<'_>,
+    access: &IssueAccess,
+    decision: Decision,
+) -> Result<Response, ApiError> {
+    let (id, caller) = (access.stored.issue.id, &context.member()?.caller);
     match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now())
         .await
     {
@@ -118,18 +132,13 @@ async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Re
         Err(ActionError::Refused(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
             let shown = Shown { problem: Some(why), ..Shown::default() };
-            page(context, caller, &access, StatusCode::CONFLICT, &shown).await
+            page(context, access, StatusCode::CONFLICT, &shown).await
         }
     }
 }
 
-fn id(context: RequestContext<'_>) -> Result<IssueId, ApiError> {
-    IssueId::parse(context.value("issue")).ok_or(ApiError::NotFound)
-}
-
 async fn page(
     context: RequestContext<'_>,
-    caller: &Caller,
     access: &IssueAccess,
     status: StatusCode,
     Shown { problem, input }: &Shown,
@@ -157,7 +166,7 @@ async fn page(
         }
     };
     let alert = compose::one(&subject, &news, now);
-    let may_act = caller.role_in(site.team)?.grants(Permission::RunChecks);
+    let may_act = context.member()?.caller.role_in(site.team)?.grants(Permission::RunChecks);
     // The title says what is or was wrong.
     let notice = |line: &&String| line.trim_end_matches('.').eq_ignore_ascii_case(&title);
     let lines = alert.lines.iter().filter(|line| !notice(line));

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use aws_types::SdkConfig;
 use lambda_http::{Error, Request, run, service_fn};
 use tracing::error;
-use vedette_dashboard::{
-    ACCOUNTS, Dashboard, Provider, ProviderConfig, READ, WRITE, find, not_found,
-};
+use vedette_dashboard::{Dashboard, Function, PAGES, Provider, ProviderConfig, not_found};
 use vedette_domain::ErrorChain;
 use vedette_probe::ssrf_guard::Outbound;
+use vedette_routing::{find, serve};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, secret, telemetry};
 
@@ -38,12 +37,11 @@ async fn provider(sdk: &SdkConfig) -> Option<Provider> {
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
-    if ![READ, WRITE, ACCOUNTS].contains(&name.as_str()) {
-        return Err(format!("no handler is named `{name}`").into());
-    }
+    let function = Function::ALL.into_iter().find(|function| function.name() == name);
+    let function = function.ok_or_else(|| format!("no handler is named `{name}`"))?;
     let sdk = aws::lambda_sdk_config(&environment)?;
     // One function alone asks the OpenID provider.
-    let provider = if name == ACCOUNTS { provider(&sdk).await } else { None };
+    let provider = if function == Function::Accounts { provider(&sdk).await } else { None };
     let dashboard = Arc::new(Dashboard::new(provider));
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;
@@ -51,8 +49,8 @@ async fn main() -> Result<(), Error> {
         let (app, dashboard) = (Arc::clone(&app), Arc::clone(&dashboard));
         async move {
             let (head, body) = request.into_parts();
-            Ok::<_, Error>(match find(&head) {
-                Some(page) => dashboard.serve(&app, page, &head, |_| ready(Ok(body))).await,
+            Ok::<_, Error>(match find(PAGES, &head) {
+                Some(page) => serve(&*dashboard, &app, page, &head, |_| ready(Ok(body))).await,
                 None => not_found(&app, &head),
             })
         }

@@ -6,9 +6,7 @@ pub(crate) mod join;
 pub(crate) mod list;
 
 use vedette_actions::AccountError;
-use vedette_domain::accounts::account::{Permission, Role};
-use vedette_domain::accounts::invitation::Invitation;
-use vedette_domain::accounts::session::SessionHash;
+use vedette_domain::accounts::account::Role;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
@@ -26,14 +24,6 @@ pub(crate) const fn role_word(role: Role) -> &'static str {
         Role::Admin => "Admin",
         Role::Owner => "Owner",
     }
-}
-
-/// A pending invitation, if the visitor may renew or withdraw it.
-async fn pending(context: RequestContext<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
-    let team = context.team(Permission::ManageMembers).await?;
-    let hash = SessionHash(context.value("invitation").to_owned());
-    let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
-    Ok((team, invitation))
 }
 
 /// The list of members, with what was done or why it was not.

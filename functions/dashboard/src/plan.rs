@@ -2,19 +2,21 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::plan::cadence_label;
 use vedette_domain::checks::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;
 use crate::form::capitalized;
 use crate::layout::{self, NavTab};
 
 /// Shows plan and usage.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let found = context.team(Permission::View).await?;
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    found: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let (team, plan) = (&found.team, found.plan());
     let limits = plan.limits();
     let tools: Vec<&str> = plan.allowed_tools().into_iter().map(Tool::label).collect();

@@ -9,7 +9,6 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::{HeaderValue, StatusCode};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::history::{Day, Filter, day_of};
 use vedette_domain::checks::report::{DAYS_MAX, Span};
 use vedette_domain::checks::tool::Tool;
@@ -24,14 +23,15 @@ use vedette_http::validation::{Errors, ValidationError};
 use self::table::Table;
 use crate::RequestContext;
 use crate::form::FormInput;
-use crate::sites::access;
 
 /// The days of a report where nobody says which.
 const DAYS_DEFAULT: u16 = 30;
 
 /// Shows the report.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::View).await?;
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     let now = context.member()?.caller.now;
     let sent = context.head.uri.query();
     let span = match parse(&Query::parse(sent), day_of(now)) {
@@ -47,8 +47,10 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
 }
 
 /// The same as CSV: a row for each day.
-pub(crate) async fn csv(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::View).await?;
+pub(crate) async fn csv(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     let now = context.member()?.caller.now;
     let span = parse(&Query::parse(context.head.uri.query()), day_of(now))?;
     let (days, issues) = load(context, &access, span).await?;

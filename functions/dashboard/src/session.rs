@@ -23,7 +23,7 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 
 /// Who is signed in, and by which session.
 #[derive(Debug)]
-pub(crate) struct SignedIn {
+pub struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) session: Session,
     /// The team whose page is shown, read while the request was counted.

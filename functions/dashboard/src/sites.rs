@@ -9,23 +9,8 @@ pub(crate) mod show;
 
 use maud::{Markup, html};
 use url::Url;
-use vedette_domain::accounts::account::Permission;
-use vedette_domain::id::SiteId;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
-use vedette_http::access::SiteAccess;
-use vedette_http::error::ApiError;
-
-use crate::RequestContext;
-
-/// The site that a page is about, for who may do this with it.
-pub(crate) async fn access(
-    context: RequestContext<'_>,
-    permission: Permission,
-) -> Result<SiteAccess, ApiError> {
-    let site = SiteId::parse(context.value("site")).ok_or(ApiError::NotFound)?;
-    Ok(context.member()?.caller.site(&context.app.store, site, permission).await?)
-}
 
 /// A state as word, shape and colour.
 pub(crate) fn state(state: SiteState) -> Markup {

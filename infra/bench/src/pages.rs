@@ -11,8 +11,9 @@ use lambda_http::Body;
 use lambda_http::http::header::{ACCEPT_ENCODING, COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
-use vedette_dashboard::{Dashboard, find};
+use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::session::{Session, SessionCookie, SignInLink};
+use vedette_routing::{find, serve};
 use vedette_testkit::{Member, Spent, TestApp};
 
 use crate::inside::Inside;
@@ -135,9 +136,9 @@ async fn ask(
     encoding: &str,
 ) -> Result<(usize, Duration), Box<dyn Error>> {
     let head = head(cookie, path, encoding)?;
-    let page = find(&head).ok_or("no page")?;
+    let page = find(PAGES, &head).ok_or("no page")?;
     let began = Instant::now();
-    let served = dashboard.serve(&inside.test.app, page, &head, |_| ready(Ok(Body::Empty))).await;
+    let served = serve(dashboard, &inside.test.app, page, &head, |_| ready(Ok(Body::Empty))).await;
     let took = began.elapsed();
     if served.status() != StatusCode::OK {
         return Err(format!("{path}: {}", served.status()).into());

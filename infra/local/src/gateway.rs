@@ -28,11 +28,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_dashboard::{Dashboard, Provider, misdirected};
+use vedette_api::{Api, dispatch};
+use vedette_dashboard::{Dashboard, PAGES, Provider, misdirected};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
 use vedette_http::source::Peer;
+use vedette_routing::{find, serve};
 use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
@@ -236,17 +238,16 @@ impl Gateway {
     }
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
-        if let Some(page) = vedette_dashboard::find(&head) {
+        if let Some(page) = find(PAGES, &head) {
             let headers = &head.headers;
-            let served = self
-                .dashboard
-                .serve(&self.app, page, &head, move |sender| body.read(headers, sender));
+            let served = serve(&self.dashboard, &self.app, page, &head, move |sender| {
+                body.read(headers, sender)
+            });
             return within_time(page.path, served).await;
         }
-        let (route, head) = vedette_api::dispatch(head);
+        let (route, head) = dispatch(head);
         let headers = &head.headers;
-        let served =
-            vedette_api::serve(&self.app, route, &head, move |sender| body.read(headers, sender));
+        let served = serve(&Api, &self.app, route, &head, move |sender| body.read(headers, sender));
         within_time(route.name, served).await
     }
 }

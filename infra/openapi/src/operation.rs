@@ -89,7 +89,7 @@ impl Operation {
             "description": self.prose(route),
             "responses": self.responses(route, story),
         });
-        if let Some(scope) = route.scope() {
+        if let Some(scope) = route.audience.scope() {
             operation["security"] = json!([{ "token": [scope.as_str()] }]);
         }
         if !self.query.is_empty() {
@@ -108,7 +108,7 @@ impl Operation {
     }
 
     fn prose(&self, route: &Route) -> String {
-        let scope = route.scope().map(|scope| format!("Scope: `{}`.", scope.as_str()));
+        let scope = route.audience.scope().map(|scope| format!("Scope: `{}`.", scope.as_str()));
         let roles = route.permission().map(|permission| {
             let granted = Role::ALL.into_iter().filter(|role| role.grants(permission));
             let names: Vec<_> = granted.map(Role::as_str).collect();

@@ -8,11 +8,10 @@ use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
-use vedette_domain::accounts::access::AccessRefusal;
-use vedette_domain::accounts::account::{Permission, Role, Scope, Secret, Token};
+use vedette_domain::accounts::account::{Scope, Secret, Token};
 use vedette_domain::accounts::session::Session;
 use vedette_domain::id::UserId;
-use vedette_store::{Requests, Store, StoreError, TeamWithSettings};
+use vedette_store::{Requests, Store, StoreError};
 
 use crate::error::ApiError;
 
@@ -178,17 +177,4 @@ async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<
         return Err(ApiError::Unauthenticated("The access token has expired."));
     }
     Ok(token)
-}
-
-/// Refuses a team without an active plan, then a role without the permission.
-///
-/// # Errors
-///
-/// The refusal.
-pub fn require(
-    team: &TeamWithSettings,
-    role: Role,
-    permission: Permission,
-) -> Result<(), AccessRefusal> {
-    team.team.authorize(role, permission)
 }

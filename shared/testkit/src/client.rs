@@ -6,7 +6,7 @@ use flate2::read::GzDecoder;
 use lambda_http::Body;
 use lambda_http::http::{HeaderMap, Request};
 use serde_json::Value;
-use vedette_api::{answer_within, dispatch, named};
+use vedette_api::{answer_within, dispatch, grants_of, named};
 use vedette_runtime::App;
 
 use crate::{Member, granted};
@@ -128,7 +128,7 @@ impl<'a> Client<'a> {
         // for its stack.
         let answered = Box::pin(answer_within(self.app, route, request, self.left));
         let response = if self.holds_to_grants {
-            granted(route.grants(), answered).await
+            granted(grants_of(route), answered).await
         } else {
             answered.await
         };

@@ -7,7 +7,6 @@ use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::{IssueStatus, Severity};
-use vedette_http::access::require;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;
@@ -122,7 +121,7 @@ async fn readable_teams(
     let ids = caller.memberships.iter().map(|membership| membership.team);
     let mut teams = store.teams(ids, caller.now).await?;
     teams.retain(|&id, team| {
-        caller.role_in(id).is_ok_and(|role| require(team, role, Permission::View).is_ok())
+        caller.role_in(id).is_ok_and(|role| team.team.authorize(role, Permission::View).is_ok())
     });
     Ok(teams)
 }

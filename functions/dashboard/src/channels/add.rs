@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{ActionError, add_channel};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
@@ -109,8 +108,10 @@ fn all<T: Ord>(texts: &[String], parse: fn(&str) -> Option<T>) -> Result<BTreeSe
 }
 
 /// Adds a channel.
-pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::ManageChannels).await?;
+pub(crate) async fn add(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let input = ChannelInput::read(context.body);
     let filter = input.filter()?;
     let mut errors = Errors::new();

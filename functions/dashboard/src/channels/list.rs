@@ -45,8 +45,10 @@ pub(super) enum Refused {
 }
 
 /// Shows the channels.
-pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::View).await?;
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     page(context, &team, None).await
 }
 

@@ -3,9 +3,9 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::history::{history_page, parse_history};
 use vedette_http::paging::Page;
@@ -15,12 +15,13 @@ use vedette_http::response::Response;
 use super::{cause, summary};
 use crate::form::{Choice, FormInput};
 use crate::layout::NavTab;
-use crate::sites::access;
 use crate::{RequestContext, layout};
 
 /// Shows a page of the history, newest first.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::View).await?;
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let query = filled_in(context);
     let path = format!("/sites/{}/checks", site.id);

@@ -3,9 +3,8 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::check::{Check, CheckError};
-use vedette_domain::id::CheckId;
+use vedette_http::access::CheckAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
@@ -14,10 +13,12 @@ use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// Shows a check with its result.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let id = CheckId::parse(context.value("check")).ok_or(ApiError::NotFound)?;
-    let access = context.member()?.caller.check(&context.app.store, id, Permission::View).await?;
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    access: CheckAccess,
+) -> Result<Response, ApiError> {
     let (check, site) = (&access.stored.check, &access.site.stored.site);
+    let id = check.id;
     let content = html! {
         p {
             a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", "

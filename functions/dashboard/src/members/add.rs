@@ -4,7 +4,7 @@
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{ActionError, invite, mail_invitation, renew_invitation};
-use vedette_domain::accounts::account::{Permission, Role};
+use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::invitation::{Invitation, Invited};
 use vedette_domain::accounts::session::SessionSecret;
@@ -13,17 +13,20 @@ use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
+use vedette_routing::InvitationAccess;
 use vedette_store::TeamWithSettings;
 
 use super::list::{Refused, page};
-use super::{NEW_ROLES, answer, pending, role_word};
+use super::{NEW_ROLES, answer, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
 
 /// Invites somebody.
-pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::ManageMembers).await?;
+pub(crate) async fn add(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(context.body, name));
     let refused = |why| Refused { email: typed.trim(), name: named.trim(), role: &chosen, why };
     let mut errors = Errors::new();
@@ -57,8 +60,10 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
 }
 
 /// Renews an invitation, also when its sender may no longer give the role; its former links stop working.
-pub(crate) async fn renew(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let (team, invitation) = pending(context).await?;
+pub(crate) async fn renew(
+    context: RequestContext<'_>,
+    InvitationAccess { team, invitation }: InvitationAccess,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let by = (caller.user.id, caller.role_in(team.id())?);
     match renew_invitation(context.app, &team, &invitation, by).await {
@@ -81,7 +86,8 @@ async fn hand_over(
         Ok(()) => answer(context, team, Ok(()), "invited").await,
         // The invitation stands all the same, and is shown with why its letter was not sent.
         unsent => {
-            answer(context, &context.team(Permission::ManageMembers).await?, unsent, "").await
+            let team = context.app.store.team(team.id(), context.app.clock.now()).await?;
+            answer(context, &team.ok_or(ApiError::NotFound)?, unsent, "").await
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::sign_in::{how_to, with_provider};
 use crate::{RequestContext, layout};
 
 /// Asks whether to join.
-pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn ask_to_join(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some((secret, open)) = usable(context).await? else { return Ok(spent(context)) };
     let OpenInvitation { team, invitation, .. } = &open;
     let user = context.signed_in.map(|signed_in| &signed_in.caller.user);

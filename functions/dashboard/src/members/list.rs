@@ -32,8 +32,10 @@ pub(super) struct Refused<'a> {
 }
 
 /// Shows the members.
-pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::View).await?;
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     page(context, &team, None, None).await
 }
 

@@ -18,8 +18,10 @@ use crate::form::setting::{self, Control};
 use crate::layout::{self, NavTab};
 
 /// Shows the settings.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::View).await?;
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     page(context, &team, None)
 }
 

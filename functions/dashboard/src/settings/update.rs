@@ -1,11 +1,11 @@
 //! Changing a section of a team's settings, by the rules of the API.
 
 use vedette_actions::change_monitoring;
-use vedette_domain::accounts::account::Permission;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::settings::parse_team_section;
 use vedette_http::validation::Errors;
+use vedette_store::TeamWithSettings;
 
 use super::section::Section;
 use super::show::page;
@@ -13,9 +13,11 @@ use crate::form::FormInput;
 use crate::{RequestContext, layout};
 
 /// Saves a section; what is wrong with it stands beside its fields.
-pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn update(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let section = Section::parse(context.value("section")).ok_or(ApiError::NotFound)?;
-    let team = context.team(Permission::UpdateMonitoring).await?;
     let input = FormInput::sent(context.body);
     let mut errors = Errors::new();
     let request = section.request(&team, &input);

@@ -3,17 +3,20 @@
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::delete_site;
-use vedette_domain::accounts::account::Permission;
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
-use super::{access, link_out};
+use super::link_out;
 use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// Asks whether a site is to be deleted.
-pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let site = access(context, Permission::ManageSites).await?.stored.site;
+pub(crate) async fn ask_to_delete(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
+    let site = access.stored.site;
     let content = html! {
         p { "Delete " b { bdi { (site.name) } } ", " (link_out(&site.url)) "? Its schedules, checks and issues are deleted with it, for good." }
         form method="post" action={ "/sites/" (site.id) "/delete" } {
@@ -27,9 +30,11 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
 }
 
 /// Deletes a site.
-pub(crate) async fn delete(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn delete(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let access = access(context, Permission::ManageSites).await?;
     delete_site(context.app, &access.stored, caller.actor(), caller.now).await?;
     layout::redirect(&format!("/teams/{}?said=deleted", access.stored.site.team))
 }

@@ -4,7 +4,6 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_actions::{pause_site, resume_site, save_site};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_http::access::SiteAccess;
@@ -12,7 +11,6 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::site_input::parse_site_update;
 
-use super::access;
 use crate::form::FormInput;
 use crate::form::setting::{self, Control};
 use crate::layout::NavTab;
@@ -24,15 +22,19 @@ const RECORDS: &str = "dns_expected_records";
 const FORGET: &str = "forget_records";
 
 /// Shows the form.
-pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::ManageSites).await?;
+pub(crate) async fn ask_to_edit(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     page(context, &access, StatusCode::OK, &stored(&access)?)
 }
 
 /// Saves what was sent; what is refused stays in the form.
-pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn save(
+    context: RequestContext<'_>,
+    mut access: SiteAccess,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let mut access = access(context, Permission::ManageSites).await?;
     let input = FormInput::sent(context.body);
     let saved = async {
         let update = parse_site_update(&request(&input, &access), &access.team)?;
@@ -52,17 +54,21 @@ pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiErr
 }
 
 /// Disables every tool of the site.
-pub(crate) async fn pause(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn pause(
+    context: RequestContext<'_>,
+    mut access: SiteAccess,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let mut access = access(context, Permission::ManageSites).await?;
     pause_site(context.app, &mut access, caller.actor(), caller.now).await?;
     layout::redirect(&format!("/sites/{}?said=paused", access.stored.site.id))
 }
 
 /// Has the site checked again, by the tools that its team enables.
-pub(crate) async fn resume(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn resume(
+    context: RequestContext<'_>,
+    mut access: SiteAccess,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let mut access = access(context, Permission::ManageSites).await?;
     resume_site(context.app, &mut access, caller.actor(), caller.now).await?;
     layout::redirect(&format!("/sites/{}?said=resumed", access.stored.site.id))
 }

@@ -10,7 +10,7 @@ use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::history::{DayUptime, RecentDays, Retention, recent_dates};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::id::SiteId;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -26,12 +26,15 @@ use crate::{RequestContext, chart, layout};
 const PAGE: usize = 50;
 
 /// The member's team, or a choice of them.
-pub(crate) async fn home(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let caller = &context.member()?.caller;
-    let teams: Vec<TeamId> = caller.memberships.iter().map(|place| place.team).collect();
-    if let [_] = teams[..] {
-        return team(context).await;
+pub(crate) async fn home(
+    context: RequestContext<'_>,
+    team: Option<TeamWithSettings>,
+) -> Result<Response, ApiError> {
+    if let Some(team) = team {
+        return list(context, team).await;
     }
+    let caller = &context.member()?.caller;
+    let teams = caller.memberships.iter().map(|place| place.team);
     let teams = context.app.store.teams(teams, caller.now).await?;
     let content = html! {
         @if teams.is_empty() {
@@ -60,9 +63,11 @@ struct Listed<'a> {
 }
 
 /// The sites of a team.
-pub(crate) async fn team(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let (store, caller) = (&context.app.store, &context.member()?.caller);
-    let team = context.team(Permission::View).await?;
     let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
     let directories = &context.dashboard.directories;
     let (rows, trouble) = futures::try_join!(

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
@@ -24,15 +23,20 @@ struct Refused {
 }
 
 /// Shows the form.
-pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let team = context.team(Permission::ManageSites).await?;
+pub(crate) async fn ask_to_add(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     Ok(form(context, &team, StatusCode::OK, 0, &[]))
 }
 
 /// Creates the sites, each on its own; what could not be stays in the form.
-pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn add(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let mut team = TeamWithCooldowns::new(context.team(Permission::ManageSites).await?);
+    let mut team = TeamWithCooldowns::new(team);
     let text = field(context.body, "urls");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (mut created, mut refused) = (0, Vec::new());

@@ -35,7 +35,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 
 use self::range::Range;
-use super::{access, link_out};
+use super::link_out;
 use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
@@ -53,8 +53,10 @@ const SAID: [(&str, &str); 4] = [
 ];
 
 /// Shows a site.
-pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::View).await?;
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     let mut response = page(context, &access, StatusCode::OK, None).await?;
     if !pending(&access, context.member()?.caller.now).is_empty() {
         response.headers_mut().insert("refresh", HeaderValue::from(REFRESH_SECONDS));
@@ -70,8 +72,10 @@ fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
 }
 
 /// Queues a check of each enabled tool.
-pub(crate) async fn run(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let access = access(context, Permission::RunChecks).await?;
+pub(crate) async fn run(
+    context: RequestContext<'_>,
+    access: SiteAccess,
+) -> Result<Response, ApiError> {
     match order_checks(context.app, &access, None, context.member()?.caller.now).await {
         Ok(_) => layout::redirect(&format!("/sites/{}?said=queued", access.stored.site.id)),
         Err(ActionError::Refused(refusal)) => {

@@ -1,0 +1,84 @@
+//! The table of routes.
+
+use vedette_domain::accounts::account::Permission::{
+    ManageSites, RunChecks, UpdateMonitoring, View,
+};
+use vedette_domain::accounts::account::Scope::{
+    self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, SitesDelete, SitesRead, SitesWrite,
+    TeamsRead, TeamsWrite,
+};
+use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
+use vedette_store::Grant;
+
+use crate::surface::{Audience, Endpoint, Route};
+use crate::{checks, grants, issues, me, monitoring, reports, sites, teams};
+
+/// All routes, in the order of the specification: name, path, the scope of the token, what the route works
+/// on with the permission that it takes there and the handler, and what that may write.
+#[rustfmt::skip]
+pub const ROUTES: &[Route] = &[
+    get("me.get", "/api/v1/me", TeamsRead, Request(&me::get::handle)),
+    get("teams.list", "/api/v1/teams", TeamsRead, Request(&teams::list::handle)),
+    get("teams.get", "/api/v1/teams/{team}", TeamsRead, Team(View, &teams::get::handle)),
+    get("monitoring.get", "/api/v1/teams/{team}/monitoring", TeamsRead, Team(View, &monitoring::get::handle)),
+    patch("monitoring.update", "/api/v1/teams/{team}/monitoring", TeamsWrite, Team(UpdateMonitoring, &monitoring::update::handle), &grants::SAVE_MONITORING),
+    get("sites.list", "/api/v1/teams/{team}/sites", SitesRead, Team(View, &sites::list::handle)),
+    post("sites.create", "/api/v1/teams/{team}/sites", SitesWrite, Team(ManageSites, &sites::create::handle), &grants::CREATE_SITE),
+    post("sites.bulk", "/api/v1/teams/{team}/sites/bulk", SitesWrite, Team(ManageSites, &sites::bulk::handle), &grants::CREATE_SITE),
+    get("sites.get", "/api/v1/sites/{site}", SitesRead, Site(View, &sites::get::handle)),
+    patch("sites.update", "/api/v1/sites/{site}", SitesWrite, Site(ManageSites, &sites::update::handle), &grants::UPDATE_SITE),
+    delete("sites.delete", "/api/v1/sites/{site}", SitesDelete, Site(ManageSites, &sites::delete::handle), &grants::DELETE_SITE),
+    get("checks.list", "/api/v1/sites/{site}/checks", ChecksRead, Site(View, &checks::list::handle)),
+    post("checks.create", "/api/v1/sites/{site}/checks", ChecksRun, Site(RunChecks, &checks::create::handle), &grants::ORDER_CHECKS),
+    get("checks.get", "/api/v1/checks/{check}", ChecksRead, Check(View, &checks::get::handle)),
+    delete("checks.delete", "/api/v1/checks/{check}", ChecksDelete, Check(RunChecks, &checks::delete::handle), &grants::DELETE_CHECK),
+    get("reports.uptime", "/api/v1/sites/{site}/reports/uptime", SitesRead, Site(View, &reports::uptime::handle)),
+    get("reports.performance", "/api/v1/sites/{site}/reports/performance", SitesRead, Site(View, &reports::performance::handle)),
+    get("issues.list", "/api/v1/issues", IssuesRead, Teams(View, &issues::list::handle)),
+    get("issues.get", "/api/v1/issues/{issue}", IssuesRead, Issue(View, &issues::get::handle)),
+];
+
+const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {
+    row("GET", name, path, scope, endpoint, &Grant::NONE)
+}
+
+const fn post(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    row("POST", name, path, scope, endpoint, writes)
+}
+
+const fn patch(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    row("PATCH", name, path, scope, endpoint, writes)
+}
+
+const fn delete(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    row("DELETE", name, path, scope, endpoint, writes)
+}
+
+const fn row(
+    method: &'static str,
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    Route { name, method, path, audience: Audience::Token(scope), endpoint, function: writes }
+}

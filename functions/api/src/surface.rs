@@ -1,0 +1,225 @@
+//! The API as a surface of the service: who its clients are, and how they are answered.
+
+use std::collections::HashMap;
+
+use lambda_http::RequestExt as _;
+use lambda_http::http::header::HOST;
+use lambda_http::http::request::Parts;
+use tokio::task::spawn_blocking;
+use tracing::{Span, error, error_span};
+use uuid::Uuid;
+use vedette_domain::ErrorChain;
+use vedette_domain::accounts::account::Scope;
+use vedette_http::access::{self, Caller, Throttle};
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::request_id::RequestId;
+use vedette_http::resource::Links;
+use vedette_http::response::{Response, negotiate};
+use vedette_routing::{Authenticated, Request, Surface};
+use vedette_runtime::App;
+use vedette_store::Grant;
+
+use crate::grants::EVERY_ROUTE;
+
+/// The API.
+#[derive(Debug, Clone, Copy)]
+pub struct Api;
+
+/// A route of the API.
+pub type Route = vedette_routing::Route<Api>;
+
+/// What a route of the API works on.
+pub(crate) type Endpoint = vedette_routing::Endpoint<Api>;
+
+/// Whom a route serves.
+#[derive(Debug, Clone, Copy)]
+pub enum Audience {
+    /// A client whose token has the scope.
+    Token(Scope),
+    /// Nobody: every client gets this refusal.
+    Nobody(fn(&Parts) -> ApiError),
+}
+
+impl Audience {
+    /// The scope that a token must have.
+    pub const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Token(scope) => Some(scope),
+            Self::Nobody(_) => None,
+        }
+    }
+}
+
+/// What a route may do with the table.
+pub fn grants_of(route: &Route) -> [&'static Grant; 2] {
+    match route.audience {
+        Audience::Token(_) => [&EVERY_ROUTE, route.function],
+        Audience::Nobody(_) => [&Grant::NONE; 2],
+    }
+}
+
+/// A client whose token counts.
+#[derive(Debug)]
+pub struct Client {
+    caller: Caller,
+    links: Links,
+}
+
+/// What a handler works with beside its resource.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) caller: &'a Caller,
+    pub(crate) head: &'a Parts,
+    /// Empty if the route takes none.
+    pub(crate) body: &'a [u8],
+    pub(crate) links: &'a Links,
+}
+
+impl Context<'_> {
+    /// The query parameters.
+    pub(crate) fn query(&self) -> Query {
+        Query::parse(self.head.uri.query())
+    }
+}
+
+impl Surface for Api {
+    type Audience = Audience;
+    /// What the function of the route may write; each route has its own.
+    type Function = &'static Grant;
+    type Client = Client;
+    type Context<'a> = Context<'a>;
+
+    fn values(_: &Route, head: &Parts) -> HashMap<String, String> {
+        let values = head.path_parameters();
+        values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// Its level is the highest, so that a filter which lets an error pass lets this pass, too.
+    fn span(route: &Route, request: Request<'_>) -> Span {
+        let uuid = |name| Uuid::try_parse(request.value(name)).ok();
+        error_span!(
+            "request",
+            route = route.name,
+            request_id = RequestId::of(&request.head.extensions).map(display),
+            team = uuid("team").map(display),
+            site = uuid("site").map(display),
+            check = uuid("check").map(display),
+            issue = uuid("issue").map(display),
+        )
+    }
+
+    fn takes_body(route: &Route) -> bool {
+        matches!(route.method, "PATCH" | "POST")
+    }
+
+    async fn authenticate(&self, route: &Route, request: Request<'_>) -> Authenticated<Client> {
+        let Request { app, head, .. } = request;
+        let scope = match route.audience {
+            Audience::Token(scope) => scope,
+            Audience::Nobody(refusal) => {
+                return Authenticated { client: Err(refusal(head)), rate: None };
+            }
+        };
+        let per_token = app.service.throttle;
+        let throttle = match scope {
+            Scope::ChecksRun => Throttle::CheckRuns(per_token),
+            _ => Throttle::PerToken(per_token),
+        };
+        let now = app.clock.now();
+        match access::authenticate(&app.store, &head.headers, scope, throttle, now).await {
+            Ok((caller, rate)) => {
+                let client = Client { caller, links: links(request) };
+                Authenticated { client: Ok(client), rate: Some(rate) }
+            }
+            Err((refusal, rate)) => Authenticated { client: Err(refusal), rate },
+        }
+    }
+
+    fn caller(client: &Client) -> Option<&Caller> {
+        Some(&client.caller)
+    }
+
+    fn context<'a>(
+        &'a self,
+        Request { app, head, .. }: Request<'a>,
+        Client { caller, links }: &'a Client,
+        body: &'a [u8],
+    ) -> Context<'a> {
+        Context { app, caller, head, body, links }
+    }
+
+    fn refuse(&self, _: Request<'_>, _: Option<&Client>, refusal: ApiError) -> Response {
+        if refusal.is_fault() {
+            error!(error = %ErrorChain(&refusal), "request failed");
+        }
+        refusal.into_response()
+    }
+
+    async fn present(&self, request: Request<'_>, response: Response) -> Response {
+        present(response, request.head).await
+    }
+}
+
+/// Links under the configured base address, or under the host that the client asked.
+fn links(Request { app, head, .. }: Request<'_>) -> Links {
+    if let Some(base_url) = &app.service.base_url {
+        return Links::new(base_url.as_str());
+    }
+    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+    let host = header(HOST.as_str()).unwrap_or("localhost");
+    let scheme = header("x-forwarded-proto").unwrap_or("http");
+    Links::new(format!("{scheme}://{host}/api/v1"))
+}
+
+/// Above this, in bytes, an answer is hashed and compressed on a thread for such work: on the
+/// runtime's, everybody else would wait for it, and checks would take the wait for their sites'.
+const BRIEF_MAX: usize = 64 * 1024;
+
+/// The answer in the form that suits the client.
+async fn present(response: Response, head: &Parts) -> Response {
+    if response.body().len() <= BRIEF_MAX {
+        return negotiate(response, &head.method, &head.headers);
+    }
+    let (method, asked) = (head.method.clone(), head.headers.clone());
+    let presented = spawn_blocking(move || negotiate(response, &method, &asked)).await;
+    presented.unwrap_or_else(|fault| {
+        error!(%fault, "an answer could not be written");
+        ApiError::internal(fault).into_response()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures::FutureExt as _;
+    use lambda_http::http::StatusCode;
+    use tokio::runtime::Builder;
+    use vedette_http::response::json;
+
+    use super::*;
+
+    #[test]
+    fn the_runtime_does_not_wait_for_a_long_answer_to_be_written() {
+        let runtime = Builder::new_current_thread().max_blocking_threads(1).build();
+        runtime.expect("a runtime").block_on(async {
+            let (head, ()) = lambda_http::http::Request::new(()).into_parts();
+            let answer = |length| json(StatusCode::OK, &"x".repeat(length));
+            // The only thread that long answers are written on is busy.
+            let (release, released) = mpsc::channel::<()>();
+            let busy = spawn_blocking(move || released.recv());
+            let long = present(answer(BRIEF_MAX), &head);
+            futures::pin_mut!(long);
+            assert!(long.as_mut().now_or_never().is_none(), "written in place");
+            let short = present(answer(1), &head).now_or_never().expect("written in place");
+            release.send(()).expect("it waits");
+            busy.await.expect("no panic").expect("released");
+            for (response, length) in [(long.await, BRIEF_MAX), (short, 1)] {
+                assert_eq!(response.body().len(), length + 2);
+                assert!(response.headers().contains_key("etag"));
+            }
+        });
+    }
+}

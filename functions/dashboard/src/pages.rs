@@ -1,0 +1,122 @@
+//! The table of pages.
+
+use vedette_domain::accounts::account::Permission::{
+    ManageChannels, ManageMembers, ManageSites, RunChecks, UpdateMonitoring, View,
+};
+use vedette_domain::alerts::link;
+use vedette_routing::Endpoint::{
+    Channel, Check, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site, Team, TeamMember,
+    TeamMemberOrSelf,
+};
+
+use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
+use crate::surface::{Endpoint, Function, Page};
+use crate::{
+    assets, audit_log, channels, checks, events, issues, members, oidc, plan, reports, settings,
+    sign_in, sites, tokens,
+};
+
+/// All pages: name, path, whom the page is for, and what it works on with the permission that it takes there and the
+/// handler. GET shows a page and changes nothing, since mail scanners follow links; POST acts. Only the answer of an
+/// OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
+#[rustfmt::skip]
+pub const PAGES: &[Page] = &[
+    get("channels.ask-to-confirm", link::CONFIRM, Linked, Request(&channels::ask_to_confirm)),
+    post("channels.confirm", link::CONFIRM, Linked, Request(&channels::confirm)),
+    get("channels.ask-to-unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::ask_to_unsubscribe)),
+    post("channels.unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::unsubscribe)),
+    get("assets.show", "/assets/{asset}", Linked, Request(&assets::show)),
+    get("sign-in.explain", link::SIGN_IN, Anybody, Request(&sign_in::explain)),
+    account_form("sign-in.mail", link::SIGN_IN, Anybody, Request(&sign_in::mail)),
+    get("sign-in.ask", link::SIGN_IN_LINK, Anybody, Request(&sign_in::ask)),
+    account_form("sign-in.confirm", link::SIGN_IN_LINK, Anybody, Request(&sign_in::confirm)),
+    provider_page("oidc.begin", link::SIGN_IN_WITH_PROVIDER, Anybody, Request(&oidc::begin)),
+    provider_page("oidc.answer", link::PROVIDER_ANSWER, Anybody, Request(&oidc::answer)),
+    post("sign-in.out", "/sign-out", Member, Request(&sign_in::out)),
+    get("sign-in.sessions", "/sessions", Member, Request(&sign_in::sessions)),
+    post("sign-in.end", "/sessions/{session}/end", Member, Request(&sign_in::end)),
+    get("sites.home", "/", Member, OnlyTeam(View, &sites::list::home)),
+    get("sites.list", "/teams/{team}", Member, Team(View, &sites::list::list)),
+    get("events.show", link::EVENTS, Member, Team(View, &events::show)),
+    get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
+    post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),
+    get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
+    post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),
+    get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
+    post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),
+    post("channels.test", "/teams/{team}/channels/{channel}/test", Member, Channel(ManageChannels, &channels::change::test)),
+    post("channels.enable", "/teams/{team}/channels/{channel}/enable", Member, Channel(ManageChannels, &channels::change::enable)),
+    post("channels.disable", "/teams/{team}/channels/{channel}/disable", Member, Channel(ManageChannels, &channels::change::disable)),
+    post("channels.resend", "/teams/{team}/channels/{channel}/resend", Member, Channel(ManageChannels, &channels::change::resend)),
+    post("channels.remove", "/teams/{team}/channels/{channel}/remove", Member, Channel(ManageChannels, &channels::change::remove)),
+    get("members.list", "/teams/{team}/members", Member, Team(View, &members::list::list)),
+    account_form("members.add", "/teams/{team}/members", Member, Team(ManageMembers, &members::add::add)),
+    account_form("members.role", "/teams/{team}/members/{user}/role", Member, TeamMember(ManageMembers, &members::change::role)),
+    account_form("members.remove", "/teams/{team}/members/{user}/remove", Member, TeamMemberOrSelf(ManageMembers, &members::change::remove)),
+    account_form("members.mail", "/teams/{team}/invitations/{invitation}/mail", Member, Invitation(ManageMembers, &members::change::mail)),
+    account_form("members.withdraw", "/teams/{team}/invitations/{invitation}/withdraw", Member, Invitation(ManageMembers, &members::change::withdraw)),
+    account_form("members.renew", "/teams/{team}/invitations/{invitation}/renew", Member, Invitation(ManageMembers, &members::add::renew)),
+    get("members.ask-to-join", link::INVITATION, Anybody, Request(&members::join::ask_to_join)),
+    account_form("members.accept", link::INVITATION, Anybody, Request(&members::join::accept)),
+    account_form("members.decline", link::DECLINED_INVITATION, Anybody, Request(&members::join::decline)),
+    get("audit-log.show", "/teams/{team}/audit-log", Member, Team(View, &audit_log::show)),
+    get("plan.show", "/teams/{team}/plan", Member, Team(View, &plan::show)),
+    get("tokens.list", "/tokens", Member, Request(&tokens::list)),
+    account_form("tokens.create", "/tokens", Member, Request(&tokens::create)),
+    account_form("tokens.revoke", "/tokens/{token}/revoke", Member, Request(&tokens::revoke)),
+    get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
+    get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
+    get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),
+    post("sites.run", "/sites/{site}/checks", CheckRunner, Site(RunChecks, &sites::show::run)),
+    get("reports.show", "/sites/{site}/report", Member, Site(View, &reports::show)),
+    get("reports.csv", "/sites/{site}/report.csv", Member, Site(View, &reports::csv)),
+    get("sites.ask-to-edit", "/sites/{site}/edit", Member, Site(ManageSites, &sites::edit::ask_to_edit)),
+    post("sites.save", "/sites/{site}/edit", Member, Site(ManageSites, &sites::edit::save)),
+    post("sites.pause", "/sites/{site}/pause", Member, Site(ManageSites, &sites::edit::pause)),
+    post("sites.resume", "/sites/{site}/resume", Member, Site(ManageSites, &sites::edit::resume)),
+    get("sites.ask-to-delete", "/sites/{site}/delete", Member, Site(ManageSites, &sites::delete::ask_to_delete)),
+    post("sites.delete", "/sites/{site}/delete", Member, Site(ManageSites, &sites::delete::delete)),
+    get("issues.show", link::ISSUE, Anybody, IssueIfSignedIn(View, &issues::show)),
+    post("issues.acknowledge", "/issues/{issue}/acknowledge", Member, Issue(RunChecks, &issues::acknowledge)),
+    post("issues.resolve", "/issues/{issue}/resolve", Member, Issue(RunChecks, &issues::resolve)),
+    post("issues.snooze", "/issues/{issue}/snooze", Member, Issue(RunChecks, &issues::snooze)),
+    post("issues.note", "/issues/{issue}/note", Member, Issue(RunChecks, &issues::note)),
+];
+
+const fn get(
+    name: &'static str,
+    path: &'static str,
+    audience: Audience,
+    endpoint: Endpoint,
+) -> Page {
+    Page { name, method: "GET", path, audience, endpoint, function: Function::Read }
+}
+
+const fn post(
+    name: &'static str,
+    path: &'static str,
+    audience: Audience,
+    endpoint: Endpoint,
+) -> Page {
+    Page { name, method: "POST", path, audience, endpoint, function: Function::Write }
+}
+
+/// What a form does that writes users, members or tokens.
+const fn account_form(
+    name: &'static str,
+    path: &'static str,
+    audience: Audience,
+    endpoint: Endpoint,
+) -> Page {
+    Page { name, method: "POST", path, audience, endpoint, function: Function::Accounts }
+}
+
+/// What asks the OpenID provider.
+const fn provider_page(
+    name: &'static str,
+    path: &'static str,
+    audience: Audience,
+    endpoint: Endpoint,
+) -> Page {
+    Page { name, method: "GET", path, audience, endpoint, function: Function::Accounts }
+}

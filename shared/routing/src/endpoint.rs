@@ -1,0 +1,180 @@
+//! What a route works on.
+
+use std::fmt;
+
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::id::{CheckId, IssueId, SiteId, TeamId};
+use vedette_http::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
+use vedette_http::error::ApiError;
+use vedette_store::{Store, TeamWithSettings};
+
+use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess};
+use crate::{Handler, Outcome, Request, Surface};
+
+/// A handler of an `R`.
+type Of<S, R> = &'static dyn Handler<S, (R,)>;
+
+/// A handler by what it works on. The resource that the path names is loaded and the caller authorized
+/// for it before the handler is called. A refusal is 404 for what is not there or is another team's, 402
+/// for a team without an active plan, and 403 for a role that lacks the permission.
+pub enum Endpoint<S: Surface> {
+    /// Nothing, and nobody is served.
+    None,
+    /// The request and who sends it; no resource.
+    Request(&'static dyn Handler<S, ()>),
+    /// The caller's teams, as far as the query narrows them down; the handler authorizes.
+    Teams(Permission, &'static dyn Handler<S, ()>),
+    /// The caller's only team, if they belong to just one.
+    OnlyTeam(Permission, Of<S, Option<TeamWithSettings>>),
+    /// `{team}`.
+    Team(Permission, Of<S, TeamWithSettings>),
+    /// The `{user}` of `{team}`.
+    TeamMember(Permission, Of<S, MemberAccess>),
+    /// The `{user}` of `{team}`. Nobody needs a permission, or a plan, for what they do to themselves.
+    TeamMemberOrSelf(Permission, Of<S, MemberAccess>),
+    /// The pending `{invitation}` to `{team}`.
+    Invitation(Permission, Of<S, InvitationAccess>),
+    /// The `{channel}` of `{team}`.
+    Channel(Permission, Of<S, ChannelAccess>),
+    /// `{site}`.
+    Site(Permission, Of<S, SiteAccess>),
+    /// `{check}`.
+    Check(Permission, Of<S, CheckAccess>),
+    /// `{issue}`.
+    Issue(Permission, Of<S, IssueAccess>),
+    /// `{issue}` where somebody is signed in; nothing is looked for where nobody is.
+    IssueIfSignedIn(Permission, Of<S, Option<IssueAccess>>),
+}
+
+impl<S: Surface> Endpoint<S> {
+    /// What the caller's role must grant in the team that the resource belongs to.
+    pub const fn permission(&self) -> Option<Permission> {
+        match self {
+            Self::None | Self::Request(_) => None,
+            Self::Teams(permission, _)
+            | Self::OnlyTeam(permission, _)
+            | Self::Team(permission, _)
+            | Self::TeamMember(permission, _)
+            | Self::TeamMemberOrSelf(permission, _)
+            | Self::Invitation(permission, _)
+            | Self::Channel(permission, _)
+            | Self::Site(permission, _)
+            | Self::Check(permission, _)
+            | Self::Issue(permission, _)
+            | Self::IssueIfSignedIn(permission, _) => Some(*permission),
+        }
+    }
+
+    /// The path of the handler's function, from its crate.
+    pub fn handler(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::None => return None,
+            Self::Request(handler) | Self::Teams(_, handler) => handler.path(),
+            Self::OnlyTeam(_, handler) => handler.path(),
+            Self::Team(_, handler) => handler.path(),
+            Self::TeamMember(_, handler) | Self::TeamMemberOrSelf(_, handler) => handler.path(),
+            Self::Invitation(_, handler) => handler.path(),
+            Self::Channel(_, handler) => handler.path(),
+            Self::Site(_, handler) => handler.path(),
+            Self::Check(_, handler) => handler.path(),
+            Self::Issue(_, handler) => handler.path(),
+            Self::IssueIfSignedIn(_, handler) => handler.path(),
+        })
+    }
+
+    /// Loads what the path names, authorizes the caller, and handles the request.
+    pub(crate) async fn handle(
+        &self,
+        request: Request<'_>,
+        client: &S::Client,
+        context: S::Context<'_>,
+    ) -> Outcome {
+        let store = &request.app.store;
+        let caller = || S::caller(client).ok_or(ApiError::Unauthenticated("Nobody is signed in."));
+        let team = async |permission: Permission| {
+            let id = request.id("team", TeamId::parse)?;
+            team_of(store, caller()?, S::team(client), id, permission).await
+        };
+        let issue = async |caller: &Caller, permission: Permission| {
+            Ok::<_, ApiError>(
+                caller.issue(store, request.id("issue", IssueId::parse)?, permission).await?,
+            )
+        };
+        match self {
+            Self::None => Err(ApiError::NotFound),
+            Self::Request(handler) | Self::Teams(_, handler) => handler.call(context, ()).await,
+            Self::OnlyTeam(permission, handler) => {
+                let caller = caller()?;
+                let found = match &caller.memberships[..] {
+                    [only] => {
+                        let read = S::team(client);
+                        Some(team_of(store, caller, read, only.team, *permission).await?)
+                    }
+                    _ => None,
+                };
+                handler.call(context, (found,)).await
+            }
+            Self::Team(permission, handler) => {
+                handler.call(context, (team(*permission).await?,)).await
+            }
+            Self::TeamMember(permission, handler) => {
+                let team = team(*permission).await?;
+                let user = MemberAccess::user(request).await?;
+                handler.call(context, (MemberAccess { team, user },)).await
+            }
+            Self::TeamMemberOrSelf(permission, handler) => {
+                let member = MemberAccess::or_self(request, caller()?, *permission).await?;
+                handler.call(context, (member,)).await
+            }
+            Self::Invitation(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (InvitationAccess::of(team, request)?,)).await
+            }
+            Self::Channel(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (ChannelAccess::load(team, request).await?,)).await
+            }
+            Self::Site(permission, handler) => {
+                let id = request.id("site", SiteId::parse)?;
+                handler.call(context, (caller()?.site(store, id, *permission).await?,)).await
+            }
+            Self::Check(permission, handler) => {
+                let id = request.id("check", CheckId::parse)?;
+                handler.call(context, (caller()?.check(store, id, *permission).await?,)).await
+            }
+            Self::Issue(permission, handler) => {
+                handler.call(context, (issue(caller()?, *permission).await?,)).await
+            }
+            Self::IssueIfSignedIn(permission, handler) => {
+                let found = match S::caller(client) {
+                    Some(caller) => Some(issue(caller, *permission).await?),
+                    None => None,
+                };
+                handler.call(context, (found,)).await
+            }
+        }
+    }
+}
+
+/// A team of the caller's, which may have been `read` already.
+async fn team_of(
+    store: &Store,
+    caller: &Caller,
+    read: Option<&TeamWithSettings>,
+    id: TeamId,
+    permission: Permission,
+) -> Result<TeamWithSettings, ApiError> {
+    match read.filter(|team| team.id() == id) {
+        Some(team) => {
+            team.team.authorize(caller.role_in(id)?, permission)?;
+            Ok(team.clone())
+        }
+        None => Ok(caller.team(store, id, permission).await?),
+    }
+}
+
+impl<S: Surface> fmt::Debug for Endpoint<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoint").field(&self.handler()).field(&self.permission()).finish()
+    }
+}
