@@ -251,3 +251,28 @@ fn no_file_holds_more_than_one_concept() {
         }
     }
 }
+
+#[test]
+fn modules_are_named_by_their_files() {
+    let folders = ["functions", "infra", "shared", "tests", "fuzz"];
+    let found = folders.map(|folder| files(folder, "/mod.rs")).concat();
+    assert!(found.is_empty(), "x/mod.rs is called x.rs here: {found:?}");
+}
+
+/// A name that is used twice has to be looked up at each use.
+#[test]
+fn no_two_public_types_share_a_name() {
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in [files("shared", ".rs"), files("functions", ".rs")].concat() {
+        for line in read(&path).lines() {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_type = words.next() == Some("pub")
+                && matches!(words.next(), Some("struct" | "enum" | "trait" | "type"));
+            if let Some(name) = words.next().filter(|_| is_type) {
+                places.entry(name.to_owned()).or_default().push(path.clone());
+            }
+        }
+    }
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "{places:#?}");
+}
