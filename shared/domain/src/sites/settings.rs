@@ -21,7 +21,6 @@ mod tools;
 mod update;
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +34,9 @@ pub use header::{
 pub use issue::{DnsIssueSettings, IssueSettings};
 pub use overrides::{SiteOverrides, ToolOverride, ToolsOverrides};
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
-pub use setting::{Rule, Setting};
+pub use setting::{
+    IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX, Rule, Setting,
+};
 pub use time_of_day::TimeOfDay;
 pub use tools::{
     DnsOverrides, DnsSettings, LinksOverrides, LinksSettings, PerformanceOverrides,
@@ -46,22 +47,6 @@ pub use update::{EscalationUpdate, QuietTimeUpdate, TeamUpdate};
 
 use crate::accounts::plan::Plan;
 use crate::checks::tool::Tool;
-
-/// The largest integer where the API names no bound of its own: the largest that every client
-/// language holds in an ordinary signed 32-bit integer.
-pub const INTEGER_MAX: u32 = 2_147_483_647;
-/// Bounds of `confirmation_retry_minutes`.
-pub const CONFIRMATION_RETRY_MINUTES: RangeInclusive<u32> = 1..=5;
-/// Bounds of `incident_follow_up_minutes`.
-pub const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
-/// Bounds of `min_score`, in points of a performance score.
-pub const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
-/// The longest item of `ignore_paths`, in characters.
-pub const IGNORE_PATH_MAX: usize = 255;
-/// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
-pub const IGNORE_PATHS_MAX: usize = 100;
-/// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
-pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// A team's monitoring settings, or a site's once resolved: the API's `settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,7 +2,21 @@
 
 use std::ops::RangeInclusive;
 
-use super::INTEGER_MAX;
+/// The largest integer where the API names no bound of its own: the largest that every client
+/// language holds in an ordinary signed 32-bit integer.
+pub const INTEGER_MAX: u32 = 2_147_483_647;
+/// Bounds of `confirmation_retry_minutes`.
+pub(super) const CONFIRMATION_RETRY_MINUTES: RangeInclusive<u32> = 1..=5;
+/// Bounds of `incident_follow_up_minutes`.
+pub(super) const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
+/// Bounds of `min_score`, in points of a performance score.
+pub(super) const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
+/// The longest item of `ignore_paths`, in characters.
+pub const IGNORE_PATH_MAX: usize = 255;
+/// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
+pub const IGNORE_PATHS_MAX: usize = 100;
+/// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
+pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// One setting of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

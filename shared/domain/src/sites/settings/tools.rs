@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::codes::STATUS_INCIDENT_CODES;
 use super::declare::{OwnSettings, own_settings};
 use super::dns::DnsRecordType;
-use super::setting::{Rule, Setting};
-use super::{CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE};
+use super::setting::{
+    CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE, Rule, Setting,
+};
 use crate::checks::tool::Tool;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
