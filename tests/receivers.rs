@@ -12,7 +12,7 @@ use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 
 /// The other ends of all channels.
 #[derive(Default)]

@@ -11,7 +11,9 @@ use vedette_domain::id::UserId;
 use vedette_http::source::Peer;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_testkit::TestApp;
-use vedette_testkit::open_id::{Answer, CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, Signature};
+use vedette_testkit::open_id::{
+    CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer, Signature,
+};
 
 use crate::support::{ask, body, head, main_part, said, send_with, sent_to};
 
@@ -115,7 +117,7 @@ fn with_claims(claims: Value) -> Lies {
     Lies { claims, ..Lies::default() }
 }
 
-fn with_answer(path: &'static str, answer: Answer) -> Lies {
+fn with_answer(path: &'static str, answer: ProviderAnswer) -> Lies {
     Lies { answers: [(path, answer)].into(), ..Lies::default() }
 }
 
@@ -230,7 +232,7 @@ async fn what_the_token_leaves_out_the_provider_is_asked_for() {
     scene.refuses(lies(not_verified), 403, "that it has verified it").await;
     let another = json!({ "sub": "another", "email": ADA, "email_verified": true });
     scene.refuses(lies(another), 502, "finds the reason in its log").await;
-    let nobody = with_answer("/userinfo", Answer::Status(500, "no".to_owned()));
+    let nobody = with_answer("/userinfo", ProviderAnswer::Status(500, "no".to_owned()));
     let asked = Lies { answers: nobody.answers, ..lies(json!({})) };
     scene.refuses(asked, 502, "finds the reason in its log").await;
 }
@@ -322,14 +324,14 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
             "{refused:?}"
         );
     }
-    let status = |status, body: &str| Answer::Status(status, body.to_owned());
+    let status = |status, body: &str| ProviderAnswer::Status(status, body.to_owned());
     let useless = [
         status(500, "no"),
         status(200, "{"),
         status(200, "{}"),
         status(200, &format!("\"{}\"", "x".repeat(300 * 1024))),
         status(400, r#"{ "error": "invalid_client" }"#),
-        Answer::Redirect(format!("{}/elsewhere", scene.op.issuer)),
+        ProviderAnswer::Redirect(format!("{}/elsewhere", scene.op.issuer)),
     ];
     for answer in useless.clone() {
         scene.refuses(with_answer("/token", answer), 502, "finds the reason in its log").await;
@@ -387,7 +389,7 @@ async fn what_the_provider_says_of_itself_is_asked_for_seldom() {
     scene.op.change_key();
     assert_eq!(sent_to(&scene.sign_in(ADA).await), "/", "a key that is new");
     assert_eq!(asked(), [2, 2]);
-    scene.op.lie(with_answer("/keys", Answer::Status(200, "{\"keys\":[]}".to_owned())));
+    scene.op.lie(with_answer("/keys", ProviderAnswer::Status(200, "{\"keys\":[]}".to_owned())));
     scene.op.change_key();
     assert_eq!(scene.sign_in(ADA).await.status(), 502, "a key that the provider does not know");
     assert_eq!(asked(), [3, 3], "once");
@@ -443,7 +445,7 @@ async fn strangers_have_the_provider_asked_so_often_and_no_more() {
 async fn a_provider_that_does_not_answer_is_left_alone_for_a_moment() {
     let scene = Scene::start().await;
     let (cookie, path) = scene.at_provider(ADA).await;
-    let silent = Answer::Status(200, "x".repeat(300 * 1024));
+    let silent = ProviderAnswer::Status(200, "x".repeat(300 * 1024));
     scene.op.lie(with_answer("/token", silent));
     assert_eq!(scene.get(&path, &cookie).await.status(), 502);
     let asked = || ["/.well-known/openid-configuration", "/token"].map(|path| scene.op.asked(path));
@@ -465,7 +467,7 @@ async fn a_provider_that_does_not_answer_is_left_alone_for_a_moment() {
     let ours = dashboard(&scene.op.issuer);
     scene.op.lie(with_answer(
         "/.well-known/openid-configuration",
-        Answer::Status(500, "no".to_owned()),
+        ProviderAnswer::Status(500, "no".to_owned()),
     ));
     let before = asked()[0];
     for status in [502, 503, 503] {

@@ -12,7 +12,7 @@ use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 use vedette_testkit::Faults;
 use vedette_tests::reading::Reading;
 

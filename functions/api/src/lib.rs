@@ -36,7 +36,7 @@ pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use router::{FALLBACK, dispatch, named};
 pub use routes::ROUTES;
 pub use sites::site_sorts;
-pub use surface::{Api, Audience, Route, grants_of};
+pub use surface::{Api, ApiAudience, Route, grants_of};
 pub use vedette_http::body::BODY_MAX;
 
 /// Serves a request that is there as a whole.

@@ -4,7 +4,7 @@ pub(crate) mod performance;
 pub(crate) mod uptime;
 
 use jiff::civil::Date;
-use vedette_domain::checks::history::{Day, Filter, day_of};
+use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report::{DAYS_MAX, Span};
 use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
@@ -26,8 +26,12 @@ async fn read(
     let query = context.query();
     let span = parse(&query, day_of(context.caller.now), default_days)?;
 
-    let filter =
-        Filter { tool: Some(tool), from: Some(span.from), to: Some(span.to), ..Filter::default() };
+    let filter = HistoryFilter {
+        tool: Some(tool),
+        from: Some(span.from),
+        to: Some(span.to),
+        ..HistoryFilter::default()
+    };
     let days = shown_days(&context.app.store, context.caller.now, access, &filter).await?;
     Ok((span, days.into_iter().map(|(_, day)| day).collect()))
 }

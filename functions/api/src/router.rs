@@ -10,14 +10,14 @@ use vedette_routing::find;
 use vedette_store::Grant;
 
 use crate::routes::ROUTES;
-use crate::surface::{Audience, Endpoint, Route};
+use crate::surface::{ApiAudience, Endpoint, Route};
 
 /// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
 pub const FALLBACK: Route = Route {
     name: "fallback",
     method: "ANY",
     path: "$default",
-    audience: Audience::Nobody(refusal),
+    audience: ApiAudience::Nobody(refusal),
     endpoint: Endpoint::None,
     function: &Grant::NONE,
 };

@@ -10,7 +10,7 @@ use vedette_domain::accounts::account::Scope::{
 use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
 use vedette_store::Grant;
 
-use crate::surface::{Audience, Endpoint, Route};
+use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{checks, grants, issues, me, monitoring, reports, sites, teams};
 
 /// All routes, in the order of the specification: name, path, the scope of the token, what the route works
@@ -80,5 +80,5 @@ const fn row(
     endpoint: Endpoint,
     writes: &'static Grant,
 ) -> Route {
-    Route { name, method, path, audience: Audience::Token(scope), endpoint, function: writes }
+    Route { name, method, path, audience: ApiAudience::Token(scope), endpoint, function: writes }
 }

@@ -34,14 +34,14 @@ pub(crate) type Endpoint = vedette_routing::Endpoint<Api>;
 
 /// Whom a route serves.
 #[derive(Debug, Clone, Copy)]
-pub enum Audience {
+pub enum ApiAudience {
     /// A client whose token has the scope.
     Token(Scope),
     /// Nobody: every client gets this refusal.
     Nobody(fn(&Parts) -> ApiError),
 }
 
-impl Audience {
+impl ApiAudience {
     /// The scope that a token must have.
     pub const fn scope(self) -> Option<Scope> {
         match self {
@@ -54,8 +54,8 @@ impl Audience {
 /// What a route may do with the table.
 pub fn grants_of(route: &Route) -> [&'static Grant; 2] {
     match route.audience {
-        Audience::Token(_) => [&EVERY_ROUTE, route.function],
-        Audience::Nobody(_) => [&Grant::NONE; 2],
+        ApiAudience::Token(_) => [&EVERY_ROUTE, route.function],
+        ApiAudience::Nobody(_) => [&Grant::NONE; 2],
     }
 }
 
@@ -85,7 +85,7 @@ impl Context<'_> {
 }
 
 impl Surface for Api {
-    type Audience = Audience;
+    type Audience = ApiAudience;
     /// What the function of the route may write; each route has its own.
     type Function = &'static Grant;
     type Client = Client;
@@ -117,8 +117,8 @@ impl Surface for Api {
     async fn authenticate(&self, route: &Route, request: Request<'_>) -> Authenticated<Client> {
         let Request { app, head, .. } = request;
         let scope = match route.audience {
-            Audience::Token(scope) => scope,
-            Audience::Nobody(refusal) => {
+            ApiAudience::Token(scope) => scope,
+            ApiAudience::Nobody(refusal) => {
                 return Authenticated { client: Err(refusal(head)), rate: None };
             }
         };

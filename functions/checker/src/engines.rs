@@ -247,7 +247,7 @@ impl Engines {
             header,
             settings,
             browser,
-            limits: links::Limits::default(),
+            limits: links::CrawlBounds::default(),
             deadline: links::DEADLINE,
             connectivity: self.connectivity.as_ref(),
         };

@@ -3,6 +3,7 @@
 
 pub(crate) mod add;
 pub(crate) mod change;
+mod form;
 pub(crate) mod list;
 
 use lambda_http::http::StatusCode;

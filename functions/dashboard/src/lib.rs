@@ -20,6 +20,7 @@ mod oidc;
 mod pages;
 mod plan;
 mod reports;
+mod request_context;
 mod session;
 mod settings;
 mod sign_in;
@@ -27,12 +28,13 @@ mod sites;
 mod surface;
 mod tokens;
 
-use self::surface::RequestContext;
+use self::request_context::RequestContext;
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
 pub use self::pages::PAGES;
-pub use self::surface::{Audience, Dashboard, Function, Page, misdirected, not_found};
+pub use self::request_context::Dashboard;
+pub use self::surface::{Audience, Function, Page, misdirected, not_found};
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::{HeaderValue, StatusCode};
-use vedette_domain::checks::history::{Day, Filter, day_of};
+use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report::{DAYS_MAX, Span};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::record::Issue;
@@ -91,7 +91,12 @@ async fn load(
 ) -> Result<(Vec<Day>, Vec<Issue>), ApiError> {
     let (store, now) = (&context.app.store, context.member()?.caller.now);
     let tool = Some(Tool::Status);
-    let filter = Filter { tool, from: Some(span.from), to: Some(span.to), ..Filter::default() };
+    let filter = HistoryFilter {
+        tool,
+        from: Some(span.from),
+        to: Some(span.to),
+        ..HistoryFilter::default()
+    };
     let (days, issues) = futures::try_join!(shown_days(store, now, access, &filter), async {
         Ok(store.issues_of_site(access.stored.site.id.partition()).await?)
     })?;

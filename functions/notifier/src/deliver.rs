@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use vedette_actions::wake;
-use vedette_domain::alerts::delivery_run::{Delivered, DeliveryRun, RunContext};
+use vedette_domain::alerts::delivery_run::{Delivered, DeliveryContext, DeliveryRun};
 use vedette_runtime::App;
 use vedette_runtime::metrics::{self, Metric};
 use vedette_store::{Audit, ChannelRef, Deliveries, unless_conflict};
@@ -59,7 +59,7 @@ pub async fn deliver(
             return Err(error.into());
         }
     };
-    let context = RunContext {
+    let context = DeliveryContext {
         channel: &channel,
         team: &team.team,
         settings: &team.settings,

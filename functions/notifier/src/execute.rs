@@ -8,7 +8,7 @@ use tracing::info;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::delivery::Queued;
 use vedette_domain::alerts::delivery_run::{
-    Delivery, DeliveryRun, EventPlan, NotifiedIssue, Step, Write,
+    Delivery, DeliveryRun, DeliveryStep, EventPlan, NotifiedIssue, Write,
 };
 use vedette_domain::alerts::host_limit::{ReceivingHost, next_try};
 use vedette_domain::alerts::send_outcome::SendOutcome;
@@ -46,7 +46,7 @@ impl<T: Transport> Executor<'_, T> {
         let mut tools: BTreeMap<IssueId, ToolState> = BTreeMap::new();
         while let Some(step) = run.next(self.now()) {
             match step {
-                Step::LoadIssues(deliveries) => {
+                DeliveryStep::LoadIssues(deliveries) => {
                     let ids: Vec<_> = deliveries.iter().map(|delivery| delivery.issue).collect();
                     let mut issues = BTreeMap::new();
                     for (id, found) in self.app.store.current_issues(ids).await? {
@@ -55,23 +55,25 @@ impl<T: Transport> Executor<'_, T> {
                     }
                     run.loaded(deliveries, issues);
                 }
-                Step::LoadUsers(ids) => run.loaded_users(self.app.store.users(ids).await?),
-                Step::CheckOutbox(check) => {
+                DeliveryStep::LoadUsers(ids) => run.loaded_users(self.app.store.users(ids).await?),
+                DeliveryStep::CheckOutbox(check) => {
                     let issue = check.issue();
                     let outbox =
                         self.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
                     run.checked_outbox(check, !outbox.is_empty());
                 }
-                Step::QueueEvents(plan) => {
+                DeliveryStep::QueueEvents(plan) => {
                     let events = self.queue_events(&plan, tools.get(&plan.next.issue)).await?;
                     run.queued(&plan, events, self.now());
                 }
-                Step::Write(write) => {
+                DeliveryStep::Write(write) => {
                     let is_written = self.write(&write).await?;
                     run.wrote(&write, is_written, self.now());
                 }
-                Step::Send(delivery) => self.send(run, delivery).await?,
-                Step::NotifyOwner { why } => notify_owner(self.app, self.channel, &why).await?,
+                DeliveryStep::Send(delivery) => self.send(run, delivery).await?,
+                DeliveryStep::NotifyOwner { why } => {
+                    notify_owner(self.app, self.channel, &why).await?
+                }
             }
         }
         Ok(())

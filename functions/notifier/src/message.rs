@@ -9,7 +9,7 @@ use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
 use vedette_domain::alerts::{Alert, compose, link, webhook};
 use vedette_domain::time::wire;
 
-use crate::send::Message;
+use crate::send::OutgoingMessage;
 
 /// Nobody said where the service's pages are, so that a link would lead nowhere.
 #[derive(Debug)]
@@ -22,10 +22,10 @@ pub(crate) fn message(
     team: &str,
     base: Option<&str>,
     now: Timestamp,
-) -> Result<Message, NoBase> {
+) -> Result<OutgoingMessage, NoBase> {
     let to_people = |alert: Alert, id: &str| {
         let unsubscribe_url = base.map(|base| link::unsubscribe(base, channel));
-        Message::Alert { alert, id: id.to_owned(), unsubscribe_url }
+        OutgoingMessage::Alert { alert, id: id.to_owned(), unsubscribe_url }
     };
     let content = match of {
         DeliveryMessage::Alert { alert, id } => return Ok(to_people(alert.clone(), id)),
@@ -40,14 +40,14 @@ pub(crate) fn message(
                 team: team.to_owned(),
             };
             let mail = TransactionalMail { kind, url };
-            Message::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
+            OutgoingMessage::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {
-            Message::Event { id: id.clone(), body: body.clone().into_bytes() }
+            OutgoingMessage::Event { id: id.clone(), body: body.clone().into_bytes() }
         }
         Content::Test { id } if !is_for_people => {
             let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
-            Message::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
+            OutgoingMessage::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
         }
         Content::Test { id } => to_people(compose::test(&channel.name, team, now), id),
         Content::Missed { id, since, until } if !is_for_people => {
@@ -56,7 +56,10 @@ pub(crate) fn message(
                 "since": wire(*since),
                 "until": wire(*until),
             });
-            Message::Event { id: id.clone(), body: webhook::body(webhook::MISSED, *until, data) }
+            OutgoingMessage::Event {
+                id: id.clone(),
+                body: webhook::body(webhook::MISSED, *until, data),
+            }
         }
         Content::Missed { id, since, until } => {
             let events = base.map(|base| link::events(base, channel.team));

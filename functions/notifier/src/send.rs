@@ -51,7 +51,7 @@ impl SendConfig {
 
 /// What is sent.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum OutgoingMessage {
     /// An alert, for people.
     Alert {
         /// What is told.
@@ -120,25 +120,30 @@ impl Sender {
     }
 
     /// Sends a message to a channel once.
-    pub async fn send(&self, target: &Target, message: &Message, now: Timestamp) -> SendOutcome {
+    pub async fn send(
+        &self,
+        target: &Target,
+        message: &OutgoingMessage,
+        now: Timestamp,
+    ) -> SendOutcome {
         match (target, message) {
             (
                 Target::Email { address },
-                Message::Alert { .. } | Message::TransactionalMail { .. },
+                OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
             ) => self.mail.send(address, message, now).await,
-            (Target::Slack { url }, Message::Alert { alert, .. }) => {
+            (Target::Slack { url }, OutgoingMessage::Alert { alert, .. }) => {
                 let body = slack::message(alert);
                 http::send(&self.guard, Receiver::Slack, url, &[], &body, now).await
             }
-            (Target::Discord { url }, Message::Alert { alert, .. }) => {
+            (Target::Discord { url }, OutgoingMessage::Alert { alert, .. }) => {
                 let body = discord::message(alert);
                 http::send(&self.guard, Receiver::Discord, url, &[], &body, now).await
             }
-            (Target::Teams { url }, Message::Alert { alert, .. }) => {
+            (Target::Teams { url }, OutgoingMessage::Alert { alert, .. }) => {
                 let body = teams::message(alert);
                 http::send(&self.guard, Receiver::Teams, url, &[], &body, now).await
             }
-            (Target::Webhook { url, keys }, Message::Event { id, body }) => {
+            (Target::Webhook { url, keys }, OutgoingMessage::Event { id, body }) => {
                 let signed = signature::headers(keys, id, body, now);
                 http::send(&self.guard, Receiver::Program, url, &signed, body, now).await
             }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::send_outcome::SendOutcome;
 
-use crate::send::{Message, Sender};
+use crate::send::{OutgoingMessage, Sender};
 
 /// What carries messages to where channels lead.
 pub trait Transport: Sync {
@@ -14,7 +14,7 @@ pub trait Transport: Sync {
         &self,
         channel: &Channel,
         target: &Target,
-        message: &Message,
+        message: &OutgoingMessage,
         now: Timestamp,
     ) -> impl Future<Output = SendOutcome> + Send;
 }
@@ -24,7 +24,7 @@ impl Transport for Sender {
         &self,
         _: &Channel,
         target: &Target,
-        message: &Message,
+        message: &OutgoingMessage,
         now: Timestamp,
     ) -> SendOutcome {
         Self::send(self, target, message, now).await

@@ -24,7 +24,7 @@ pub use dispatch::dispatch;
 pub use gauge::{Gauge, gauge, is_time_for_gauge};
 pub use grants::{DISPATCH, MAINTENANCE, REDELIVERY};
 pub use rebuild::rebuild_all;
-pub use reconcile::{Drift, Progress, Reconciled, drift, reconcile};
+pub use reconcile::{Drift, ReconcileProgress, Reconciled, drift, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 
 /// A pass that could not finish; it is to be done again.

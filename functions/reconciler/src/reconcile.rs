@@ -16,7 +16,7 @@ use crate::{ReconcilerError, sync};
 
 /// How far a reconciliation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReconcileProgress {
     /// Sites done.
     pub done: u64,
     /// Sites that the teams have.
@@ -47,7 +47,7 @@ pub struct Reconciled {
 /// When table or scheduler do not answer; what was done until then stays.
 pub async fn reconcile(
     app: &App,
-    progress: &(dyn Fn(Progress) + Sync),
+    progress: &(dyn Fn(ReconcileProgress) + Sync),
 ) -> Result<Reconciled, ReconcilerError> {
     // Read first: a schedule that is made meanwhile is in nobody's way.
     let known: Known = app.scheduler.list().await?.into_iter().collect();
@@ -59,7 +59,7 @@ pub async fn reconcile(
         let read = batch.len() as u64;
         let synced = sync::follow_readable(app, batch, Some(&known)).await?;
         let done = done.fetch_add(read, Ordering::Relaxed) + read;
-        progress(Progress { done, total: total.max(done) });
+        progress(ReconcileProgress { done, total: total.max(done) });
         Ok::<_, ReconcilerError>(synced)
     });
     let synced = followed.try_buffer_unordered(CONCURRENCY);

@@ -268,7 +268,7 @@ async fn try_finish(
     let site = &stored.site;
     // A site that is older than a tool has no item of it yet, and its first run would find no site.
     let is_new = |tool: &Tool| {
-        tool.definition().joined_later && stored.tools.get(tool).is_some_and(|state| state.rev == 0)
+        tool.joined_later() && stored.tools.get(tool).is_some_and(|state| state.rev == 0)
     };
     app.store.begin_tools(site, Tool::ALL.into_iter().filter(is_new)).await?;
     for tool in Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool)) {

@@ -55,14 +55,14 @@ const TABLE_DOUBLES_IN: u32 = 30;
 
 /// Who sends runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sender {
+enum BodySender {
     /// A schedule for each site.
     Schedules,
     /// So many functions, each minute's at once.
     Buckets(u32),
 }
 
-impl Sender {
+impl BodySender {
     /// The time that a message takes.
     const fn takes(self) -> Time {
         match self {
@@ -94,7 +94,7 @@ pub(crate) fn simulate(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for &sites in &options.sites {
         let due = due(sites, options.cadence)?;
-        for sender in [Sender::Schedules, Sender::Buckets(options.processes)] {
+        for sender in [BodySender::Schedules, BodySender::Buckets(options.processes)] {
             rows.push(row(sites, &due, sender, options.hanging));
         }
     }
@@ -135,7 +135,7 @@ fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
 }
 
 /// The fewest places with which runs are hardly later than their sender makes them.
-fn row(sites: u64, due: &[u64], sender: Sender, hanging: u64) -> Vec<String> {
+fn row(sites: u64, due: &[u64], sender: BodySender, hanging: u64) -> Vec<String> {
     let sent = sent(due, sender);
     let lag = |places| consume(&sent, places, hanging);
     let best = lag(sent.len().clamp(1, 20_000));
@@ -167,7 +167,7 @@ fn row(sites: u64, due: &[u64], sender: Sender, hanging: u64) -> Vec<String> {
 }
 
 /// When runs are due, and when their messages can be received, in the order of the latter.
-fn sent(due: &[u64], sender: Sender) -> Vec<(Time, Time)> {
+fn sent(due: &[u64], sender: BodySender) -> Vec<(Time, Time)> {
     let mut random = Random(3);
     let mut sent = Vec::new();
     let mut free = 0;
@@ -177,11 +177,11 @@ fn sent(due: &[u64], sender: Sender) -> Vec<(Time, Time)> {
             // second of the minute for each run.
             let begin = minute * MINUTE;
             let (asked, slot) = match sender {
-                Sender::Schedules => {
+                BodySender::Schedules => {
                     let slot = begin + number * MINUTE / due;
                     (slot, slot)
                 }
-                Sender::Buckets(_) => (begin, begin + random.next() % 60 * SECOND),
+                BodySender::Buckets(_) => (begin, begin + random.next() % 60 * SECOND),
             };
             free = asked.max(free) + sender.takes();
             sent.push((slot, slot.max(free)));

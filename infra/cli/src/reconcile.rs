@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use vedette_reconciler::{Progress, Reconciled, ReconcilerError};
+use vedette_reconciler::{ReconcileProgress, Reconciled, ReconcilerError};
 use vedette_runtime::{App, Scheduler};
 
 use crate::Failure;
@@ -18,7 +18,7 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
         ));
     }
     let bar = progress_bar();
-    let progress = |Progress { done, total }: Progress| {
+    let progress = |ReconcileProgress { done, total }: ReconcileProgress| {
         bar.set_length(total);
         bar.set_position(done);
     };

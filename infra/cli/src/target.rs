@@ -199,7 +199,7 @@ impl From<ConfigError> for Failure {
 #[cfg(test)]
 mod tests {
     use vedette_domain::checks::tool::Tool;
-    use vedette_testkit::aws::{Account as Arranged, STACK};
+    use vedette_testkit::aws::{AwsAccount as Arranged, STACK};
 
     use super::*;
     use crate::testing;

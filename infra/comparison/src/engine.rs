@@ -17,7 +17,7 @@ use tokio::process::Command;
 use url::Url;
 use vedette_domain::sites::settings::{DnsRecordType, LinksSettings};
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
-use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
+use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{ConnectTo, Outbound, SsrfGuard};
 use vedette_probe::status::{self, StatusProbe};
@@ -144,7 +144,7 @@ async fn crawl(guard: &SsrfGuard, url: &Url) -> Result<(), Box<dyn Error>> {
         header: None,
         settings: &settings,
         browser: None,
-        limits: Limits::default(),
+        limits: CrawlBounds::default(),
         deadline: links::DEADLINE,
         connectivity: None,
     };

@@ -12,7 +12,7 @@ use vedette_domain::alerts::channel::{SecretUrl, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::issues::Severity;
 use vedette_domain::time::wire;
-use vedette_notifier::send::{Message, SendOutcome, Sender};
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
 use vedette_runtime::App;
 use vedette_runtime::health::{Health, Notice, Ongoing};
 
@@ -69,7 +69,11 @@ impl Operator {
                 let target = Target::Email { address: address.clone() };
                 let alert = report.alert(service);
                 sender
-                    .send(&target, &Message::Alert { alert, id, unsubscribe_url: None }, now)
+                    .send(
+                        &target,
+                        &OutgoingMessage::Alert { alert, id, unsubscribe_url: None },
+                        now,
+                    )
                     .await
             }
         }

@@ -9,8 +9,8 @@ use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{Message, SendOutcome, Sender};
-use vedette_runtime::Delivery;
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
+use vedette_runtime::QueueDelivery;
 
 /// After this, a receiver is slow. Most answer sooner. Places are freed a share at a time, so it is short: a hundred
 /// receivers that hang at once delay another one by less than two seconds.
@@ -20,7 +20,7 @@ pub(crate) const SLOW_AFTER: Duration = Duration::from_millis(250);
 /// delivery needs nothing but a socket and some memory.
 pub(crate) struct PatientSender<'a> {
     pub(crate) sender: &'a Sender,
-    pub(crate) delivery: &'a Delivery,
+    pub(crate) delivery: &'a QueueDelivery,
 }
 
 impl PatientSender<'_> {
@@ -41,7 +41,7 @@ impl Transport for PatientSender<'_> {
         &self,
         channel: &Channel,
         target: &Target,
-        message: &Message,
+        message: &OutgoingMessage,
         now: Timestamp,
     ) -> SendOutcome {
         self.wait_for(Transport::send(self.sender, channel, target, message, now)).await

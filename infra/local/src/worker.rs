@@ -13,7 +13,7 @@ use vedette_domain::ErrorChain;
 use vedette_domain::checks::concurrency::Places;
 use vedette_domain::message::Message;
 use vedette_notifier::send::Sender;
-use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
+use vedette_runtime::{App, Destination, LocalQueue, LocalScheduler, QueueDelivery};
 
 use crate::console::Console;
 use crate::lateness::{LOOK_EVERY, Lateness};
@@ -70,10 +70,10 @@ impl Worker {
     }
 
     /// Does what a message asks for, and retries it later if that fails; others run meanwhile.
-    async fn deliver(self, delivery: Delivery) {
+    async fn deliver(self, delivery: QueueDelivery) {
         let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
-        let Delivery { message, deliveries, .. } = &delivery;
+        let QueueDelivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
             error!(?message, %error, "given up; redelivery will find it");
             return;
@@ -83,7 +83,7 @@ impl Worker {
         delivery.retry(delay);
     }
 
-    async fn handle(&self, delivery: &Delivery) -> Result<(), Box<dyn Error + Send + Sync>> {
+    async fn handle(&self, delivery: &QueueDelivery) -> Result<(), Box<dyn Error + Send + Sync>> {
         match &delivery.message {
             Message::Check(check) => {
                 let started = Instant::now();

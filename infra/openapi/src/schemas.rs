@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use vedette_domain::schema;
 use vedette_domain::sites::settings::Rule;
-use vedette_http::paging::Collection;
+use vedette_http::paging::ListBody;
 use vedette_http::response::Data;
 
 /// Instants as the API writes them.
@@ -47,7 +47,7 @@ impl Schemas {
 
     /// The schema of a page of a collection.
     pub(crate) fn page<T: JsonSchema + 'static>(&mut self) -> Value {
-        let schema = self.of::<Collection<'static, T>>();
+        let schema = self.of::<ListBody<'static, T>>();
         self.named(&format!("{}Page", T::schema_name()), schema)
     }
 

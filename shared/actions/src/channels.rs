@@ -22,7 +22,7 @@ use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
 pub use trial::{queue_test, try_channel};
-pub use waiting::{Waiting, waiting_for};
+pub use waiting::{WaitingDelivery, waiting_for};
 
 /// Has what is due to a channel sent.
 pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {

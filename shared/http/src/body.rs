@@ -17,14 +17,14 @@ pub const STRANGERS_BODY_MAX: usize = 4 * 1024;
 
 /// Who sends a body, as it was found out before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sender {
+pub enum BodySender {
     /// Somebody with a valid token or session.
     User(UserId),
     /// Anybody else.
     Stranger,
 }
 
-impl Sender {
+impl BodySender {
     /// The largest body that they may send, in bytes.
     pub const fn body_max(self) -> usize {
         match self {
@@ -43,7 +43,7 @@ impl Sender {
 pub fn decode<'a>(
     headers: &HeaderMap,
     body: &'a [u8],
-    sender: Sender,
+    sender: BodySender,
 ) -> Result<Cow<'a, [u8]>, ApiError> {
     let most = sender.body_max();
     let within_limit = |body: Cow<'a, [u8]>| {
@@ -73,13 +73,17 @@ mod tests {
 
     use super::*;
 
-    const USER: Sender = Sender::User(UserId(Uuid::nil()));
+    const USER: BodySender = BodySender::User(UserId(Uuid::nil()));
 
     fn read(encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
         read_of(USER, encodings, body)
     }
 
-    fn read_of(sender: Sender, encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
+    fn read_of(
+        sender: BodySender,
+        encodings: &[&'static str],
+        body: &[u8],
+    ) -> Result<Vec<u8>, u16> {
         let mut headers = HeaderMap::new();
         for encoding in encodings {
             headers.append(CONTENT_ENCODING, HeaderValue::from_static(encoding));
@@ -113,7 +117,7 @@ mod tests {
     #[test]
     fn a_stranger_sends_no_more_than_a_form() {
         let of_stranger = |encodings: &[&'static str], body: &[u8]| {
-            read_of(Sender::Stranger, encodings, body).map(|body| body.len())
+            read_of(BodySender::Stranger, encodings, body).map(|body| body.len())
         };
         let [most, beyond] =
             [STRANGERS_BODY_MAX, STRANGERS_BODY_MAX + 1].map(|size| vec![b'x'; size]);

@@ -1,7 +1,7 @@
 //! The counted days of a site, as far as its team may look back.
 
 use jiff::{Timestamp, ToSpan};
-use vedette_domain::checks::history::{Day, Filter};
+use vedette_domain::checks::history::{Day, HistoryFilter};
 use vedette_domain::checks::tool::Tool;
 use vedette_store::Store;
 
@@ -17,7 +17,7 @@ pub async fn shown_days(
     store: &Store,
     now: Timestamp,
     access: &SiteAccess,
-    filter: &Filter,
+    filter: &HistoryFilter,
 ) -> Result<Vec<(Tool, Day)>, ApiError> {
     let retention = access.team.retention(now);
     let today = retention.today;

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 use vedette_domain::checks::check::Check;
-use vedette_domain::checks::history::{Filter, locate};
+use vedette_domain::checks::history::{HistoryFilter, locate};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_store::Store;
 
 use crate::access::SiteAccess;
 use crate::days::shown_days;
 use crate::error::ApiError;
-use crate::paging::Page;
+use crate::paging::PageRequest;
 use crate::query::Query;
 use crate::validation::{Errors, ValidationError};
 
@@ -18,10 +18,10 @@ use crate::validation::{Errors, ValidationError};
 /// # Errors
 ///
 /// All that is wrong with it.
-pub fn parse_history(query: &Query) -> Result<(Filter, Page), ValidationError> {
+pub fn parse_history(query: &Query) -> Result<(HistoryFilter, PageRequest), ValidationError> {
     let mut errors = Errors::new();
-    let page = Page::parse(query, &mut errors);
-    let filter = Filter {
+    let page = PageRequest::parse(query, &mut errors);
+    let filter = HistoryFilter {
         tool: query.one_of("type", Tool::parse, &mut errors),
         status: query.one_of("status", CheckStatus::parse, &mut errors),
         automatic: query.boolean("automatic", &mut errors),
@@ -44,8 +44,8 @@ pub async fn history_page(
     store: &Store,
     now: Timestamp,
     access: &SiteAccess,
-    filter: &Filter,
-    page: Page,
+    filter: &HistoryFilter,
+    page: PageRequest,
 ) -> Result<(Vec<Check>, u64), ApiError> {
     let days = shown_days(store, now, access, filter).await?;
     let days = days.iter().map(|(tool, day)| (*tool, day));

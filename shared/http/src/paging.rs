@@ -17,12 +17,12 @@ pub const PER_PAGE_DEFAULT: u64 = 25;
 
 /// Which page a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     number: u64,
     per_page: u64,
 }
 
-impl Page {
+impl PageRequest {
     /// Reads `page` and `per_page`.
     pub fn parse(query: &Query, errors: &mut Errors) -> Self {
         // Pages past the end are empty.
@@ -58,7 +58,7 @@ impl Page {
 /// One page of a collection.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub struct Collection<'a, T> {
+pub struct ListBody<'a, T> {
     /// The page's entries.
     data: &'a [T],
     /// Other pages, with the same filters.
@@ -106,7 +106,7 @@ struct Meta<'a> {
 pub fn page<T: Serialize>(
     data: &[T],
     total: u64,
-    page: Page,
+    page: PageRequest,
     query: &Query,
     path: &str,
 ) -> Response {
@@ -119,7 +119,7 @@ pub fn page<T: Serialize>(
     };
     let shown = data.len() as u64;
     let from = (shown > 0).then(|| page.offset() + 1);
-    let collection = Collection {
+    let collection = ListBody {
         data,
         links: Links {
             first: link(1),
@@ -148,7 +148,7 @@ mod tests {
         let query = Query::parse(Some(raw));
         let mut errors = Errors::new();
         query.one_of("type", |text| Some(text.to_owned()), &mut errors);
-        let asked = Page::parse(&query, &mut errors);
+        let asked = PageRequest::parse(&query, &mut errors);
         assert!(errors.is_empty());
         let all: Vec<u64> = (1..=total).collect();
         let response = page(asked.slice(&all), total, asked, &query, "https://api.test/checks");
@@ -206,7 +206,7 @@ mod tests {
             ("page=1e3", "The page field must be an integer."),
         ] {
             let mut errors = Errors::new();
-            let page = Page::parse(&Query::parse(Some(raw)), &mut errors);
+            let page = PageRequest::parse(&Query::parse(Some(raw)), &mut errors);
             let refused = errors.finish(Some(page)).expect_err(raw);
             assert_eq!(refused.message(), message);
         }

@@ -59,7 +59,7 @@ const BATCH: usize = 16;
 
 /// Limits of a crawl; see [`DEADLINE`] for its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CrawlBounds {
     /// Pages searched for links.
     pub pages: u32,
     /// Distinct links discovered.
@@ -71,7 +71,7 @@ pub struct Limits {
     pub links_per_domain: u32,
 }
 
-impl Default for Limits {
+impl Default for CrawlBounds {
     /// What fits into [`DEADLINE`] on a site that answers within 50 ms.
     fn default() -> Self {
         Self { pages: 5_000, links: 75_000, depth: 20, links_per_domain: 500 }
@@ -90,7 +90,7 @@ pub struct LinksProbe<'a> {
     /// Renders pages before their links are read. Without it, pages are read as they arrive.
     pub browser: Option<&'a Chromium>,
     /// The limits of the crawl.
-    pub limits: Limits,
+    pub limits: CrawlBounds,
     /// For the whole crawl; see [`DEADLINE`].
     pub deadline: Duration,
     /// Tells the targets' failures from our own. Without it, every failure is a target's.
@@ -122,7 +122,7 @@ pub struct Progress {
 ///
 /// **External hosts** did not ask to be crawled, including those in the same domain:
 ///
-/// - At most [`Limits::links_per_domain`] links to one registered domain are checked.
+/// - At most [`CrawlBounds::links_per_domain`] links to one registered domain are checked.
 /// - A host gets at most two concurrent requests, with a pause between.
 /// - If there are more than ten links to a host, its `robots.txt` is obeyed, too. Redirects are
 ///   followed within its domain only. One that is unavailable (no response, 429 or a server error)

@@ -9,7 +9,7 @@ use vedette_http::error::ApiError;
 use vedette_store::{Store, TeamWithSettings};
 
 use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess};
-use crate::{Handler, Outcome, Request, Surface};
+use crate::{Handler, HandlerOutcome, Request, Surface};
 
 /// A handler of an `R`.
 type Of<S, R> = &'static dyn Handler<S, (R,)>;
@@ -88,7 +88,7 @@ impl<S: Surface> Endpoint<S> {
         request: Request<'_>,
         client: &S::Client,
         context: S::Context<'_>,
-    ) -> Outcome {
+    ) -> HandlerOutcome {
         let store = &request.app.store;
         let caller = || S::caller(client).ok_or(ApiError::Unauthenticated("Nobody is signed in."));
         let team = async |permission: Permission| {

@@ -9,13 +9,13 @@ use vedette_http::response::Response;
 use crate::Surface;
 
 /// What a handler returns.
-pub type Outcome = Result<Response, ApiError>;
+pub type HandlerOutcome = Result<Response, ApiError>;
 
-/// A handler, whatever its future is. Every `async fn(Context<'_>) -> Outcome` is one without a resource
-/// (`A` is `()`), and every `async fn(Context<'_>, R) -> Outcome` is one of an `R` (`A` is `(R,)`).
+/// A handler, whatever its future is. Every `async fn(Context<'_>) -> HandlerOutcome` is one without a resource
+/// (`A` is `()`), and every `async fn(Context<'_>, R) -> HandlerOutcome` is one of an `R` (`A` is `(R,)`).
 pub trait Handler<S: Surface, A>: Sync {
     /// Handles a request.
-    fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, Outcome>;
+    fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, HandlerOutcome>;
 
     /// The path of the function, from its crate.
     fn path(&self) -> &'static str;
@@ -26,7 +26,7 @@ where
     S: Surface,
     F: for<'a> AsyncFunction<'a, S, A> + Sync,
 {
-    fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, Outcome> {
+    fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, HandlerOutcome> {
         self.start(context, arguments)
     }
 
@@ -38,16 +38,16 @@ where
 /// An async function for contexts that live for `'a`: its future may have a type for each `'a`.
 pub trait AsyncFunction<'a, S: Surface, A> {
     /// Calls the function.
-    fn start(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, Outcome>;
+    fn start(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, HandlerOutcome>;
 }
 
 impl<'a, S, F, Fut> AsyncFunction<'a, S, ()> for F
 where
     S: Surface,
     F: Fn(S::Context<'a>) -> Fut,
-    Fut: Future<Output = Outcome> + Send + 'a,
+    Fut: Future<Output = HandlerOutcome> + Send + 'a,
 {
-    fn start(&self, context: S::Context<'a>, (): ()) -> BoxFuture<'a, Outcome> {
+    fn start(&self, context: S::Context<'a>, (): ()) -> BoxFuture<'a, HandlerOutcome> {
         Box::pin(self(context))
     }
 }
@@ -56,9 +56,9 @@ impl<'a, S, R, F, Fut> AsyncFunction<'a, S, (R,)> for F
 where
     S: Surface,
     F: Fn(S::Context<'a>, R) -> Fut,
-    Fut: Future<Output = Outcome> + Send + 'a,
+    Fut: Future<Output = HandlerOutcome> + Send + 'a,
 {
-    fn start(&self, context: S::Context<'a>, (resource,): (R,)) -> BoxFuture<'a, Outcome> {
+    fn start(&self, context: S::Context<'a>, (resource,): (R,)) -> BoxFuture<'a, HandlerOutcome> {
         Box::pin(self(context, resource))
     }
 }

@@ -10,16 +10,154 @@
 //! the API (`vedette_api`), which has tokens and JSON, and the dashboard (`vedette_dashboard`), which has
 //! sessions and HTML.
 
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use lambda_http::http::request::Parts;
+use tracing::Span;
+use vedette_domain::accounts::account::Permission;
+use vedette_http::access::{Caller, Rate};
+use vedette_http::error::ApiError;
+use vedette_http::path::parameters;
+use vedette_http::response::Response;
+use vedette_runtime::App;
+use vedette_store::TeamWithSettings;
+
 mod endpoint;
 mod handler;
 mod resource;
-mod route;
 mod serve;
-mod surface;
 
 pub use endpoint::Endpoint;
-pub use handler::{AsyncFunction, Handler, Outcome};
+pub use handler::{AsyncFunction, Handler, HandlerOutcome};
 pub use resource::{ChannelAccess, InvitationAccess, MemberAccess};
-pub use route::{Route, find};
 pub use serve::serve;
-pub use surface::{Authenticated, Request, Surface};
+
+/// A route.
+#[derive(Debug)]
+pub struct Route<S: Surface> {
+    /// Its name, `<resource>.<verb>`, in lowercase with hyphens.
+    pub name: &'static str,
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path with `{parameters}`, from the root.
+    pub path: &'static str,
+    /// Whom it serves.
+    pub audience: S::Audience,
+    /// What it works on, with the permission that this takes, and its handler.
+    pub endpoint: Endpoint<S>,
+    /// The Lambda function that serves it, and what that may write.
+    pub function: S::Function,
+}
+
+impl<S: Surface> Route<S> {
+    /// What the caller's role must grant in the team that the resource belongs to.
+    pub const fn permission(&self) -> Option<Permission> {
+        self.endpoint.permission()
+    }
+}
+
+/// The row of a table that a request is for, by its method and path.
+pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<&'t Route<S>> {
+    let path = head.uri.path();
+    let mut routes = table.iter().filter(|route| route.method == head.method.as_str());
+    routes.find(|route| parameters(route.path, path).is_some())
+}
+
+/// A set of routes, with its own way to authenticate clients and to answer them.
+pub trait Surface: Sized + Send + Sync + 'static {
+    /// Whom a route serves.
+    type Audience: Debug + Copy + Send + Sync + 'static;
+    /// The Lambda function of a route, and what that may write.
+    type Function: Debug + Copy + Send + Sync + 'static;
+    /// Who asks, once that is known.
+    type Client: Send + Sync;
+    /// What a handler works with beside its resource.
+    type Context<'a>: Copy + Send + Sync
+    where
+        Self: 'a;
+
+    /// The values in the path of a request.
+    fn values(route: &Route<Self>, head: &Parts) -> HashMap<String, String>;
+
+    /// What the log says of a request beside each event.
+    fn span(route: &Route<Self>, request: Request<'_>) -> Span;
+
+    /// Whether the body of a request is read.
+    fn takes_body(route: &Route<Self>) -> bool;
+
+    /// Says who asks, or refuses the request before its body is read.
+    fn authenticate(
+        &self,
+        route: &Route<Self>,
+        request: Request<'_>,
+    ) -> impl Future<Output = Authenticated<Self::Client>> + Send;
+
+    /// The user behind a client, if they are known.
+    fn caller(client: &Self::Client) -> Option<&Caller>;
+
+    /// The team that a route shows, where it was read with the client.
+    fn team(_client: &Self::Client) -> Option<&TeamWithSettings> {
+        None
+    }
+
+    /// What the handler works with.
+    fn context<'a>(
+        &'a self,
+        request: Request<'a>,
+        client: &'a Self::Client,
+        body: &'a [u8],
+    ) -> Self::Context<'a>;
+
+    /// The answer to a request that is refused, or that failed, which is logged.
+    fn refuse(
+        &self,
+        request: Request<'_>,
+        client: Option<&Self::Client>,
+        refusal: ApiError,
+    ) -> Response;
+
+    /// A response in the form that suits the client.
+    fn present(
+        &self,
+        request: Request<'_>,
+        response: Response,
+    ) -> impl Future<Output = Response> + Send;
+}
+
+/// Who asks, or why they are refused; and how far the requests of their minute are used, where clients
+/// are told.
+#[derive(Debug)]
+pub struct Authenticated<C> {
+    /// Who asks.
+    pub client: Result<C, ApiError>,
+    /// How far the minute's requests are used.
+    pub rate: Option<Rate>,
+}
+
+/// A request, without its body.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The service.
+    pub app: &'a App,
+    /// Method, address and headers.
+    pub head: &'a Parts,
+    /// The values in the path.
+    pub values: &'a HashMap<String, String>,
+}
+
+impl<'a> Request<'a> {
+    /// A value in the path; empty where the path has none of this name.
+    pub fn value(&self, name: &str) -> &'a str {
+        self.values.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// A value in the path that is an id.
+    ///
+    /// # Errors
+    ///
+    /// 404 when it is none.
+    pub fn id<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ApiError> {
+        parse(self.value(name)).ok_or(ApiError::NotFound)
+    }
+}

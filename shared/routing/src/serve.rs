@@ -3,14 +3,14 @@
 use lambda_http::Body;
 use lambda_http::http::request::Parts;
 use tracing::Instrument as _;
-use vedette_http::body::{self, Sender};
+use vedette_http::body::{self, BodySender};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::{Authenticated, Outcome, Request, Route, Surface};
+use crate::{Authenticated, HandlerOutcome, Request, Route, Surface};
 
 /// Serves a request to a route. `body` reads what was sent, as far as its
 /// sender may send, and is called only once the sender is authenticated. Refusals are answers, and so are
@@ -20,7 +20,7 @@ pub async fn serve<S, F>(
     app: &App,
     route: &Route<S>,
     head: &Parts,
-    body: impl FnOnce(Sender) -> F + Send,
+    body: impl FnOnce(BodySender) -> F + Send,
 ) -> Response
 where
     S: Surface,
@@ -40,7 +40,7 @@ async fn answer<S, F>(
     surface: &S,
     route: &Route<S>,
     request: Request<'_>,
-    body: impl FnOnce(Sender) -> F + Send,
+    body: impl FnOnce(BodySender) -> F + Send,
 ) -> Response
 where
     S: Surface,
@@ -68,13 +68,14 @@ async fn handle<S, F>(
     route: &Route<S>,
     request: Request<'_>,
     client: &S::Client,
-    body: impl FnOnce(Sender) -> F + Send,
-) -> Outcome
+    body: impl FnOnce(BodySender) -> F + Send,
+) -> HandlerOutcome
 where
     S: Surface,
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
-    let sender = S::caller(client).map_or(Sender::Stranger, |caller| Sender::User(caller.user.id));
+    let sender =
+        S::caller(client).map_or(BodySender::Stranger, |caller| BodySender::User(caller.user.id));
     let sent = if S::takes_body(route) { body(sender).await? } else { Body::Empty };
     let body = body::decode(&request.head.headers, &sent, sender)?;
     let context = surface.context(request, client, &body);

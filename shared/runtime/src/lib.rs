@@ -8,6 +8,7 @@ pub mod aws;
 mod clock;
 pub mod config;
 mod consumer;
+mod destination;
 mod entropy;
 pub mod health;
 pub mod metrics;
@@ -24,9 +25,10 @@ pub mod terminal;
 pub use app::App;
 pub use clock::Clock;
 pub use consumer::{BATCH, Consumer, SLOW_AFTER};
+pub use destination::{Destination, QueueError};
 pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
-pub use queue::{Backlog, Delivery, Destination, LocalQueue, Queue, QueueError};
+pub use queue::{Backlog, LocalQueue, Queue, QueueDelivery};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, PollingScheduler, Presence, SLOT_PLACEHOLDER, Schedule,
     Scheduler, SchedulerError,

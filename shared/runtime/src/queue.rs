@@ -1,7 +1,6 @@
 //! Queues: SQS on AWS, timers of this process on one machine.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use vedette_domain::checks::concurrency::{Handling, Places};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::Message;
 
-use crate::SqsQueue;
+use crate::{Destination, QueueError, SqsQueue};
 
 /// Where messages go: SQS, or this process.
 #[derive(Debug, Clone)]
@@ -22,60 +21,6 @@ pub enum Queue {
     Sqs(SqsQueue),
     /// Timers of this process.
     Local(LocalQueue),
-}
-
-/// A message that could not be sent. Whatever it asks for stands in the table, so it will be sent
-/// again.
-#[derive(Debug, thiserror::Error)]
-#[error("the queue does not take messages")]
-pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);
-
-/// A queue of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Destination {
-    /// Checks of a tool.
-    Tool(Tool),
-    /// The reconciler's work.
-    Maintenance,
-    /// The notifier's work.
-    Alerts,
-    /// Transactional mails that let people in.
-    Mailer,
-}
-
-impl Destination {
-    /// All queues.
-    pub const ALL: [Self; Tool::ALL.len() + 3] = {
-        let mut all = [Self::Maintenance; Tool::ALL.len() + 3];
-        let mut position = 0;
-        while position < Tool::ALL.len() {
-            all[position] = Self::Tool(Tool::ALL[position]);
-            position += 1;
-        }
-        all[position + 1] = Self::Alerts;
-        all[position + 2] = Self::Mailer;
-        all
-    };
-
-    /// Where a message goes.
-    pub const fn of(message: &Message) -> Self {
-        match message {
-            Message::Check(check) => Self::Tool(check.tool),
-            Message::Maintenance(_) => Self::Maintenance,
-            Message::Alert(_) => Self::Alerts,
-            Message::Mail(_) => Self::Mailer,
-        }
-    }
-
-    /// The queue's name after the deployment's prefix.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tool(tool) => tool.as_str(),
-            Self::Maintenance => "maintenance",
-            Self::Alerts => "alerts",
-            Self::Mailer => "letters",
-        }
-    }
 }
 
 impl Queue {
@@ -174,7 +119,7 @@ pub struct Backlog {
 
 /// A message that was taken from a queue, which counts as being handled until this is dropped.
 #[derive(Debug)]
-pub struct Delivery {
+pub struct QueueDelivery {
     /// The message.
     pub message: Message,
     /// How often it was delivered, this time included.
@@ -183,7 +128,7 @@ pub struct Delivery {
     is_slow: AtomicBool,
 }
 
-impl Delivery {
+impl QueueDelivery {
     /// Has the message delivered again after a delay; it no longer counts as being handled.
     pub fn retry(self, delay: Duration) {
         self.queue.put(self.message.clone(), self.deliveries, delay);
@@ -204,7 +149,7 @@ impl Delivery {
     }
 }
 
-impl Drop for Delivery {
+impl Drop for QueueDelivery {
     fn drop(&mut self) {
         let lane = self.lane();
         lane.lock().handling.end(self.message.sender(), self.is_slow.load(Ordering::Relaxed));
@@ -298,7 +243,7 @@ impl LocalQueue {
 
     /// The next message of a queue whose delay has passed. Waits for one, and until there is a place
     /// for one more of its team.
-    pub async fn receive(&self, destination: Destination, places: Places) -> Delivery {
+    pub async fn receive(&self, destination: Destination, places: Places) -> QueueDelivery {
         let lane = self.lane(destination);
         loop {
             let due = {
@@ -306,7 +251,7 @@ impl LocalQueue {
                 waiting.promote_due(Instant::now());
                 if let Some(Envelope { message, deliveries, .. }) = waiting.take(places) {
                     let (queue, is_slow) = (self.clone(), AtomicBool::new(false));
-                    return Delivery { message, deliveries: deliveries + 1, queue, is_slow };
+                    return QueueDelivery { message, deliveries: deliveries + 1, queue, is_slow };
                 }
                 waiting.delayed.first_key_value().map(|((due, _), _)| *due)
             };
@@ -393,7 +338,7 @@ mod tests {
     }
 
     /// Takes what can be taken without waiting.
-    async fn take(queue: &LocalQueue, places: Places) -> Vec<Delivery> {
+    async fn take(queue: &LocalQueue, places: Places) -> Vec<QueueDelivery> {
         let mut taken = Vec::new();
         while let Ok(delivery) =
             tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Maintenance, places))
@@ -404,7 +349,7 @@ mod tests {
         taken
     }
 
-    fn messages(taken: &[Delivery]) -> Vec<Message> {
+    fn messages(taken: &[QueueDelivery]) -> Vec<Message> {
         taken.iter().map(|delivery| delivery.message.clone()).collect()
     }
 
@@ -470,7 +415,7 @@ mod tests {
         assert_eq!(taken.len(), 3);
         for begun in [6, 9, 9] {
             // The first ones say it again, which counts once.
-            taken.iter().for_each(Delivery::slow);
+            taken.iter().for_each(QueueDelivery::slow);
             taken.extend(take(&queue, places).await);
             assert_eq!(taken.len(), begun);
         }

@@ -6,7 +6,7 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::checks::check::Check;
-use vedette_domain::checks::history::{Day, Filter, Kind, Retention, Window, day_of};
+use vedette_domain::checks::history::{Day, HistoryFilter, Kind, Retention, RowWindow, day_of};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::{Latest, ToolState};
 use vedette_domain::id::{CheckId, Partition, Trigger};
@@ -179,8 +179,8 @@ impl Store {
     pub async fn page(
         &self,
         partition: Partition,
-        filter: &Filter,
-        window: &Window,
+        filter: &HistoryFilter,
+        window: &RowWindow,
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
         let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);

@@ -129,6 +129,7 @@ fn with_later_tools(
     }
     for tool in Tool::ALL {
         if joined_later(tool) {
+            #[expect(clippy::unwrap_or_default, reason = "a new state has its first revision")]
             found.entry(tool).or_insert_with(ToolState::new);
         }
     }
@@ -228,7 +229,7 @@ impl Store {
                     tools.insert(tool, Stored::read(state)?);
                 }
             }
-            if let Some(tools) = with_later_tools(tools, |tool| tool.definition().joined_later) {
+            if let Some(tools) = with_later_tools(tools, Tool::joined_later) {
                 sites.insert(partition, SiteWithTools { site, tools });
             }
         }
@@ -361,7 +362,7 @@ impl Store {
             .update(&keys::team(site.team), count, Condition::Present);
         for (tool, state) in &stored.tools {
             let key = keys::tool(partition, *tool);
-            if state.rev == 0 && tool.definition().joined_later {
+            if state.rev == 0 && tool.joined_later() {
                 // It may have no item yet; what is written meanwhile goes with the purge.
                 continue;
             }

@@ -41,11 +41,11 @@ pub const REGION: &str = "eu-central-1";
 
 /// The services of one account in one region.
 #[derive(Debug, Clone, Default)]
-pub struct Aws(Arc<Mutex<Account>>);
+pub struct Aws(Arc<Mutex<AwsAccount>>);
 
 /// What is in the account, for tests to look at and to arrange.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct AwsAccount {
     /// The schedules by name, whatever their group, as they were last written.
     pub schedules: BTreeMap<String, Value>,
     /// The queues by name, without the deployment's prefix.
@@ -192,7 +192,7 @@ impl Aws {
     }
 
     /// The account.
-    pub fn account(&self) -> MutexGuard<'_, Account> {
+    pub fn account(&self) -> MutexGuard<'_, AwsAccount> {
         self.0.lock().expect("an account")
     }
 
@@ -260,7 +260,7 @@ impl Aws {
 /// The token that the portal of IAM Identity Center knows.
 pub const SSO_TOKEN: &str = "a-token-of-the-portal";
 
-impl Account {
+impl AwsAccount {
     /// Refuses an operation, or a service whose operation is in the path, after so many calls more.
     pub fn refuse_after(&mut self, operation: &str, calls: u64, code: &str) {
         self.refusing.insert(operation.to_owned(), (calls, code.to_owned()));

@@ -47,7 +47,7 @@ pub struct Lies {
     /// It takes a code again and again.
     pub takes_codes_again: bool,
     /// The paths that answer something else than they should, and what.
-    pub answers: BTreeMap<&'static str, Answer>,
+    pub answers: BTreeMap<&'static str, ProviderAnswer>,
     /// What it says of itself in place of the truth.
     pub description: Value,
 }
@@ -68,7 +68,7 @@ pub enum Signature {
 
 /// An answer that is not as it should be.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum ProviderAnswer {
     /// A status with a body.
     Status(u16, String),
     /// Elsewhere.
@@ -182,11 +182,11 @@ impl State {
     fn answer(&mut self, path: &str, headers: &HeaderMap, body: &Bytes) -> Response {
         self.asked.push(path.to_owned());
         match self.lies.answers.get(path) {
-            Some(Answer::Status(status, body)) => {
+            Some(ProviderAnswer::Status(status, body)) => {
                 let status = StatusCode::from_u16(*status).expect("a status");
                 return (status, body.clone()).into_response();
             }
-            Some(Answer::Redirect(url)) => return Redirect::temporary(url).into_response(),
+            Some(ProviderAnswer::Redirect(url)) => return Redirect::temporary(url).into_response(),
             None => {}
         }
         match path {

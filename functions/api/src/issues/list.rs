@@ -8,7 +8,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_http::error::ApiError;
-use vedette_http::paging::{self, Page};
+use vedette_http::paging::{self, PageRequest};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
@@ -86,7 +86,7 @@ impl Filter {
     }
 }
 
-fn parse(query: &Query) -> Result<(Filter, Page), ValidationError> {
+fn parse(query: &Query) -> Result<(Filter, PageRequest), ValidationError> {
     let mut errors = Errors::new();
     query.uuid("team", TeamId::parse, &mut errors);
     let status = query.one_of("status", StatusFilter::parse, &mut errors);
@@ -96,7 +96,7 @@ fn parse(query: &Query) -> Result<(Filter, Page), ValidationError> {
         tool: query.one_of("tool", Tool::parse, &mut errors),
         severity: query.one_of("severity", Severity::parse, &mut errors),
     };
-    let page = Page::parse(query, &mut errors);
+    let page = PageRequest::parse(query, &mut errors);
     errors.finish(Some((filter, page)))
 }
 

@@ -2,7 +2,7 @@
 
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_http::error::ApiError;
-use vedette_http::paging::{self, Page};
+use vedette_http::paging::{self, PageRequest};
 use vedette_http::query::Query;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::Response;
@@ -45,9 +45,9 @@ pub(crate) async fn handle(
     Ok(paging::page(&data, total as u64, page, &query, &path))
 }
 
-fn parse(query: &Query) -> Result<(Listing, Page), ValidationError> {
+fn parse(query: &Query) -> Result<(Listing, PageRequest), ValidationError> {
     let mut errors = Errors::new();
-    let page = Page::parse(query, &mut errors);
+    let page = PageRequest::parse(query, &mut errors);
     let listing = Listing {
         search: query.search("search").map(str::to_owned),
         pinned: query.boolean("pinned", &mut errors),

@@ -3,21 +3,18 @@
 use futures::future::try_join_all;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{Waiting, waiting_for};
+use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::accounts::account::Permission;
-use vedette_domain::alerts::channel::{Channel, Disabled, EventKind};
+use vedette_domain::alerts::channel::{Channel, Disabled};
 use vedette_domain::alerts::channel_state::{ChannelState, Standing, TestOutcome};
-use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::ChannelId;
-use vedette_domain::issues::Severity;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::add::{ChannelInput, KINDS};
+use super::form::{ChannelInput, KINDS, form};
 use crate::RequestContext;
-use crate::form::Problems;
 use crate::layout::{self, NavTab};
 
 /// Failed attempts that are shown of a channel, and messages that wait.
@@ -103,7 +100,7 @@ async fn waiting(
     context: RequestContext<'_>,
     channel: &Channel,
     state: &ChannelState,
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<WaitingDelivery>, StoreError> {
     match Standing::of(channel, state) {
         Standing::On | Standing::Unconfirmed => Ok(Vec::new()),
         Standing::Failing | Standing::Disabled => {
@@ -117,7 +114,7 @@ async fn waiting(
 fn one(
     channel: &Channel,
     (state, is_tested): &(ChannelState, bool),
-    waiting: &[Waiting],
+    waiting: &[WaitingDelivery],
     may_manage: bool,
     problem: Option<&str>,
 ) -> Markup {
@@ -254,57 +251,4 @@ fn wanted(channel: &Channel) -> String {
         listed("all tools", tools),
         listed("all severities", severities)
     )
-}
-
-fn form(team: &TeamWithSettings, input: &ChannelInput, why: Option<&ValidationError>) -> Markup {
-    let [kind, to, name] = ["kind", "to", "name"].map(|field| Problems::of(why, field, field));
-    html! {
-        form method="post" action={ "/teams/" (team.id()) "/channels" } {
-            label for="kind" { "Kind" }
-            (kind.shown())
-            select #kind name="kind" aria-describedby=[kind.described()] {
-                @for (value, label) in KINDS {
-                    option value=(value) selected[input.kind == value] { (label) }
-                }
-            }
-            label for="to" { "Address, or URL to post to" }
-            (to.shown())
-            // A URL is a password: what was typed is not shown again.
-            input #to name="to" required autocomplete="off" value=(input.address())
-                aria-describedby=[to.described()] aria-invalid=[to.invalid()];
-            label for="name" { "Name (the address or the kind when left out)" }
-            (name.shown())
-            input #name name="name" value=(input.name) autocomplete="off"
-                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
-            details {
-                summary { "What it is told: everything, unless something is ticked" }
-                (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), kind.as_str())), &input.events))
-                (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), tool.label())), &input.tools))
-                (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &input.severities))
-            }
-            p { button { "Add" } }
-        }
-    }
-}
-
-fn boxes<const N: usize>(
-    name: &str,
-    legend: &str,
-    choices: [(&'static str, &'static str); N],
-    ticked: &[String],
-) -> Markup {
-    html! {
-        fieldset {
-            legend { (legend) }
-            div.row {
-                @for (value, label) in choices {
-                    div.check {
-                        input id={ (name) "-" (value) } type="checkbox" name=(name) value=(value)
-                            checked[ticked.iter().any(|one| one == value)];
-                        label for={ (name) "-" (value) } { (label) }
-                    }
-                }
-            }
-        }
-    }
 }

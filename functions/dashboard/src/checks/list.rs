@@ -8,7 +8,7 @@ use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::history::{history_page, parse_history};
-use vedette_http::paging::Page;
+use vedette_http::paging::PageRequest;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
@@ -98,7 +98,7 @@ fn table(checks: &[Check], total: u64) -> Markup {
     }
 }
 
-fn other_pages(path: &str, query: &str, page: Page, total: u64) -> Markup {
+fn other_pages(path: &str, query: &str, page: PageRequest, total: u64) -> Markup {
     let address = |number: u64| {
         let kept = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "page");
         let mut pairs = form_urlencoded::Serializer::new(String::new());

@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use vedette_actions::{ActionError, order_checks};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::check::Check;
-use vedette_domain::checks::history::{Filter, day_of};
+use vedette_domain::checks::history::{HistoryFilter, day_of};
 use vedette_domain::checks::report;
 use vedette_domain::checks::report::Span;
 use vedette_domain::checks::tool::Tool;
@@ -101,7 +101,8 @@ async fn page(
     let retention = access.team.retention(now);
     let span = Span::until(day_of(now), range.days());
     let days = async |tool| {
-        let filter = Filter { tool: Some(tool), from: Some(span.from), ..Filter::default() };
+        let filter =
+            HistoryFilter { tool: Some(tool), from: Some(span.from), ..HistoryFilter::default() };
         let days = shown_days(store, now, access, &filter).await?;
         Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
     };

@@ -16,7 +16,7 @@ use vedette_runtime::config::Service;
 
 use super::hold::{Failure, Hold, SenderFailure};
 use super::smtp::SmtpServer;
-use super::{Message, SendOutcome, ses};
+use super::{OutgoingMessage, SendOutcome, ses};
 
 /// The sender of mails that nobody but this machine gets.
 const LOCAL_SENDER: &str = "vedette@localhost";
@@ -98,11 +98,16 @@ impl MailConfig {
         id: String,
         now: Timestamp,
     ) -> SendOutcome {
-        self.send(to, &Message::TransactionalMail { mail, id }, now).await
+        self.send(to, &OutgoingMessage::TransactionalMail { mail, id }, now).await
     }
 
     /// Sends a mail to an address, unless mail is held back.
-    pub(super) async fn send(&self, to: &str, message: &Message, now: Timestamp) -> SendOutcome {
+    pub(super) async fn send(
+        &self,
+        to: &str,
+        message: &OutgoingMessage,
+        now: Timestamp,
+    ) -> SendOutcome {
         match self.hold.admit(now) {
             Ok(admission) => {
                 let sent = self.hand_over(to, message, now).await;
@@ -112,7 +117,12 @@ impl MailConfig {
         }
     }
 
-    async fn hand_over(&self, to: &str, message: &Message, now: Timestamp) -> Result<(), Failure> {
+    async fn hand_over(
+        &self,
+        to: &str,
+        message: &OutgoingMessage,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
         let Some(from) = &self.from else {
             let why = format!("this service sends no mail: {MAIL_FROM} is not set");
             return Err(SenderFailure::refused(why).into());
@@ -127,11 +137,13 @@ impl MailConfig {
             host: host.to_owned(),
         };
         let written = match message {
-            Message::Alert { alert, id, unsubscribe_url } => {
+            OutgoingMessage::Alert { alert, id, unsubscribe_url } => {
                 mail::message(alert, &envelope(id, unsubscribe_url.clone()))
             }
-            Message::TransactionalMail { mail, id } => mail::mail(mail, &envelope(id, None)),
-            Message::Event { .. } => {
+            OutgoingMessage::TransactionalMail { mail, id } => {
+                mail::mail(mail, &envelope(id, None))
+            }
+            OutgoingMessage::Event { .. } => {
                 return Err(Failure::Mail(SendOutcome::refused("an event is no mail")));
             }
         };

@@ -35,7 +35,7 @@ pub struct SmtpServer {
 
 /// How far the dialog is. Up to `Sender` it is the same for every mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum DeliveryStep {
     Connection,
     Encryption,
     Credentials,
@@ -44,7 +44,7 @@ enum Step {
     Message,
 }
 
-impl Step {
+impl DeliveryStep {
     /// For people who know SMTP.
     const fn as_str(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl SmtpServer {
 
     /// Sends a whole mail to one recipient.
     pub(super) async fn send(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), Failure> {
-        let (mut step, mut connection) = (Step::Connection, None);
+        let (mut step, mut connection) = (DeliveryStep::Connection, None);
         let dialog = self.dialog(&mut step, &mut connection, envelope, mail);
         let sent = match timeout(DEADLINE, dialog).await {
             Ok(Ok(())) => Ok(()),
@@ -106,13 +106,13 @@ impl SmtpServer {
     /// Notes in `step` how far it gets, and leaves in `connection` what is to be closed.
     async fn dialog(
         &self,
-        step: &mut Step,
+        step: &mut DeliveryStep,
         connection: &mut Option<AsyncSmtpConnection>,
         envelope: &Envelope,
         mail: &[u8],
     ) -> Result<(), Error> {
         let server = connection.insert(self.connect(step).await?);
-        *step = Step::Sender;
+        *step = DeliveryStep::Sender;
         let supports = |feature| server.server_info().supports_feature(feature);
         let mut options = Vec::new();
         let mut addresses = envelope.to().iter().chain(envelope.from());
@@ -124,18 +124,18 @@ impl SmtpServer {
             options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
         }
         server.command(Mail::new(envelope.from().cloned(), options)).await?;
-        *step = Step::Recipient;
+        *step = DeliveryStep::Recipient;
         for recipient in envelope.to() {
             server.command(Rcpt::new(recipient.clone(), Vec::new())).await?;
         }
-        *step = Step::Message;
+        *step = DeliveryStep::Message;
         server.command(Data).await?;
         server.message(mail).await?;
         Ok(())
     }
 
     /// A connection on which mail can be sent.
-    async fn connect(&self, step: &mut Step) -> Result<AsyncSmtpConnection, Error> {
+    async fn connect(&self, step: &mut DeliveryStep) -> Result<AsyncSmtpConnection, Error> {
         let name = ClientId::default();
         let tls = match &self.tls {
             Tls::Wrapper(tls) => Some(tls.clone()),
@@ -144,7 +144,7 @@ impl SmtpServer {
         let place = (self.host.as_str(), self.port);
         let mut server =
             AsyncSmtpConnection::connect_tokio1(place, Some(DEADLINE), &name, tls, None).await?;
-        *step = Step::Encryption;
+        *step = DeliveryStep::Encryption;
         match &self.tls {
             Tls::Required(tls) => server.starttls(tls.clone(), &name).await?,
             Tls::Opportunistic(tls) if server.can_starttls() => {
@@ -152,7 +152,7 @@ impl SmtpServer {
             }
             _ => {}
         }
-        *step = Step::Credentials;
+        *step = DeliveryStep::Credentials;
         if let Some(credentials) = &self.credentials {
             server.auth(DEFAULT_MECHANISMS, credentials).await?;
         }
@@ -198,11 +198,11 @@ const SAID_OF_SENDER: [&str; 7] = [
 ];
 
 /// What it means that a step failed.
-fn failure(step: Step, error: &Error) -> Failure {
+fn failure(step: DeliveryStep, error: &Error) -> Failure {
     let why = format!("the mail server, at {}: {}", step.as_str(), ErrorChain(error));
     let code = error.status().map_or(0, u16::from);
     let is_refused = code >= 500;
-    if step <= Step::Sender {
+    if step <= DeliveryStep::Sender {
         return SenderFailure { is_refused, ..SenderFailure::unavailable(why) }.into();
     }
     let said = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
@@ -211,7 +211,7 @@ fn failure(step: Step, error: &Error) -> Failure {
         // A server may repeat here what another one told it: that must not hold back all mail.
         return SenderFailure { is_of_all: false, ..SenderFailure::refused(why) }.into();
     }
-    let is_of_recipient = step == Step::Recipient
+    let is_of_recipient = step == DeliveryStep::Recipient
         || OF_RECIPIENT.iter().any(|beginning| enhanced.starts_with(beginning));
     Failure::Mail(match code {
         550..560 if NO_MAILBOX.contains(&enhanced) => SendOutcome::Gone { why },
@@ -228,10 +228,10 @@ fn concerns_sender(code: u16, enhanced: &str, said: &str) -> bool {
 }
 
 /// What it means that a server does not answer.
-fn silence(step: Step) -> Failure {
+fn silence(step: DeliveryStep) -> Failure {
     let why =
         format!("the mail server, at {}: no answer within {} s", step.as_str(), DEADLINE.as_secs());
-    if step <= Step::Sender {
+    if step <= DeliveryStep::Sender {
         SenderFailure::unavailable(why).into()
     } else {
         Failure::Mail(SendOutcome::retry(why))

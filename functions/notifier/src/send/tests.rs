@@ -120,7 +120,7 @@ fn http_sender() -> Sender {
     sender(MailTransport::Folder("mail".into()))
 }
 
-fn alert() -> Message {
+fn alert() -> OutgoingMessage {
     let alert = Alert {
         kind: AlertKind::Test,
         state: "TEST".to_owned(),
@@ -134,11 +134,11 @@ fn alert() -> Message {
         thread: None,
         at: now(),
     };
-    Message::Alert { alert, id: "1".to_owned(), unsubscribe_url: None }
+    OutgoingMessage::Alert { alert, id: "1".to_owned(), unsubscribe_url: None }
 }
 
-fn event() -> Message {
-    Message::Event { id: "msg_1".to_owned(), body: b"{}".to_vec() }
+fn event() -> OutgoingMessage {
+    OutgoingMessage::Event { id: "msg_1".to_owned(), body: b"{}".to_vec() }
 }
 
 fn keys() -> SigningKeys {

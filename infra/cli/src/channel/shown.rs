@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_actions::{Waiting, waiting_for};
+use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::alerts::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
 use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::checks::tool::Tool;
@@ -248,7 +248,7 @@ impl Failures {
         let deliveries = app.store.deliveries(channel.into()).await?;
         let waiting = waiting_for(app, channel, &deliveries).await?.into_iter();
         let state = deliveries.state;
-        let pending = |Waiting { what, issue, failing_since, due }| Pending {
+        let pending = |WaitingDelivery { what, issue, failing_since, due }| Pending {
             what,
             issue,
             failing_since,

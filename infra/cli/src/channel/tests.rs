@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, EventKind, SigningKey, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{ReceivingHost, TEAM_MAX};
-use vedette_notifier::send::{Message, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage, SendOutcome};
 use vedette_notifier::{Transport, deliver};
 use vedette_store::{Audit, ChannelRef};
 
@@ -20,7 +20,13 @@ use crate::testing::{Bench, Ran};
 struct Receiver(SendOutcome);
 
 impl Transport for Receiver {
-    async fn send(&self, _: &Channel, _: &Target, _: &Message, _: Timestamp) -> SendOutcome {
+    async fn send(
+        &self,
+        _: &Channel,
+        _: &Target,
+        _: &OutgoingMessage,
+        _: Timestamp,
+    ) -> SendOutcome {
         self.0.clone()
     }
 }

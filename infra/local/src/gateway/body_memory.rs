@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use vedette_api::BODY_MAX;
-use vedette_http::body::{STRANGERS_BODY_MAX, Sender};
+use vedette_http::body::{BodySender, STRANGERS_BODY_MAX};
 
 use super::network::Network;
 
@@ -21,7 +21,7 @@ const PEER_BODIES: usize = USER_MAX / STRANGERS_BODY_MAX / 16;
 pub(super) struct BodyMemory {
     all: Semaphore,
     /// The shares of those whose bodies are arriving; strangers are one.
-    senders: Mutex<HashMap<Sender, Weak<Semaphore>>>,
+    senders: Mutex<HashMap<BodySender, Weak<Semaphore>>>,
     /// How many bodies of strangers are awaited from each peer.
     peers: Mutex<HashMap<Network, usize>>,
 }
@@ -36,13 +36,13 @@ impl BodyMemory {
     /// strangers are awaited from this peer.
     pub(super) async fn reserve(
         &self,
-        sender: Sender,
+        sender: BodySender,
         peer: Network,
         length: u32,
     ) -> Option<Reservation<'_>> {
         let of_peer = match sender {
-            Sender::User(_) => None,
-            Sender::Stranger => Some(self.await_stranger(peer)?),
+            BodySender::User(_) => None,
+            BodySender::Stranger => Some(self.await_stranger(peer)?),
         };
         let of_sender = self.of_sender(sender).acquire_many_owned(length).await;
         Some(Reservation {
@@ -63,7 +63,7 @@ impl BodyMemory {
         Some(AwaitedStranger { peers: &self.peers, peer })
     }
 
-    fn of_sender(&self, sender: Sender) -> Arc<Semaphore> {
+    fn of_sender(&self, sender: BodySender) -> Arc<Semaphore> {
         let mut senders = lock(&self.senders);
         if let Some(known) = senders.get(&sender).and_then(Weak::upgrade) {
             return known;
@@ -130,8 +130,8 @@ mod tests {
 
     const LONGEST: u32 = BODY_MAX as u32;
 
-    fn user(n: u128) -> Sender {
-        Sender::User(UserId(Uuid::from_u128(n)))
+    fn user(n: u128) -> BodySender {
+        BodySender::User(UserId(Uuid::from_u128(n)))
     }
 
     fn peer(n: u8) -> Network {
@@ -142,8 +142,9 @@ mod tests {
     fn a_peer_has_a_sixteenth_of_the_bodies_of_strangers() {
         let memory = BodyMemory::new();
         let length = STRANGERS_BODY_MAX as u32;
-        let await_from =
-            |n| memory.reserve(Sender::Stranger, peer(n), length).now_or_never().expect("memory");
+        let await_from = |n| {
+            memory.reserve(BodySender::Stranger, peer(n), length).now_or_never().expect("memory")
+        };
         let mut held: Vec<_> = (0..PEER_BODIES).map(|_| await_from(1)).collect();
         assert!(held.iter().all(Option::is_some));
         assert!(await_from(1).is_none());

@@ -6,7 +6,7 @@ use lambda_http::Body;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::CONTENT_ENCODING;
 use tokio::time::timeout;
-use vedette_http::body::Sender;
+use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 
 use super::READ_TIMEOUT;
@@ -36,7 +36,7 @@ impl<'a> RequestBody<'a> {
     pub(super) async fn read(
         &mut self,
         headers: &HeaderMap,
-        sender: Sender,
+        sender: BodySender,
     ) -> Result<Body, ApiError> {
         let most = sender.body_max();
         let announced = self.incoming.size_hint();
@@ -63,7 +63,7 @@ impl<'a> RequestBody<'a> {
     /// being handled.
     async fn collect(
         &mut self,
-        sender: Sender,
+        sender: BodySender,
         length: u32,
         lacks_memory: &mut bool,
     ) -> Result<Body, ApiError> {

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use vedette_runtime::Clock;
-use vedette_testkit::open_id::{Answer, CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider};
+use vedette_testkit::open_id::{CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer};
 
 use crate::client::Client;
 use crate::process::{announced, command};
@@ -114,7 +114,7 @@ async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
     let (_child, client) = announced(command, &data).await;
     let me = client.get("/api/v1/me").await.body;
     let email = me["data"]["user"]["email"].as_str().expect("an address");
-    let answer = |body: &str| Answer::Status(200, body.to_owned());
+    let answer = |body: &str| ProviderAnswer::Status(200, body.to_owned());
     let mut secrets = vec![CLIENT_SECRET.to_owned(), "secret%3A+of".to_owned()];
     // As it is sent: in the header, in the body, in the tokens.
     secrets.extend(
@@ -133,7 +133,7 @@ async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
         ),
         (
             Lies {
-                answers: [("/token", Answer::Status(500, SECRET.to_owned()))].into(),
+                answers: [("/token", ProviderAnswer::Status(500, SECRET.to_owned()))].into(),
                 ..Lies::default()
             },
             502,

@@ -16,7 +16,7 @@ use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{ChannelId, CheckId, SiteId};
 use vedette_domain::message::Message;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 use vedette_runtime::{Destination, Entropy};
 use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};

@@ -13,7 +13,7 @@ use vedette_store::{Deliveries, StoreError};
 
 /// A message that waits to be sent to a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingDelivery {
     /// What it is: the title of an alert for people, or the name of an event.
     pub what: String,
     /// The issue that it is about.
@@ -33,9 +33,9 @@ pub async fn waiting_for(
     app: &App,
     channel: &Channel,
     deliveries: &Deliveries,
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<WaitingDelivery>, StoreError> {
     let Deliveries { state, deliveries, queued } = deliveries;
-    let queued = queued.iter().map(|queued| Waiting {
+    let queued = queued.iter().map(|queued| WaitingDelivery {
         what: queued.content.name().to_owned(),
         issue: IssueId::parse(&queued.group),
         failing_since: queued.failing.map(|failing| failing.since()),
@@ -45,7 +45,8 @@ pub async fn waiting_for(
     if channel.target.is_for_people() && !deliveries.is_empty() {
         let failing_since = state.failing.map(|failing| failing.since());
         let news = news_for(app, channel, deliveries).await?;
-        waiting.extend(news.into_iter().map(|waiting| Waiting { failing_since, ..waiting }));
+        waiting
+            .extend(news.into_iter().map(|waiting| WaitingDelivery { failing_since, ..waiting }));
     }
     if Standing::of(channel, state) == Standing::Disabled {
         waiting.iter_mut().for_each(|waiting| waiting.due = None);
@@ -59,7 +60,7 @@ async fn news_for(
     app: &App,
     channel: &Channel,
     deliveries: &[DeliveryState],
-) -> Result<Vec<Waiting>, StoreError> {
+) -> Result<Vec<WaitingDelivery>, StoreError> {
     let now = app.clock.now();
     let (team, issues) = futures::try_join!(
         app.store.team(channel.team, now),
@@ -82,7 +83,12 @@ async fn news_for(
             ended: ended.filter(|_| found.issue.lifecycle.is_active()),
         };
         let what = compose::one(&subject, &waiting.news, now).title();
-        Some(Waiting { what, issue: Some(delivery.issue), failing_since: None, due: waiting.due })
+        Some(WaitingDelivery {
+            what,
+            issue: Some(delivery.issue),
+            failing_since: None,
+            due: waiting.due,
+        })
     };
     Ok(deliveries.iter().filter_map(waiting).collect())
 }

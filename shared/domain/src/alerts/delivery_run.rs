@@ -34,11 +34,11 @@ use action::Action;
 use progress::Progress;
 use step::KnownIssue;
 
-pub use context::RunContext;
+pub use context::DeliveryContext;
 pub use progress::Delivered;
 pub use step::{
-    AlertDelivery, Delivery, DeliveryMessage, EventDelivery, EventPlan, NotifiedIssue, OutboxCheck,
-    PlannedEvent, Step, Write,
+    AlertDelivery, Delivery, DeliveryMessage, DeliveryStep, EventDelivery, EventPlan,
+    NotifiedIssue, OutboxCheck, PlannedEvent, Write,
 };
 
 /// A run over a channel, to which nobody else sends meanwhile.
@@ -53,7 +53,7 @@ impl<'a> DeliveryRun<'a> {
     /// A run over a channel in this state, whose lease is taken. `deliveries` is what the channel knows of each
     /// issue, and `queued` what waits to be sent.
     pub fn new(
-        context: RunContext<'a>,
+        context: DeliveryContext<'a>,
         channel_state: ChannelState,
         deliveries: Vec<DeliveryState>,
         queued: Vec<Queued>,
@@ -73,12 +73,12 @@ impl<'a> DeliveryRun<'a> {
     }
 
     /// The next step; none when everything is done.
-    pub fn next(&mut self, now: Timestamp) -> Option<Step> {
+    pub fn next(&mut self, now: Timestamp) -> Option<DeliveryStep> {
         loop {
             let action = self.plan.pop_front()?;
             let progress = &mut self.progress;
             let decided = match action {
-                Action::Step(step) => return Some(step),
+                Action::DeliveryStep(step) => return Some(step),
                 Action::Begin(deliveries, queued) => begin(progress, deliveries, queued, now),
                 Action::Notice(notice) => notices::take(progress, notice, now),
                 Action::Issues(deliveries, events) => issues(progress, deliveries, events, now),
@@ -136,7 +136,7 @@ impl<'a> DeliveryRun<'a> {
             OutboxCheck::Gone(gone) => people::forget_gone(&self.progress, gone, is_in_outbox),
             // Its entry has the channel looked at again.
             OutboxCheck::Missed(_) if is_in_outbox => return,
-            OutboxCheck::Missed(plan) => Action::Step(Step::QueueEvents(plan)),
+            OutboxCheck::Missed(plan) => Action::DeliveryStep(DeliveryStep::QueueEvents(plan)),
         };
         self.plan.push_front(decided);
     }

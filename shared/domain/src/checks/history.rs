@@ -16,7 +16,7 @@ use crate::checks::tool::{CheckStatus, RunReason};
 use crate::id::Trigger;
 
 pub use hours::{HourResponses, Hours, ResponseHours};
-pub use page::{Filter, Located, Window, locate};
+pub use page::{HistoryFilter, Located, RowWindow, locate};
 pub use recent::{DayUptime, RecentDays, recent_dates};
 
 /// The UTC day of an instant.
@@ -116,7 +116,7 @@ impl Counters {
         self.0.get(&kind).map_or(0, Hours::total)
     }
 
-    fn admitted(&self, filter: &Filter) -> impl Iterator<Item = (Kind, &Hours)> {
+    fn admitted(&self, filter: &HistoryFilter) -> impl Iterator<Item = (Kind, &Hours)> {
         let kinds = self.0.iter().map(|(kind, hours)| (*kind, hours));
         kinds.filter(|(kind, _)| filter.admits(*kind))
     }

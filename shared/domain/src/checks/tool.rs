@@ -60,9 +60,6 @@ pub struct ToolDefinition {
     pub needs: Option<Need>,
     /// What lists show of its results.
     pub list_form: ListForm,
-    /// Whether there are sites that are older than it. Their partitions lack its item, and it begins there as on a
-    /// new site; of any other tool, a missing item means that the site is being deleted.
-    pub joined_later: bool,
 }
 
 /// How a tool's messages are taken from their queue.
@@ -130,7 +127,6 @@ tools! {
         queue: ToolQueue::Short,
         needs: None,
         list_form: ListForm { lists: &["/redirects"], ..ListForm::WHOLE },
-        joined_later: false,
     }
     /// TLS certificate on port 443.
     Ssl = 1 {
@@ -149,7 +145,6 @@ tools! {
         queue: ToolQueue::Short,
         needs: None,
         list_form: ListForm { left_out: Some(("/info", Empty::Null)), ..ListForm::WHOLE },
-        joined_later: false,
     }
     /// DNS records.
     Dns = 2 {
@@ -180,7 +175,6 @@ tools! {
             ],
             ..ListForm::WHOLE
         },
-        joined_later: false,
     }
     /// Site crawl.
     BrokenLinks = 3 {
@@ -199,7 +193,6 @@ tools! {
         queue: ToolQueue::Long,
         needs: None,
         list_form: ListForm { first: Some(("/urls", 20)), lists: &["/urls"], ..ListForm::WHOLE },
-        joined_later: false,
     }
     /// Lab performance audit.
     Performance = 4 {
@@ -225,7 +218,6 @@ tools! {
             ],
             ..ListForm::WHOLE
         },
-        joined_later: false,
     }
 }
 
@@ -246,6 +238,12 @@ const _: () = {
 impl Tool {
     /// How many codes there can be: the id of a check has three bits for its tool's.
     pub const CODES: usize = 1 << 3;
+
+    /// Whether sites may be older than the tool, and have no item of it until they are next synced: so with every tool
+    /// but those of the first version. To a site that is older, the tool is in its initial state.
+    pub const fn joined_later(self) -> bool {
+        self.code() > Self::Performance.code()
+    }
 
     /// The number by which ids of checks name the tool. Ids are stored: a number once given is never changed and
     /// never given again.

@@ -9,7 +9,8 @@ use vedette_domain::alerts::channel::{Channel, EventKind};
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{Content, DeliveryState, OutboxEntry, Queued, place};
 use vedette_domain::alerts::delivery_run::{
-    DeliveryMessage, DeliveryRun, EventPlan, NotifiedIssue, PlannedEvent, RunContext, Step, Write,
+    DeliveryContext, DeliveryMessage, DeliveryRun, DeliveryStep, EventPlan, NotifiedIssue,
+    PlannedEvent, Write,
 };
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::alerts::webhook::webhook_id;
@@ -157,7 +158,7 @@ pub(crate) trait Around {
 /// Executes a delivery run, and gives the channel back; it stays leased where the process dies.
 pub(crate) fn deliver(
     world: &mut impl Around,
-    context: RunContext<'_>,
+    context: DeliveryContext<'_>,
     state: ChannelState,
 ) -> Result<(), Died> {
     let rows = world.rows().clone();
@@ -166,7 +167,7 @@ pub(crate) fn deliver(
     while let Some(step) = run.next(world.now()) {
         let now = world.now();
         match step {
-            Step::LoadIssues(deliveries) => {
+            DeliveryStep::LoadIssues(deliveries) => {
                 let issue = |delivery: &DeliveryState| {
                     let (issue, site) = world.issue(delivery.issue);
                     (delivery.issue, (issue, Site::clone(&site)))
@@ -175,17 +176,19 @@ pub(crate) fn deliver(
                 run.loaded(deliveries, issues);
             }
             // Nobody has a name here.
-            Step::LoadUsers(_) => {}
-            Step::CheckOutbox(check) => panic!("sites stay, and channels stay on: {check:?}"),
-            Step::QueueEvents(plan) => {
+            DeliveryStep::LoadUsers(_) => {}
+            DeliveryStep::CheckOutbox(check) => {
+                panic!("sites stay, and channels stay on: {check:?}")
+            }
+            DeliveryStep::QueueEvents(plan) => {
                 let events = queue_events(world, &plan);
                 run.queued(&plan, events, now);
             }
-            Step::Write(write) => {
+            DeliveryStep::Write(write) => {
                 let is_written = world.rows().write(&write, now);
                 run.wrote(&write, is_written, now);
             }
-            Step::Send(delivery) => {
+            DeliveryStep::Send(delivery) => {
                 let answer = match delivery.message() {
                     DeliveryMessage::Alert { alert, .. } => world.notify(alert),
                     DeliveryMessage::Queued(queued) => world.event(queued),
@@ -200,7 +203,7 @@ pub(crate) fn deliver(
                 };
                 run.sent(delivery, outcome, now);
             }
-            Step::NotifyOwner { .. } => {
+            DeliveryStep::NotifyOwner { .. } => {
                 assert!(context.channel.target.is_for_people(), "a life is shorter");
             }
         }

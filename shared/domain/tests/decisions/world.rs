@@ -16,7 +16,7 @@ use vedette_domain::alerts::channel::{
 };
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{Content, OutboxEntry, Queued};
-use vedette_domain::alerts::delivery_run::RunContext;
+use vedette_domain::alerts::delivery_run::DeliveryContext;
 use vedette_domain::checks::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
 use vedette_domain::checks::history::Day;
 use vedette_domain::checks::run::Run;
@@ -511,7 +511,7 @@ impl World {
         let TeamRows { team, settings, .. } = &self.teams[team];
         let (team, settings) = (team.clone(), settings.clone());
         self.readers[channel].begin_pass(&self.truths);
-        let context = RunContext {
+        let context = DeliveryContext {
             channel: &of,
             team: &team,
             settings: &settings,

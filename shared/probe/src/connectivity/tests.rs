@@ -145,7 +145,7 @@ impl Scene {
             header: None,
             settings: &LinksSettings::default(),
             browser: None,
-            limits: links::Limits::default(),
+            limits: links::CrawlBounds::default(),
             deadline: Duration::from_secs(20),
             connectivity,
         };

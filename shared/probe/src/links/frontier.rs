@@ -22,7 +22,7 @@ use super::extract::{Kind, PageLink};
 use super::ignore::IgnorePaths;
 use super::robots::Robots;
 use super::visit::is_broken;
-use super::{Limits, Progress};
+use super::{CrawlBounds, Progress};
 use crate::registrable::registrable_domain;
 
 /// Concurrent requests to all external hosts together.
@@ -201,7 +201,7 @@ pub(super) struct LimitsHit {
 /// All links of a crawl, each once.
 pub(super) struct Frontier {
     pub(super) scope: Scope,
-    limits: Limits,
+    limits: CrawlBounds,
     links: IndexMap<Box<str>, Link>,
     sitemaps: Vec<String>,
     origins: IndexMap<Box<str>, Origin>,
@@ -228,7 +228,7 @@ pub(super) struct Frontier {
 }
 
 impl Frontier {
-    pub(super) fn new(scope: Scope, limits: Limits, pause: Duration) -> Self {
+    pub(super) fn new(scope: Scope, limits: CrawlBounds, pause: Duration) -> Self {
         Self {
             scope,
             limits,

@@ -26,7 +26,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
         header: None,
         settings: &DEFAULT,
         browser: None,
-        limits: Limits::default(),
+        limits: CrawlBounds::default(),
         deadline: Duration::from_secs(20),
         connectivity: None,
     }

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use url::Url;
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
-use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
+use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
@@ -167,7 +167,7 @@ impl Suite {
 
     async fn links(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let settings = LinksSettings::default();
-        let (limits, deadline) = (Limits::default(), DEADLINE);
+        let (limits, deadline) = (CrawlBounds::default(), DEADLINE);
         let probe = LinksProbe {
             url,
             header: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Account, Answer};
+use super::{Answer, AwsAccount};
 
 type Answering = Pin<Box<dyn Future<Output = (u16, String)> + Send>>;
 
@@ -27,7 +27,7 @@ impl Browser {
     }
 }
 
-impl Account {
+impl AwsAccount {
     /// Has the function answer each job with a status of Lambda's, and a body.
     pub fn play_browser<F>(&mut self, does: impl Fn(Value) -> F + Send + Sync + 'static)
     where

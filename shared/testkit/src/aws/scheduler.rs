@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use vedette_domain::message::CheckMessage;
 use vedette_runtime::SLOT_PLACEHOLDER;
 
-use super::{Account, Answer, Call};
+use super::{Answer, AwsAccount, Call};
 
 /// Its name in signatures.
 pub(super) const SERVICE: &str = "scheduler";
 /// Schedules in a page of a list.
 pub const PAGE: usize = 100;
 
-impl Account {
+impl AwsAccount {
     /// The runs that are sent at an instant, by the schedules whose expression it is one of.
     pub fn fired(&self, at: Timestamp) -> Vec<CheckMessage> {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::{Account, Answer, Call, REGION};
+use super::{Answer, AwsAccount, Call, REGION};
 
 /// Its name in signatures.
 pub(super) const SERVICE: &str = "sqs";
@@ -41,7 +41,7 @@ impl Sent {
     }
 }
 
-impl Account {
+impl AwsAccount {
     /// Makes queues of these names.
     pub fn make_queues<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         for name in names {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::{Account, Answer, Call};
+use super::{Answer, AwsAccount, Call};
 
 /// The only stack of the account.
 pub const STACK: &str = "vedette";
 
-impl Account {
+impl AwsAccount {
     pub(super) fn cloudformation(&self, call: &Call) -> (String, Answer) {
         let names_stack = call.text.split('&').any(|pair| pair == format!("StackName={STACK}"));
         let operation = "DescribeStacks".to_owned();

@@ -1,7 +1,7 @@
 //! A deployment on an AWS emulator, and each thing that may be wrong with it.
 
 use serde_json::Value;
-use vedette_testkit::aws::Account;
+use vedette_testkit::aws::AwsAccount;
 
 use crate::testing::{Deployment, Ran};
 
@@ -11,7 +11,7 @@ impl Deployment {
     }
 
     /// What the doctor says, after something went wrong.
-    async fn diagnosis(break_it: impl FnOnce(&mut Account)) -> String {
+    async fn diagnosis(break_it: impl FnOnce(&mut AwsAccount)) -> String {
         let deployment = Self::start().await;
         break_it(&mut deployment.aws.account());
         let ran = deployment.doctor().await;
@@ -44,7 +44,7 @@ async fn a_deployment_is_well() {
 async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     let mut told = String::new();
     for break_it in [
-        (|account| account.stack_status.clear()) as fn(&mut Account),
+        (|account| account.stack_status.clear()) as fn(&mut AwsAccount),
         |account| account.stack_status = "UPDATE_ROLLBACK_FAILED".to_owned(),
         |account| account.stack_status = "UPDATE_ROLLBACK_COMPLETE".to_owned(),
         |account| account.stack_status = "ROLLBACK_COMPLETE".to_owned(),

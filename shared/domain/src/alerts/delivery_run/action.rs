@@ -9,13 +9,13 @@ use crate::alerts::delivery::{DeliveryState, Queued};
 use crate::alerts::storm::Window;
 
 use super::batch::{AlertBatch, ReadyNews};
-use super::step::{Step, Write};
+use super::step::{DeliveryStep, Write};
 
 /// Something that a run has yet to do. What it needs to know for that is decided when its turn comes.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Ask for a step.
-    Step(Step),
+    DeliveryStep(DeliveryStep),
     /// Begin: messages about the channels themselves come first.
     Begin(Vec<DeliveryState>, Vec<Queued>),
     /// Send a message about the channels themselves.
@@ -44,28 +44,32 @@ pub(super) enum Action {
 pub(super) fn load_issues(deliveries: Vec<DeliveryState>) -> Vec<Action> {
     match deliveries.is_empty() {
         true => Vec::new(),
-        false => vec![Action::Step(Step::LoadIssues(deliveries))],
+        false => vec![Action::DeliveryStep(DeliveryStep::LoadIssues(deliveries))],
     }
 }
 
 /// Looks at an issue again at another time, unless something happened to it meanwhile.
 pub(super) fn put_off(delivery: DeliveryState, due: Option<Timestamp>) -> Action {
     let rev = delivery.rev + 1;
-    Action::Step(Step::Write(Write::PutState(DeliveryState { due, rev, ..delivery })))
+    Action::DeliveryStep(DeliveryStep::Write(Write::PutState(DeliveryState {
+        due,
+        rev,
+        ..delivery
+    })))
 }
 
 /// Forgets an issue about which there is nothing to say.
 pub(super) const fn forget(delivery: DeliveryState) -> Action {
-    Action::Step(Step::Write(Write::DeleteState(delivery)))
+    Action::DeliveryStep(DeliveryStep::Write(Write::DeleteState(delivery)))
 }
 
 /// Writes what waits to be sent; only this run does.
 pub(super) fn save_queued(queued: Queued) -> Action {
     let rev = queued.rev + 1;
-    Action::Step(Step::Write(Write::PutQueued(Queued { rev, ..queued })))
+    Action::DeliveryStep(DeliveryStep::Write(Write::PutQueued(Queued { rev, ..queued })))
 }
 
 /// Removes what was sent, or need not be any more.
 pub(super) const fn drop_queued(queued: Queued) -> Action {
-    Action::Step(Step::Write(Write::DeleteQueued(queued)))
+    Action::DeliveryStep(DeliveryStep::Write(Write::DeleteQueued(queued)))
 }

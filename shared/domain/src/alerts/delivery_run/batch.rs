@@ -16,7 +16,7 @@ use crate::id::{ChannelId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
 
-use super::context::RunContext;
+use super::context::DeliveryContext;
 
 /// News of one issue of which people are to be notified now.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ReadyNews {
 
     fn subject<'a>(
         &'a self,
-        context: &RunContext<'a>,
+        context: &DeliveryContext<'a>,
         users: &'a BTreeMap<UserId, User>,
     ) -> AlertSubject<'a> {
         let Self { delivery, issue, site, .. } = self;
@@ -81,7 +81,7 @@ impl AlertBatch {
     /// The alert, which may have room for only the first of the news.
     pub(super) fn compose(
         &self,
-        context: &RunContext<'_>,
+        context: &DeliveryContext<'_>,
         users: &BTreeMap<UserId, User>,
         now: Timestamp,
     ) -> Collection {

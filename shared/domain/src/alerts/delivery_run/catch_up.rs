@@ -8,7 +8,7 @@ use crate::alerts::missed::{Missed, is_too_much};
 
 use super::action::{Action, forget};
 use super::progress::Progress;
-use super::step::{EventPlan, KnownIssue, OutboxCheck, PlannedEvent, Step, Write};
+use super::step::{DeliveryStep, EventPlan, KnownIssue, OutboxCheck, PlannedEvent, Write};
 
 /// Events of an issue that are queued at once: a transaction has room for a hundred items.
 const QUEUED_AT_ONCE: usize = 50;
@@ -44,7 +44,7 @@ pub(super) fn program(progress: &Progress<'_>, known: Vec<KnownIssue>) -> Vec<Ac
     }
     let queue = |known| {
         let events = Box::new(transitions(progress, known));
-        Action::Step(Step::CheckOutbox(OutboxCheck::Missed(events)))
+        Action::DeliveryStep(DeliveryStep::CheckOutbox(OutboxCheck::Missed(events)))
     };
     known.into_iter().map(queue).collect()
 }
@@ -65,7 +65,11 @@ fn queue_notice(progress: &Progress<'_>, known: &[KnownIssue]) -> Action {
     let due = progress.context.settings.quiet_time.until(now).unwrap_or(now);
     let content = Content::Missed { id, since, until: now };
     // One that waits says it already.
-    Action::Step(Step::Write(Write::AddQueued(Queued::notice("missed".to_owned(), content, due))))
+    Action::DeliveryStep(DeliveryStep::Write(Write::AddQueued(Queued::notice(
+        "missed".to_owned(),
+        content,
+        due,
+    ))))
 }
 
 /// Goes on with an issue from how it is now.
@@ -76,7 +80,7 @@ fn skip(progress: &Progress<'_>, known: KnownIssue) -> Action {
     }
     let is_ended = progress.context.policy(&issue, &site).ended.is_some();
     let next = delivery.once_caught_up(&issue, is_ended, progress.began_at);
-    Action::Step(Step::Write(Write::PutState(next)))
+    Action::DeliveryStep(DeliveryStep::Write(Write::PutState(next)))
 }
 
 /// The next transitions of an issue that the program missed.

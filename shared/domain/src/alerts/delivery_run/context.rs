@@ -11,7 +11,7 @@ use crate::sites::site::Site;
 
 /// What stays the same throughout a run.
 #[derive(Debug, Clone, Copy)]
-pub struct RunContext<'a> {
+pub struct DeliveryContext<'a> {
     /// The channel that the run delivers to.
     pub channel: &'a Channel,
     /// Its team.
@@ -24,7 +24,7 @@ pub struct RunContext<'a> {
     pub pages_base: Option<&'a str>,
 }
 
-impl<'a> RunContext<'a> {
+impl<'a> DeliveryContext<'a> {
     /// What decides what is due of an issue.
     pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);

@@ -8,7 +8,7 @@ use crate::alerts::send_outcome::SendOutcome;
 
 use super::action::{Action, drop_queued, save_queued};
 use super::progress::{Attempt, Progress};
-use super::step::{Delivery, Step};
+use super::step::{Delivery, DeliveryStep};
 
 /// Why a test was not sent to a channel that is off.
 const OFF: &str = "the channel was disabled meanwhile";
@@ -31,7 +31,7 @@ pub(super) fn take(progress: &mut Progress<'_>, notice: Queued, now: Timestamp) 
     if let Some(until) = progress.host_limit(now) {
         return postpone(notice, until);
     }
-    vec![Action::Step(Step::Send(Delivery::Notice(notice)))]
+    vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Notice(notice)))]
 }
 
 /// Has a message wait for its host.

@@ -16,7 +16,9 @@ use super::action::{Action, forget, load_issues, put_off};
 use super::batch::{AlertBatch, ReadyNews, alert_id};
 use super::catch_up;
 use super::progress::{Attempt, Progress};
-use super::step::{AlertDelivery, Delivery, KnownIssue, NotifiedIssue, OutboxCheck, Step, Write};
+use super::step::{
+    AlertDelivery, Delivery, DeliveryStep, KnownIssue, NotifiedIssue, OutboxCheck, Write,
+};
 
 /// Has the issues loaded that are due, unless the channel is to be tried again later.
 pub(super) fn begin(progress: &mut Progress<'_>, deliveries: Vec<DeliveryState>) -> Vec<Action> {
@@ -35,8 +37,9 @@ pub(super) fn decide(
     gone: Vec<DeliveryState>,
 ) -> Vec<Action> {
     let now = progress.began_at;
-    let checks = gone.into_iter().map(|delivery| Step::CheckOutbox(OutboxCheck::Gone(delivery)));
-    let mut plan: Vec<Action> = checks.map(Action::Step).collect();
+    let checks =
+        gone.into_iter().map(|delivery| DeliveryStep::CheckOutbox(OutboxCheck::Gone(delivery)));
+    let mut plan: Vec<Action> = checks.map(Action::DeliveryStep).collect();
     let mut ready = Vec::new();
     for KnownIssue { delivery, issue, site } in catch_up::people(progress, known, &mut plan) {
         let policy = progress.context.policy(&issue, &site);
@@ -54,7 +57,7 @@ pub(super) fn decide(
     ready.sort_by_key(|ready| (ready.news.since(&ready.issue), ready.delivery.issue));
     let users: BTreeSet<UserId> = ready.iter().filter_map(ReadyNews::decided_by).collect();
     if !users.is_empty() {
-        plan.push(Action::Step(Step::LoadUsers(users)));
+        plan.push(Action::DeliveryStep(DeliveryStep::LoadUsers(users)));
     }
     plan.push(Action::News(ready));
     plan
@@ -129,7 +132,7 @@ pub(super) fn alert(progress: &mut Progress<'_>, batch: AlertBatch, now: Timesta
     let unnamed = batch.ready.split_off(named);
     let id = alert_id(progress.context.channel.id, &alert);
     let delivery = AlertDelivery { alert, id, batch, unnamed };
-    vec![Action::Step(Step::Send(Delivery::Alert(Box::new(delivery))))]
+    vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Alert(Box::new(delivery))))]
 }
 
 /// Has the news of an alert wait for its host.
@@ -177,7 +180,7 @@ fn save_notified(progress: &Progress<'_>, ready: ReadyNews, now: Timestamp) -> A
     let ReadyNews { delivery: before, issue, site, notified, .. } = ready;
     let policy = progress.context.policy(&issue, &site);
     let next = before.once_notified(&issue, notified, &policy, now);
-    Action::Step(Step::Write(Write::PutNotified(Box::new(NotifiedIssue {
+    Action::DeliveryStep(DeliveryStep::Write(Write::PutNotified(Box::new(NotifiedIssue {
         before,
         next,
         issue,

@@ -15,7 +15,7 @@ use crate::alerts::send_outcome::SendOutcome;
 use super::action::{Action, drop_queued, forget, load_issues, put_off, save_queued};
 use super::catch_up;
 use super::progress::Progress;
-use super::step::{Delivery, EventDelivery, EventPlan, KnownIssue, PlannedEvent, Step};
+use super::step::{Delivery, DeliveryStep, EventDelivery, EventPlan, KnownIssue, PlannedEvent};
 
 /// Failures of a run after which the receiver is taken to be down, and the rest waits with it.
 const FAILURES_MAX: usize = 3;
@@ -74,7 +74,7 @@ pub(super) fn decide(
             events.push(PlannedEvent { event, reason, issue, at: now, place });
         }
         let events = EventPlan { next, site, events, due: now };
-        plan.push(Action::Step(Step::QueueEvents(Box::new(events))));
+        plan.push(Action::DeliveryStep(DeliveryStep::QueueEvents(Box::new(events))));
     }
     plan
 }
@@ -130,7 +130,7 @@ pub(super) fn events_in_order(
     let delivery = EventDelivery { event, rest: events.into(), at: now };
     match progress.host_limit(now) {
         Some(until) => postpone(progress, delivery, until),
-        None => vec![Action::Step(Step::Send(Delivery::Event(delivery)))],
+        None => vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Event(delivery)))],
     }
 }
 
@@ -193,7 +193,7 @@ fn disable(
     // The attempt is counted with those that are parked after it.
     progress.channel_state.disable(attempt(&event, why.clone(), now));
     let left = std::iter::once(event).chain(rest).collect();
-    let mut plan = vec![Action::Step(Step::NotifyOwner { why })];
+    let mut plan = vec![Action::DeliveryStep(DeliveryStep::NotifyOwner { why })];
     plan.extend(progress.park(Vec::new(), left, now));
     plan
 }

@@ -12,8 +12,8 @@ use crate::checks::limits::LONGEST_DELAY;
 use crate::id::UserId;
 
 use super::action::{Action, put_off, save_queued};
-use super::context::RunContext;
-use super::step::Step;
+use super::context::DeliveryContext;
+use super::step::DeliveryStep;
 
 /// How long before its lease ends a run begins nothing new: a send takes 30 seconds at most.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
@@ -33,7 +33,7 @@ pub struct Delivered {
 /// How far a run has come.
 #[derive(Debug)]
 pub(super) struct Progress<'a> {
-    pub(super) context: RunContext<'a>,
+    pub(super) context: DeliveryContext<'a>,
     pub(super) channel_state: ChannelState,
     pub(super) delivered: Delivered,
     /// The earliest time at which something is due.
@@ -175,7 +175,9 @@ impl Progress<'_> {
                 (Attempt::Disabled, Some(why))
             }
         };
-        plan.extend(why_to_owner.map(|why| Action::Step(Step::NotifyOwner { why })));
+        plan.extend(
+            why_to_owner.map(|why| Action::DeliveryStep(DeliveryStep::NotifyOwner { why })),
+        );
         attempt
     }
 }

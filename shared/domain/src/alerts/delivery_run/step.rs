@@ -17,7 +17,7 @@ use super::batch::{AlertBatch, ReadyNews};
 
 /// What a delivery run does next. Each step is handed back to the run with its outcome.
 #[derive(Debug)]
-pub enum Step {
+pub enum DeliveryStep {
     /// Load the issues of these with their sites, and call [`DeliveryRun::loaded`](super::DeliveryRun::loaded).
     LoadIssues(Vec<DeliveryState>),
     /// Load these users, and call [`DeliveryRun::loaded_users`](super::DeliveryRun::loaded_users).

@@ -86,30 +86,34 @@ fn channel(target: Target) -> Channel {
 }
 
 /// A step, and when what it writes is due.
-fn describe(step: &Step) -> String {
+fn describe(step: &DeliveryStep) -> String {
     let due = |due: Option<Timestamp>| match due.map(|due| due.duration_since(at(0)).as_secs()) {
         None => "never".to_owned(),
         Some(0) => "now".to_owned(),
         Some(_) => "later".to_owned(),
     };
     match step {
-        Step::LoadIssues(deliveries) => format!("load issues: {}", deliveries.len()),
-        Step::LoadUsers(users) => format!("load users: {}", users.len()),
-        Step::CheckOutbox(_) => "check outbox".to_owned(),
-        Step::QueueEvents(plan) => format!("queue events: {}", plan.events.len()),
-        Step::Write(Write::PutState(delivery)) => format!("issue due {}", due(delivery.due)),
-        Step::Write(Write::DeleteState(_)) => "forget issue".to_owned(),
-        Step::Write(Write::PutQueued(queued)) => {
+        DeliveryStep::LoadIssues(deliveries) => format!("load issues: {}", deliveries.len()),
+        DeliveryStep::LoadUsers(users) => format!("load users: {}", users.len()),
+        DeliveryStep::CheckOutbox(_) => "check outbox".to_owned(),
+        DeliveryStep::QueueEvents(plan) => format!("queue events: {}", plan.events.len()),
+        DeliveryStep::Write(Write::PutState(delivery)) => {
+            format!("issue due {}", due(delivery.due))
+        }
+        DeliveryStep::Write(Write::DeleteState(_)) => "forget issue".to_owned(),
+        DeliveryStep::Write(Write::PutQueued(queued)) => {
             format!("{} due {}", queued.content.name(), due(queued.due))
         }
-        Step::Write(Write::AddQueued(queued)) => format!("add {}", queued.content.name()),
-        Step::Write(Write::PutNotified(_)) => "people know".to_owned(),
-        Step::Write(Write::DeleteQueued(queued)) => format!("delete {}", queued.content.name()),
-        Step::Send(delivery) => match delivery.message() {
+        DeliveryStep::Write(Write::AddQueued(queued)) => format!("add {}", queued.content.name()),
+        DeliveryStep::Write(Write::PutNotified(_)) => "people know".to_owned(),
+        DeliveryStep::Write(Write::DeleteQueued(queued)) => {
+            format!("delete {}", queued.content.name())
+        }
+        DeliveryStep::Send(delivery) => match delivery.message() {
             DeliveryMessage::Queued(queued) => format!("send {}", queued.content.name()),
             DeliveryMessage::Alert { alert, .. } => format!("send {}", alert.title()),
         },
-        Step::NotifyOwner { why } => format!("notify owner: {why}"),
+        DeliveryStep::NotifyOwner { why } => format!("notify owner: {why}"),
     }
 }
 
@@ -122,7 +126,7 @@ fn steps(
 ) -> (Vec<String>, Delivered) {
     let team = Team::new(channel.team, "Ops", Plan::Agency, at(-60));
     let settings = Settings::defaults(Plan::Agency);
-    let context = RunContext {
+    let context = DeliveryContext {
         channel,
         team: &team,
         settings: &settings,
@@ -135,16 +139,16 @@ fn steps(
     while let Some(step) = run.next(now) {
         steps.push(describe(&step));
         match step {
-            Step::LoadIssues(deliveries) => {
+            DeliveryStep::LoadIssues(deliveries) => {
                 // The sites numbered from 90 on are gone.
                 let there = (1..90).map(|number| (issue(number), site(number)));
                 run.loaded(deliveries, there.map(|found| (found.0.id, found)).collect());
             }
-            Step::LoadUsers(_) => run.loaded_users(BTreeMap::new()),
-            Step::CheckOutbox(check) => run.checked_outbox(check, false),
-            Step::QueueEvents(plan) => run.queued(&plan, None, now),
-            Step::Write(write) => run.wrote(&write, true, now),
-            Step::Send(delivery) => {
+            DeliveryStep::LoadUsers(_) => run.loaded_users(BTreeMap::new()),
+            DeliveryStep::CheckOutbox(check) => run.checked_outbox(check, false),
+            DeliveryStep::QueueEvents(plan) => run.queued(&plan, None, now),
+            DeliveryStep::Write(write) => run.wrote(&write, true, now),
+            DeliveryStep::Send(delivery) => {
                 let why = "HTTP 500".to_owned();
                 let outcome = match answers.next().expect("an answer") {
                     Takes => SendOutcome::Delivered,
@@ -158,7 +162,7 @@ fn steps(
                 };
                 run.sent(delivery, outcome, now);
             }
-            Step::NotifyOwner { .. } => {}
+            DeliveryStep::NotifyOwner { .. } => {}
         }
     }
     assert_eq!(answers.next(), None, "all of them were asked for: {steps:?}");

@@ -11,7 +11,7 @@ use crate::checks::tool::{CheckStatus, RunReason, Tool};
 
 /// Which checks a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Filter {
+pub struct HistoryFilter {
     /// Only this tool.
     pub tool: Option<Tool>,
     /// Only this state.
@@ -26,7 +26,7 @@ pub struct Filter {
     pub to: Option<Date>,
 }
 
-impl Filter {
+impl HistoryFilter {
     pub(super) fn admits_day(&self, tool: Tool, date: Date) -> bool {
         self.tool.is_none_or(|wanted| wanted == tool)
             && self.from.is_none_or(|from| from <= date)
@@ -47,12 +47,12 @@ pub struct Located {
     /// How many checks the whole list has.
     pub total: u64,
     /// Where to read; `None` where the page is empty.
-    pub window: Option<Window>,
+    pub window: Option<RowWindow>,
 }
 
 /// The hours that hold a page, and where in them it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct RowWindow {
     /// Inclusive.
     pub from: Timestamp,
     /// Exclusive.
@@ -73,7 +73,7 @@ type Hour = (Date, usize);
 /// Finds the checks numbered `offset .. offset + limit`, newest first, under a filter.
 pub fn locate<'a>(
     days: impl IntoIterator<Item = (Tool, &'a Day)>,
-    filter: &Filter,
+    filter: &HistoryFilter,
     offset: u64,
     limit: u64,
 ) -> Located {
@@ -129,7 +129,7 @@ pub fn locate<'a>(
     let window = newest.zip(oldest).map(|((newest, newer), (oldest, older))| {
         let [newer, count, older] = [newer, end - offset, older]
             .map(|checks| usize::try_from(checks).unwrap_or(usize::MAX));
-        Window {
+        RowWindow {
             from: hour_start(oldest.0, oldest.1),
             before: hour_start(newest.0, newest.1)
                 .saturating_add(1.hour())
@@ -145,7 +145,7 @@ pub fn locate<'a>(
 
 fn streams(
     days: &[(Tool, &Day)],
-    filter: &Filter,
+    filter: &HistoryFilter,
     window: RangeInclusive<Hour>,
 ) -> Vec<(Tool, Kind)> {
     let occurring = days.iter().flat_map(|&(tool, day)| {

@@ -61,9 +61,9 @@ fn removing_the_last_of_a_kind_leaves_no_trace() {
 fn a_page_past_the_end_has_a_total_and_no_window() {
     let mut day = Day::new(date(2026, 11, 20), 30);
     day.counters.add(SCHEDULED, at("2026-11-20T09:54:00Z"));
-    let located = locate([(Tool::Status, &day)], &Filter::default(), 25, 25);
+    let located = locate([(Tool::Status, &day)], &HistoryFilter::default(), 25, 25);
     assert_eq!(located, Located { total: 1, window: None });
-    let none = Filter { status: Some(CheckStatus::Failed), ..Filter::default() };
+    let none = HistoryFilter { status: Some(CheckStatus::Failed), ..HistoryFilter::default() };
     assert_eq!(locate([(Tool::Status, &day)], &none, 0, 25).total, 0);
 }
 
@@ -93,7 +93,7 @@ proptest! {
             days.entry((tool, date)).or_insert_with(|| Day::new(date, 30)).counters.add(kind, created);
             rows.push((created, tool, kind));
         }
-        let filter = Filter {
+        let filter = HistoryFilter {
             tool: tool.map(|t| Tool::ALL[t]),
             status: kind.map(|k| kinds[k].status),
             automatic: kind.map(|k| kinds[k].trigger.is_automatic()),

@@ -27,7 +27,7 @@ fn frontier() -> Frontier {
         ignore_external: false,
         ignore_redirects: false,
     };
-    let limits = Limits { pages: 10, links: 60, depth: 3, links_per_domain: 30 };
+    let limits = CrawlBounds { pages: 10, links: 60, depth: 3, links_per_domain: 30 };
     let mut frontier = Frontier::new(scope, limits, PAUSE);
     assert_eq!(frontier.start("http://site.example:8080/"), 0);
     frontier

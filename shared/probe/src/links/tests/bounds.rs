@@ -83,13 +83,13 @@ async fn limits_end_a_crawl_and_are_told() {
     })
     .await;
     let url = site.url("/");
-    let all = Limits::default();
+    let all = CrawlBounds::default();
     for (limits, reason, crawled, links) in [
-        (Limits { pages: 3, ..all }, FinishReason::PageLimit, 3, 11..13),
-        (Limits { links: 5, ..all }, FinishReason::LinkLimit, 5, 5..6),
-        (Limits { depth: 0, ..all }, FinishReason::DepthLimit, 1, 11..12),
-        (Limits { depth: 2, ..all }, FinishReason::DepthLimit, 11, 13..14),
-        (Limits { depth: 4, ..all }, FinishReason::Completed, 13, 14..15),
+        (CrawlBounds { pages: 3, ..all }, FinishReason::PageLimit, 3, 11..13),
+        (CrawlBounds { links: 5, ..all }, FinishReason::LinkLimit, 5, 5..6),
+        (CrawlBounds { depth: 0, ..all }, FinishReason::DepthLimit, 1, 11..12),
+        (CrawlBounds { depth: 2, ..all }, FinishReason::DepthLimit, 11, 13..14),
+        (CrawlBounds { depth: 4, ..all }, FinishReason::Completed, 13, 14..15),
     ] {
         let result = crawl_as(&guard(), &LinksProbe { limits, ..of(&url) }).await;
         assert_eq!((result.crawl.finish_reason, result.crawled), (reason, crawled), "{limits:?}");

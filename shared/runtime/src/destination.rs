@@ -1,0 +1,60 @@
+//! The queues of the service, and what goes into which.
+
+use std::error::Error;
+
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::message::Message;
+
+/// A queue of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Destination {
+    /// Checks of a tool.
+    Tool(Tool),
+    /// The reconciler's work.
+    Maintenance,
+    /// The notifier's work.
+    Alerts,
+    /// Transactional mails that let people in.
+    Mailer,
+}
+
+impl Destination {
+    /// All queues.
+    pub const ALL: [Self; Tool::ALL.len() + 3] = {
+        let mut all = [Self::Maintenance; Tool::ALL.len() + 3];
+        let mut position = 0;
+        while position < Tool::ALL.len() {
+            all[position] = Self::Tool(Tool::ALL[position]);
+            position += 1;
+        }
+        all[position + 1] = Self::Alerts;
+        all[position + 2] = Self::Mailer;
+        all
+    };
+
+    /// Where a message goes.
+    pub const fn of(message: &Message) -> Self {
+        match message {
+            Message::Check(check) => Self::Tool(check.tool),
+            Message::Maintenance(_) => Self::Maintenance,
+            Message::Alert(_) => Self::Alerts,
+            Message::Mail(_) => Self::Mailer,
+        }
+    }
+
+    /// The queue's name after the deployment's prefix.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tool(tool) => tool.as_str(),
+            Self::Maintenance => "maintenance",
+            Self::Alerts => "alerts",
+            Self::Mailer => "letters",
+        }
+    }
+}
+
+/// A message that could not be sent. Whatever it asks for stands in the table, so it will be sent
+/// again.
+#[derive(Debug, thiserror::Error)]
+#[error("the queue does not take messages")]
+pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);
