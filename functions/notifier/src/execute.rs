@@ -72,7 +72,7 @@ impl<T: Transport> Executor<'_, T> {
                 }
                 DeliveryStep::Send(delivery) => self.send(run, delivery).await?,
                 DeliveryStep::NotifyOwner { why } => {
-                    notify_owner(self.app, self.channel, &why).await?
+                    notify_owner(self.app, self.channel, &why).await?;
                 }
             }
         }

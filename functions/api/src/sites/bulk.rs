@@ -45,7 +45,7 @@ pub(crate) async fn handle(
         match create_one_of_many(context.app, context.caller, &mut team, site).await {
             Ok(OneOfMany::Created(stored)) => outcome.create(shown(context, &team, &stored)),
             Ok(OneOfMany::Duplicate) => {
-                outcome.skip(item.url, SiteRefusal::DuplicateUrl.to_string())
+                outcome.skip(item.url, SiteRefusal::DuplicateUrl.to_string());
             }
             Ok(OneOfMany::OutOfTime) => outcome.fail(item.url, OUT_OF_TIME),
             Err(error) => outcome.fail(item.url, ApiError::from(error).message()),
