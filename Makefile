@@ -141,7 +141,7 @@ pictures: rust lighthouse ## Take the pictures of the README, of a service with 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local \
-	--bin api --bin checker --bin dashboard --bin letters --bin notifier --bin reconciler
+	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
