@@ -118,7 +118,8 @@ pub(crate) fn put_state<'a>(
     Ok(transaction.put(stored, Condition::Rev(state.rev.saturating_sub(1))))
 }
 
-/// The tools of a site: those that were found, and, in their initial state, those that joined after the site was made.
+/// The tools of a site: those that were found, and those that joined after the site was made, at revision 0, which says
+/// that there is no item yet.
 /// Items of a batch may be read at different moments, so a site that lacks another tool, or has none, is being deleted.
 fn with_later_tools(
     mut found: BTreeMap<Tool, ToolState>,
@@ -129,8 +130,7 @@ fn with_later_tools(
     }
     for tool in Tool::ALL {
         if joined_later(tool) {
-            #[expect(clippy::unwrap_or_default, reason = "a new state has its first revision")]
-            found.entry(tool).or_insert_with(ToolState::new);
+            found.entry(tool).or_default();
         }
     }
     (found.len() == Tool::ALL.len()).then_some(found)
@@ -447,7 +447,9 @@ mod tests {
         let is_later = |tool| tool == Tool::Performance;
         let mut older = all.clone();
         older.remove(&Tool::Performance);
-        assert_eq!(with_later_tools(older.clone(), is_later), Some(all.clone()));
+        let mut begun = older.clone();
+        begun.insert(Tool::Performance, ToolState::default());
+        assert_eq!(with_later_tools(older.clone(), is_later), Some(begun));
         assert_eq!(with_later_tools(all.clone(), |_| false), Some(all));
         // Of a tool that every site has had from its beginning, the item is missing while the site is deleted.
         assert_eq!(with_later_tools(older, |_| false), None);
