@@ -152,9 +152,9 @@ fn unroll(value: &Value, maps: &Value, loops: &Loops<'_>) -> Value {
 }
 
 fn repeat(spec: &Value, maps: &Value, loops: &Loops<'_>) -> Map<String, Value> {
-    let (variable, items) = (spec[0].as_str().expect("a variable"), spec[1].as_array());
+    let (variable, items) = (spec[0].as_str().expect("a variable"), unroll(&spec[1], maps, loops));
     let mut repeated = Map::new();
-    for item in items.expect("items") {
+    for item in items.as_array().expect("items") {
         let mut inner = loops.clone();
         inner.insert(variable, item.as_str().expect("an item"));
         let Value::Object(fields) = unroll(&spec[2], maps, &inner) else { panic!("a fragment") };
