@@ -201,9 +201,9 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     let event = std::fs::read_to_string(path).expect("an event");
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
     let page = find(PAGES, &head).expect("a page");
-    assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
+    assert_eq!((page.route.method, page.route.path), ("POST", link::UNSUBSCRIBE));
     let done = granted(
-        [page.function.grant(), &Grant::NONE],
+        [page.route.function.grant(), &Grant::NONE],
         serve(&Dashboard::default(), &test.app, page, &head, |_| ready(Ok(Body::Empty))),
     )
     .await;
@@ -225,7 +225,7 @@ fn every_link_has_a_page() {
     ] {
         for method in ["GET", "POST"] {
             assert_eq!(
-                find(PAGES, &head(method, &link)).map(|found| found.path),
+                find(PAGES, &head(method, &link)).map(|found| found.route.path),
                 Some(page),
                 "{link}"
             );

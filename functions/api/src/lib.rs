@@ -18,14 +18,14 @@ mod teams;
 use std::future::ready;
 use std::time::Duration;
 
-use lambda_http::Request;
+use lambda_http::{Request, RequestExt as _};
 use tokio::time::timeout;
 use tracing::error;
 use tracing::field::display;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
-use vedette_routing::serve;
+use vedette_routing::{RouteMatch, serve};
 use vedette_runtime::App;
 
 use self::surface::Context;
@@ -39,10 +39,13 @@ pub use sites::site_sorts;
 pub use surface::{Api, ApiAudience, Route, grants_of};
 pub use vedette_http::body::BODY_MAX;
 
-/// Serves a request that is there as a whole.
+/// Serves a request that is there as a whole, with the values in its path as API Gateway has read them.
 pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
+    let parameters = request.path_parameters();
+    let parameters = parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let found = RouteMatch { route, parameters: parameters.collect() };
     let (head, body) = request.into_parts();
-    serve(&Api, app, route, &head, |_| ready(Ok(body))).await
+    serve(&Api, app, found, &head, |_| ready(Ok(body))).await
 }
 
 /// What is left of an invocation for saying that its time is over.

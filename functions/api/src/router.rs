@@ -4,13 +4,13 @@
 use lambda_http::RequestExt as _;
 use lambda_http::http::request::Parts;
 use vedette_http::error::ApiError;
-use vedette_http::path::parameters;
+use vedette_http::path::PathParameters;
 use vedette_http::validation::{ECHO_MAX, echo};
-use vedette_routing::find;
+use vedette_routing::{RouteMatch, find};
 use vedette_store::Grant;
 
 use crate::routes::ROUTES;
-use crate::surface::{ApiAudience, Endpoint, Route};
+use crate::surface::{Api, ApiAudience, Endpoint, Route};
 
 /// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
 pub const FALLBACK: Route = Route {
@@ -22,24 +22,26 @@ pub const FALLBACK: Route = Route {
     function: &Grant::NONE,
 };
 
+const DEFAULT: &Route = &FALLBACK;
+
 /// The route with this name.
 pub fn named(name: &str) -> Option<&'static Route> {
-    const DEFAULT: &Route = &FALLBACK;
     ROUTES.iter().chain([DEFAULT]).find(|route| route.name == name)
 }
 
-/// The route for a request, and its head with the values in the path, as API Gateway passes them.
-pub fn dispatch(head: Parts) -> (&'static Route, Parts) {
+/// The route for a request, and its head with the path as API Gateway passes it.
+pub fn dispatch(head: Parts) -> (RouteMatch<'static, Api>, Parts) {
+    let found = find(ROUTES, &head);
+    let found = found
+        .unwrap_or_else(|| RouteMatch { route: DEFAULT, parameters: PathParameters::default() });
     let path = head.uri.path().to_owned();
-    let route = find(ROUTES, &head).unwrap_or(&FALLBACK);
-    let values = parameters(route.path, &path).unwrap_or_default();
-    (route, head.with_raw_http_path(path).with_path_parameters(values))
+    (found, head.with_raw_http_path(path))
 }
 
 /// Why a request is not served that is for no route.
 fn refusal(head: &Parts) -> ApiError {
     let path = head.raw_http_path();
-    let matching = ROUTES.iter().filter(|route| parameters(route.path, path).is_some());
+    let matching = ROUTES.iter().filter(|route| PathParameters::read(route.path, path).is_some());
     let mut methods: Vec<&str> = matching.map(|route| route.method).collect();
     if methods.is_empty() {
         return ApiError::NotFound;
@@ -53,6 +55,8 @@ fn refusal(head: &Parts) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use lambda_http::http::{Method, Request, Uri};
 
     use super::*;
@@ -68,14 +72,14 @@ mod tests {
     fn every_route_is_found_by_its_own_path() {
         for route in ROUTES {
             let path = route.path.replace(['{', '}'], "");
-            let (found, head) = dispatch(head(route.method, &path));
-            assert_eq!(found.name, route.name);
-            let parameters = head.path_parameters();
-            assert_eq!(parameters.iter().count(), route.path.matches('{').count(), "{path}");
+            let (found, _) = dispatch(head(route.method, &path));
+            assert_eq!(found.route.name, route.name);
+            let parameters = HashMap::from(found.parameters);
+            assert_eq!(parameters.len(), route.path.matches('{').count(), "{path}");
             assert!(parameters.iter().all(|(name, value)| name == value), "{parameters:?}");
             for (method, path) in [(route.method, format!("{path}/")), ("HEAD", path)] {
                 let (found, _) = dispatch(super::tests::head(method, &path));
-                assert_eq!(found.name, FALLBACK.name, "{method} {path}");
+                assert_eq!(found.route.name, FALLBACK.name, "{method} {path}");
             }
         }
     }

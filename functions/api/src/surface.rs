@@ -1,8 +1,5 @@
 //! The API as a surface of the service: who its clients are, and how they are answered.
 
-use std::collections::HashMap;
-
-use lambda_http::RequestExt as _;
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
 use tokio::task::spawn_blocking;
@@ -91,14 +88,9 @@ impl Surface for Api {
     type Client = Client;
     type Context<'a> = Context<'a>;
 
-    fn values(_: &Route, head: &Parts) -> HashMap<String, String> {
-        let values = head.path_parameters();
-        values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-    }
-
     /// Its level is the highest, so that a filter which lets an error pass lets this pass, too.
     fn span(route: &Route, request: Request<'_>) -> Span {
-        let uuid = |name| Uuid::try_parse(request.value(name)).ok();
+        let uuid = |name| Uuid::try_parse(request.parameters.value(name)).ok();
         error_span!(
             "request",
             route = route.name,

@@ -69,7 +69,7 @@ pub(crate) fn plot() -> [String; 2] {
 /// A file by the name that pages of this version have for it.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let mut assets = [&STYLE, &ICON, &SCRIPT, &UPLOT, &PLOT].into_iter();
-    let asset = assets.find(|asset| asset.name == context.value("asset"));
+    let asset = assets.find(|asset| asset.name == context.parameters.value("asset"));
     let asset = asset.ok_or(ApiError::NotFound)?;
     let mut response = Response::new(Body::Text(asset.text.to_owned()));
     let headers = response.headers_mut();

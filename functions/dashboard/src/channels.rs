@@ -71,8 +71,8 @@ struct Opened {
 
 impl Opened {
     async fn read(context: RequestContext<'_>) -> Result<Self, ApiError> {
-        let team = context.id("team", TeamId::parse)?;
-        let id = context.id("channel", ChannelId::parse)?;
+        let team = context.parameters.id("team", TeamId::parse)?;
+        let id = context.parameters.id("channel", ChannelId::parse)?;
         let channel = context.app.store.channel(ChannelRef { team, id }).await?;
         let channel = channel.ok_or(ApiError::NotFound)?;
         let query = Query::parse(context.head.uri.query());

@@ -48,7 +48,7 @@ pub(crate) async fn show(
     match access {
         Some(access) => page(context, &access, StatusCode::OK, &Shown::default()).await,
         None => {
-            let id = context.id("issue", IssueId::parse)?;
+            let id = context.parameters.id("issue", IssueId::parse)?;
             Ok(where_to_read(context, id))
         }
     }

@@ -72,7 +72,7 @@ mod tests {
             }
             let path = page.path.replace(['{', '}'], "");
             let found = find(PAGES, &head(page.method, &format!("{path}?key=x"))).expect("a page");
-            assert_eq!((found.method, found.path), (page.method, page.path));
+            assert_eq!((found.route.method, found.route.path), (page.method, page.path));
             for (method, path) in [(page.method, format!("{path}/")), ("PUT", path)] {
                 assert!(find(PAGES, &head(method, &path)).is_none(), "{method} {path}");
             }

@@ -1,10 +1,9 @@
 //! What the handlers of pages work with.
 
-use std::collections::HashMap;
-
 use lambda_http::http::request::Parts;
 use vedette_domain::source::Source;
 use vedette_http::error::ApiError;
+use vedette_http::path::PathParameters;
 use vedette_http::source::source;
 use vedette_runtime::App;
 
@@ -34,26 +33,13 @@ pub struct RequestContext<'a> {
     pub(crate) dashboard: &'a Dashboard,
     pub(crate) head: &'a Parts,
     /// The values in the path.
-    pub(crate) values: &'a HashMap<String, String>,
+    pub(crate) parameters: &'a PathParameters,
     pub(crate) signed_in: Option<&'a SignedIn>,
     /// The form's fields, as they were sent.
     pub(crate) body: &'a [u8],
 }
 
 impl<'a> RequestContext<'a> {
-    pub(crate) fn value(&self, name: &str) -> &'a str {
-        self.values.get(name).map(String::as_str).unwrap_or_default()
-    }
-
-    /// A value in the path that is an id.
-    pub(crate) fn id<T>(
-        &self,
-        name: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, ApiError> {
-        parse(self.value(name)).ok_or(ApiError::NotFound)
-    }
-
     /// Where the request comes from.
     pub(crate) fn source(&self) -> Source {
         source(self.head, &self.app.service.trusted_proxies)

@@ -140,7 +140,9 @@ const LINK: usize = 0;
 
 /// The link that the visitor has, if it still works.
 async fn usable_link(context: RequestContext<'_>) -> Result<Option<SignInLink>, ApiError> {
-    let Some(secret) = SessionSecret::parse(context.value("secret")) else { return Ok(None) };
+    let Some(secret) = SessionSecret::parse(context.parameters.value("secret")) else {
+        return Ok(None);
+    };
     let link = context.app.store.sign_in_link(&secret.hash()).await?;
     Ok(link.filter(|link| link.works(context.app.clock.now())))
 }
@@ -190,7 +192,7 @@ pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, Ap
 /// Ends a session of the member's.
 pub(crate) async fn end(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let own = &context.member()?.session;
-    let hash = SessionHash(context.value("session").to_owned());
+    let hash = SessionHash(context.parameters.value("session").to_owned());
     let session = context.app.store.session(own.user, &hash).await?.ok_or(ApiError::NotFound)?;
     context.app.store.end_session(own.user, &session.hash).await?;
     layout::redirect("/sessions")

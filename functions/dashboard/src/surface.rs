@@ -1,7 +1,5 @@
 //! The dashboard as a surface of the service: who asks for a page, and how refusals are shown.
 
-use std::collections::HashMap;
-
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Span, error, error_span};
@@ -11,7 +9,7 @@ use vedette_domain::id::TeamId;
 use vedette_http::access::{Caller, hold_check_runs};
 use vedette_http::error::ApiError;
 use vedette_http::isolation::isolate;
-use vedette_http::path::parameters;
+use vedette_http::path::PathParameters;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::{Response, compress};
 use vedette_routing::{Authenticated, Request, Surface};
@@ -84,10 +82,6 @@ impl Surface for Dashboard {
     type Client = Option<SignedIn>;
     type Context<'a> = RequestContext<'a>;
 
-    fn values(page: &Page, head: &Parts) -> HashMap<String, String> {
-        parameters(page.path, head.uri.path()).unwrap_or_default()
-    }
-
     fn span(page: &Page, request: Request<'_>) -> Span {
         let id = RequestId::of(&request.head.extensions);
         error_span!("page", path = page.path, request_id = id.map(display))
@@ -115,11 +109,11 @@ impl Surface for Dashboard {
 
     fn context<'a>(
         &'a self,
-        Request { app, head, values }: Request<'a>,
+        Request { app, head, parameters }: Request<'a>,
         client: &'a Option<SignedIn>,
         body: &'a [u8],
     ) -> RequestContext<'a> {
-        RequestContext { app, dashboard: self, head, values, signed_in: client.as_ref(), body }
+        RequestContext { app, dashboard: self, head, parameters, signed_in: client.as_ref(), body }
     }
 
     fn refuse(
@@ -153,14 +147,14 @@ impl Surface for Dashboard {
 
 /// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
 async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, ApiError> {
-    let Request { app, head, values } = request;
+    let Request { app, head, parameters } = request;
     if page.audience == Audience::Linked {
         return Ok(None);
     }
     if head.method == Method::POST {
         cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
     }
-    let shows = |caller: &Caller| shown_team(page, values, caller);
+    let shows = |caller: &Caller| shown_team(page, parameters, caller);
     let signed_in = session::signed_in(app, head, shows).await?;
     if page.audience != Audience::Anybody && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
@@ -174,14 +168,14 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
 }
 
 /// The team that a page shows, if it is one of the caller's. A form reads its own, anew after each conflict.
-fn shown_team(page: &Page, values: &HashMap<String, String>, caller: &Caller) -> Option<TeamId> {
+fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Option<TeamId> {
     if page.method != Method::GET {
         return None;
     }
     if let (Endpoint::OnlyTeam(..), [only]) = (&page.endpoint, &caller.memberships[..]) {
         return Some(only.team);
     }
-    let team = TeamId::parse(values.get("team")?)?;
+    let team = TeamId::parse(parameters.value("team"))?;
     caller.role_in(team).is_ok().then_some(team)
 }
 

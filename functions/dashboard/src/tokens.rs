@@ -72,7 +72,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
 pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let tokens = context.app.store.tokens_of(caller.user.id).await?;
-    let found = tokens.iter().find(|(token, _)| token.hash.0 == context.value("token"));
+    let found = tokens.iter().find(|(token, _)| token.hash.0 == context.parameters.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
     revoke_token(context.app, token, caller.actor()).await?;
     layout::redirect("/tokens?said=revoked")

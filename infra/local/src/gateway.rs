@@ -239,16 +239,16 @@ impl Gateway {
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = find(PAGES, &head) {
-            let headers = &head.headers;
+            let (path, headers) = (page.route.path, &head.headers);
             let served = serve(&self.dashboard, &self.app, page, &head, move |sender| {
                 body.read(headers, sender)
             });
-            return within_time(page.path, served).await;
+            return within_time(path, served).await;
         }
-        let (route, head) = dispatch(head);
-        let headers = &head.headers;
-        let served = serve(&Api, &self.app, route, &head, move |sender| body.read(headers, sender));
-        within_time(route.name, served).await
+        let (found, head) = dispatch(head);
+        let (name, headers) = (found.route.name, &head.headers);
+        let served = serve(&Api, &self.app, found, &head, move |sender| body.read(headers, sender));
+        within_time(name, served).await
     }
 }
 

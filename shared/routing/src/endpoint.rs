@@ -92,12 +92,14 @@ impl<S: Surface> Endpoint<S> {
         let store = &request.app.store;
         let caller = || S::caller(client).ok_or(ApiError::Unauthenticated("Nobody is signed in."));
         let team = async |permission: Permission| {
-            let id = request.id("team", TeamId::parse)?;
+            let id = request.parameters.id("team", TeamId::parse)?;
             team_of(store, caller()?, S::team(client), id, permission).await
         };
         let issue = async |caller: &Caller, permission: Permission| {
             Ok::<_, ApiError>(
-                caller.issue(store, request.id("issue", IssueId::parse)?, permission).await?,
+                caller
+                    .issue(store, request.parameters.id("issue", IssueId::parse)?, permission)
+                    .await?,
             )
         };
         match self {
@@ -135,11 +137,11 @@ impl<S: Surface> Endpoint<S> {
                 handler.call(context, (ChannelAccess::load(team, request).await?,)).await
             }
             Self::Site(permission, handler) => {
-                let id = request.id("site", SiteId::parse)?;
+                let id = request.parameters.id("site", SiteId::parse)?;
                 handler.call(context, (caller()?.site(store, id, *permission).await?,)).await
             }
             Self::Check(permission, handler) => {
-                let id = request.id("check", CheckId::parse)?;
+                let id = request.parameters.id("check", CheckId::parse)?;
                 handler.call(context, (caller()?.check(store, id, *permission).await?,)).await
             }
             Self::Issue(permission, handler) => {

@@ -10,7 +10,6 @@
 //! the API (`vedette_api`), which has tokens and JSON, and the dashboard (`vedette_dashboard`), which has
 //! sessions and HTML.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
 
 use lambda_http::http::request::Parts;
@@ -18,7 +17,7 @@ use tracing::Span;
 use vedette_domain::accounts::account::Permission;
 use vedette_http::access::{Caller, Rate};
 use vedette_http::error::ApiError;
-use vedette_http::path::parameters;
+use vedette_http::path::PathParameters;
 use vedette_http::response::Response;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
@@ -57,11 +56,23 @@ impl<S: Surface> Route<S> {
     }
 }
 
+/// The route that a request is for, with the values in its path.
+#[derive(Debug)]
+pub struct RouteMatch<'t, S: Surface> {
+    /// The row of a table.
+    pub route: &'t Route<S>,
+    /// The values of its `{parameters}`.
+    pub parameters: PathParameters,
+}
+
 /// The row of a table that a request is for, by its method and path.
-pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<&'t Route<S>> {
+pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<RouteMatch<'t, S>> {
     let path = head.uri.path();
     let mut routes = table.iter().filter(|route| route.method == head.method.as_str());
-    routes.find(|route| parameters(route.path, path).is_some())
+    routes.find_map(|route| {
+        let parameters = PathParameters::read(route.path, path)?;
+        Some(RouteMatch { route, parameters })
+    })
 }
 
 /// A set of routes, with its own way to authenticate clients and to answer them.
@@ -76,9 +87,6 @@ pub trait Surface: Sized + Send + Sync + 'static {
     type Context<'a>: Copy + Send + Sync
     where
         Self: 'a;
-
-    /// The values in the path of a request.
-    fn values(route: &Route<Self>, head: &Parts) -> HashMap<String, String>;
 
     /// What the log says of a request beside each event.
     fn span(route: &Route<Self>, request: Request<'_>) -> Span;
@@ -143,21 +151,5 @@ pub struct Request<'a> {
     /// Method, address and headers.
     pub head: &'a Parts,
     /// The values in the path.
-    pub values: &'a HashMap<String, String>,
-}
-
-impl<'a> Request<'a> {
-    /// A value in the path; empty where the path has none of this name.
-    pub fn value(&self, name: &str) -> &'a str {
-        self.values.get(name).map(String::as_str).unwrap_or_default()
-    }
-
-    /// A value in the path that is an id.
-    ///
-    /// # Errors
-    ///
-    /// 404 when it is none.
-    pub fn id<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ApiError> {
-        parse(self.value(name)).ok_or(ApiError::NotFound)
-    }
+    pub parameters: &'a PathParameters,
 }

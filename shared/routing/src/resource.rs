@@ -23,7 +23,7 @@ pub struct MemberAccess {
 impl MemberAccess {
     /// The user that the path names.
     pub(crate) async fn user(request: Request<'_>) -> Result<User, ApiError> {
-        let id = request.id("user", UserId::parse)?;
+        let id = request.parameters.id("user", UserId::parse)?;
         request.app.store.user(id).await?.ok_or(ApiError::NotFound)
     }
 
@@ -35,7 +35,7 @@ impl MemberAccess {
     ) -> Result<Self, ApiError> {
         let store = &request.app.store;
         let user = Self::user(request).await?;
-        let id = request.id("team", TeamId::parse)?;
+        let id = request.parameters.id("team", TeamId::parse)?;
         let team = if user.id == caller.user.id {
             caller.role_in(id)?;
             store.team(id, caller.now).await?.ok_or(ApiError::NotFound)?
@@ -57,7 +57,7 @@ pub struct InvitationAccess {
 
 impl InvitationAccess {
     pub(crate) fn of(team: TeamWithSettings, request: Request<'_>) -> Result<Self, ApiError> {
-        let hash = SessionHash(request.value("invitation").to_owned());
+        let hash = SessionHash(request.parameters.value("invitation").to_owned());
         let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
         Ok(Self { team, invitation })
     }
@@ -77,7 +77,7 @@ impl ChannelAccess {
         team: TeamWithSettings,
         request: Request<'_>,
     ) -> Result<Self, ApiError> {
-        let id = request.id("channel", ChannelId::parse)?;
+        let id = request.parameters.id("channel", ChannelId::parse)?;
         let place = ChannelRef { team: team.id(), id };
         let channel = request.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
         Ok(Self { team, channel })

@@ -10,7 +10,7 @@ use vedette_http::response::Response;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::{Authenticated, HandlerOutcome, Request, Route, Surface};
+use crate::{Authenticated, HandlerOutcome, Request, Route, RouteMatch, Surface};
 
 /// Serves a request to a route. `body` reads what was sent, as far as its
 /// sender may send, and is called only once the sender is authenticated. Refusals are answers, and so are
@@ -18,7 +18,7 @@ use crate::{Authenticated, HandlerOutcome, Request, Route, Surface};
 pub async fn serve<S, F>(
     surface: &S,
     app: &App,
-    route: &Route<S>,
+    RouteMatch { route, parameters }: RouteMatch<'_, S>,
     head: &Parts,
     body: impl FnOnce(BodySender) -> F + Send,
 ) -> Response
@@ -26,8 +26,7 @@ where
     S: Surface,
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
-    let values = S::values(route, head);
-    let request = Request { app, head, values: &values };
+    let request = Request { app, head, parameters: &parameters };
     let answer = answer(surface, route, request, body);
     let mut response = answer.instrument(S::span(route, request)).await;
     if let Some(id) = RequestId::of(&head.extensions) {

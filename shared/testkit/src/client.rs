@@ -1,10 +1,11 @@
 //! A client of the API. Its requests go to the real handlers, routed as the gateway routes them.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
-use lambda_http::Body;
 use lambda_http::http::{HeaderMap, Request};
+use lambda_http::{Body, RequestExt as _};
 use serde_json::Value;
 use vedette_api::{answer_within, dispatch, grants_of, named};
 use vedette_runtime::App;
@@ -121,7 +122,9 @@ impl<'a> Client<'a> {
             request = request.header(*name, value);
         }
         let (head, body) = request.body(body).expect("a request").into_parts();
-        let (route, head) = dispatch(head);
+        let (found, head) = dispatch(head);
+        let (route, head) =
+            (found.route, head.with_path_parameters(HashMap::from(found.parameters)));
         let request = Request::from_parts(head, body);
         let began = Instant::now();
         // Boxed: without optimization, a test that awaits many of these futures would be too large

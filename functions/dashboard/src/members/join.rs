@@ -135,7 +135,9 @@ async fn welcome(
 async fn usable(
     context: RequestContext<'_>,
 ) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
-    let Some(secret) = SessionSecret::parse(context.value("secret")) else { return Ok(None) };
+    let Some(secret) = SessionSecret::parse(context.parameters.value("secret")) else {
+        return Ok(None);
+    };
     let open = open_invitation(context.app, &secret.hash()).await?;
     Ok(open.map(|open| (secret, open)))
 }

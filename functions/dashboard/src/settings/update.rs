@@ -17,7 +17,7 @@ pub(crate) async fn update(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let section = Section::parse(context.value("section")).ok_or(ApiError::NotFound)?;
+    let section = Section::parse(context.parameters.value("section")).ok_or(ApiError::NotFound)?;
     let input = FormInput::sent(context.body);
     let mut errors = Errors::new();
     let request = section.request(&team, &input);
