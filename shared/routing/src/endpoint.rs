@@ -8,7 +8,7 @@ use vedette_http::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
 use vedette_http::error::ApiError;
 use vedette_store::{Store, TeamWithSettings};
 
-use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess};
+use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess};
 use crate::{Handler, HandlerOutcome, Request, Surface};
 
 /// A handler of an `R`.
@@ -22,8 +22,9 @@ pub enum Endpoint<S: Surface> {
     None,
     /// The request and who sends it; no resource.
     Request(&'static dyn Handler<S, ()>),
-    /// The caller's teams, as far as the query narrows them down; the handler authorizes.
-    Teams(Permission, &'static dyn Handler<S, ()>),
+    /// The team that the query names as `team`, or all of the caller's teams in which they have the permission. It takes
+    /// the permission for a `site` that the query names, too.
+    Teams(Permission, Of<S, TeamsAccess>),
     /// The caller's only team, if they belong to just one.
     OnlyTeam(Permission, Of<S, Option<TeamWithSettings>>),
     /// `{team}`.
@@ -69,7 +70,8 @@ impl<S: Surface> Endpoint<S> {
     pub fn handler(&self) -> Option<&'static str> {
         Some(match self {
             Self::None => return None,
-            Self::Request(handler) | Self::Teams(_, handler) => handler.path(),
+            Self::Request(handler) => handler.path(),
+            Self::Teams(_, handler) => handler.path(),
             Self::OnlyTeam(_, handler) => handler.path(),
             Self::Team(_, handler) => handler.path(),
             Self::TeamMember(_, handler) | Self::TeamMemberOrSelf(_, handler) => handler.path(),
@@ -104,7 +106,11 @@ impl<S: Surface> Endpoint<S> {
         };
         match self {
             Self::None => Err(ApiError::NotFound),
-            Self::Request(handler) | Self::Teams(_, handler) => handler.call(context, ()).await,
+            Self::Request(handler) => handler.call(context, ()).await,
+            Self::Teams(permission, handler) => {
+                let teams = TeamsAccess::load(request, caller()?, *permission).await?;
+                handler.call(context, (teams,)).await
+            }
             Self::OnlyTeam(permission, handler) => {
                 let caller = caller()?;
                 let found = match &caller.memberships[..] {

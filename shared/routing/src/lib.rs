@@ -29,7 +29,7 @@ mod serve;
 
 pub use endpoint::Endpoint;
 pub use handler::{AsyncFunction, Handler, HandlerOutcome};
-pub use resource::{ChannelAccess, InvitationAccess, MemberAccess};
+pub use resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess};
 pub use serve::serve;
 
 /// A route.

@@ -1,15 +1,59 @@
-//! Resources within a team that only pages work on.
+//! Resources that only one route works on, or only pages.
+
+use std::collections::BTreeMap;
 
 use vedette_domain::accounts::account::{Permission, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
-use vedette_domain::id::{ChannelId, TeamId, UserId};
+use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::validation::Errors;
 use vedette_store::{ChannelRef, TeamWithSettings};
 
 use crate::Request;
+
+/// Teams that the caller may work with.
+#[derive(Debug)]
+pub struct TeamsAccess {
+    /// The teams.
+    pub teams: BTreeMap<TeamId, TeamWithSettings>,
+}
+
+impl TeamsAccess {
+    /// The team that the query names, or all in which the caller has the permission. What the query names in a wrong
+    /// form counts as not named: the handler refuses it.
+    pub(crate) async fn load(
+        request: Request<'_>,
+        caller: &Caller,
+        permission: Permission,
+    ) -> Result<Self, ApiError> {
+        let store = &request.app.store;
+        let query = Query::parse(request.head.uri.query());
+        let mut unread = Errors::new();
+        let teams = match query.uuid("team", TeamId::parse, &mut unread) {
+            Some(team) => {
+                let team = caller.team(store, team, permission).await?;
+                [(team.id(), team)].into()
+            }
+            None => {
+                let all = caller.memberships.iter().map(|membership| membership.team);
+                let mut teams = store.teams(all, caller.now).await?;
+                teams.retain(|&id, team| {
+                    let role = caller.role_in(id);
+                    role.is_ok_and(|role| team.team.authorize(role, permission).is_ok())
+                });
+                teams
+            }
+        };
+        if let Some(site) = query.uuid("site", SiteId::parse, &mut unread) {
+            caller.site(store, site, permission).await?;
+        }
+        Ok(Self { teams })
+    }
+}
 
 /// A user, as somebody whose team the caller may change. Whether they are a member is for the handler to see.
 #[derive(Debug)]

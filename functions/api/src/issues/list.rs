@@ -1,9 +1,6 @@
 //! `GET /issues`: issues of the caller's teams, the latest opened first.
 
-use std::collections::BTreeMap;
-
 use futures::future::try_join_all;
-use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::{IssueStatus, Severity};
@@ -12,20 +9,19 @@ use vedette_http::paging::{self, PageRequest};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
-use vedette_store::{IndexRow, TeamWithSettings};
+use vedette_routing::TeamsAccess;
+use vedette_store::IndexRow;
 
 use super::show;
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn handle(
+    context: Context<'_>,
+    TeamsAccess { teams }: TeamsAccess,
+) -> Result<Response, ApiError> {
     let store = &context.app.store;
     let query = context.query();
-    let parsed = parse(&query);
-    let teams = readable_teams(context, named_team(&query)).await?;
-    if let Some(site) = named_site(&query) {
-        context.caller.site(store, site, Permission::View).await?;
-    }
-    let (filter, page) = parsed?;
+    let (filter, page) = parse(&query)?;
 
     let is_active = filter.wants_active();
     let indexes: Vec<_> = teams.keys().map(|&team| store.issue_index(team, is_active)).collect();
@@ -98,30 +94,4 @@ fn parse(query: &Query) -> Result<(Filter, PageRequest), ValidationError> {
     };
     let page = PageRequest::parse(query, &mut errors);
     errors.finish(Some((filter, page)))
-}
-
-fn named_team(query: &Query) -> Option<TeamId> {
-    query.uuid("team", TeamId::parse, &mut Errors::new())
-}
-
-fn named_site(query: &Query) -> Option<SiteId> {
-    query.uuid("site", SiteId::parse, &mut Errors::new())
-}
-
-/// The team that the client names, or all of the caller's teams whose issues they may view.
-async fn readable_teams(
-    context: Context<'_>,
-    named: Option<TeamId>,
-) -> Result<BTreeMap<TeamId, TeamWithSettings>, ApiError> {
-    let (store, caller) = (&context.app.store, context.caller);
-    if let Some(team) = named {
-        let team = caller.team(store, team, Permission::View).await?;
-        return Ok([(team.id(), team)].into());
-    }
-    let ids = caller.memberships.iter().map(|membership| membership.team);
-    let mut teams = store.teams(ids, caller.now).await?;
-    teams.retain(|&id, team| {
-        caller.role_in(id).is_ok_and(|role| team.team.authorize(role, Permission::View).is_ok())
-    });
-    Ok(teams)
 }
