@@ -22,30 +22,47 @@ use crate::form::{field, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
 
+/// The form for somebody new, as it was filled in.
+struct MemberInput {
+    email: String,
+    name: String,
+    role: String,
+}
+
+impl MemberInput {
+    fn read(body: &[u8]) -> Self {
+        let [email, name, role] = ["email", "name", "role"].map(|name| field(body, name));
+        let trimmed = |text: &str| text.trim().to_owned();
+        Self { email: trimmed(&email), name: trimmed(&name), role: role.into_owned() }
+    }
+
+    fn parse(&self) -> Result<Invited<'_>, ValidationError> {
+        let mut errors = Errors::new();
+        let email = parse_email(&self.email).map_err(|error| {
+            errors.push("email", sentence(&error.to_string()));
+        });
+        let role = Role::parse(&self.role).filter(|role| NEW_ROLES.contains(role));
+        if role.is_none() {
+            errors.push("role", "Choose a role.");
+        }
+        // Somebody without a name is called by their address.
+        let name = if self.name.is_empty() { &self.email } else { &self.name };
+        let name = parse_name(name)
+            .map_err(|error| errors.push("name", format!("The name field {error}.")));
+        let read = email.ok().zip(name.ok()).zip(role);
+        errors.finish(read.map(|((email, name), role)| Invited { email, name, role }))
+    }
+}
+
 /// Invites somebody.
 pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(context.body, name));
-    let refused = |why| Refused { email: typed.trim(), name: named.trim(), role: &chosen, why };
-    let mut errors = Errors::new();
-    let email = parse_email(&typed).map_err(|error| {
-        errors.push("email", sentence(&error.to_string()));
-    });
-    let role = Role::parse(&chosen).filter(|role| NEW_ROLES.contains(role));
-    if role.is_none() {
-        errors.push("role", "Choose a role.");
-    }
-    // Somebody without a name is called by their address.
-    let name = if named.trim().is_empty() { &typed } else { &named };
-    let name =
-        parse_name(name).map_err(|error| errors.push("name", format!("The name field {error}.")));
-    let read = email.ok().zip(name.ok()).zip(role);
-    let invited = read.map(|((email, name), role)| Invited { email, name, role });
-    let invited = match errors.finish(invited) {
+    let input = MemberInput::read(context.body);
+    let invited = match input.parse() {
         Ok(invited) => invited,
-        Err(why) => return page(context, &team, Some(&refused(why)), None).await,
+        Err(why) => return refused(context, &team, &input, why).await,
     };
     let caller = &context.member()?.caller;
     let by = (caller.user.id, caller.role_in(team.id())?);
@@ -54,9 +71,19 @@ pub(crate) async fn add(
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         Err(ActionError::Refused(refusal)) => {
             let why = ValidationError::new("email", sentence(&refusal.to_string()));
-            page(context, &team, Some(&refused(why)), None).await
+            refused(context, &team, &input, why).await
         }
     }
+}
+
+/// The list of members, with the form as it was filled in and what is wrong with it.
+async fn refused(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    MemberInput { email, name, role }: &MemberInput,
+    why: ValidationError,
+) -> Result<Response, ApiError> {
+    page(context, team, Some(&Refused { email, name, role, why }), None).await
 }
 
 /// Renews an invitation, also when its sender may no longer give the role; its former links stop working.

@@ -1,14 +1,16 @@
 //! The members of a team and its pending invitations.
 
+use std::collections::BTreeMap;
+
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::accounts::invitation::Invitation;
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_store::{MemberRow, TeamWithSettings};
+use vedette_store::{MemberRow, Store, StoreError, TeamWithSettings};
 
 use super::{NEW_ROLES, role_word};
 use crate::RequestContext;
@@ -46,53 +48,84 @@ pub(super) async fn page(
     refused: Option<&Refused<'_>>,
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let store = &context.app.store;
     let caller = &context.member()?.caller;
-    let own = caller.role_in(team.id())?;
-    let rows = store.members(team.id()).await?;
-    let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
-    let mut users = store.users(ids).await?;
-    let found = rows.iter().filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
-    let mut members: Vec<(User, Role)> = found.collect();
-    members
-        .sort_by(|(a, a_role), (b, b_role)| b_role.cmp(a_role).then_with(|| a.email.cmp(&b.email)));
+    let viewer = (caller.user.id, caller.role_in(team.id())?);
+    let stored = Stored::load(&context.app.store, team.id()).await?;
+    let view = MembersView::new(team, viewer, stored, context.app.service.sends_mail);
     let status = match (&refused, problem) {
         (None, None) => StatusCode::OK,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let may_manage = own.grants(Permission::ManageMembers);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         @if status == StatusCode::OK { (layout::done(context, &SAID)) }
-        table {
-            caption { (members.len()) @if members.len() == 1 { " member" } @else { " members" } }
-            thead {
-                tr {
-                    th scope="col" { "Name" } th scope="col" { "Address" } th scope="col" { "Role" }
-                    @if may_manage { th scope="col" { "Change" } }
-                }
-            }
-            tbody {
-                @for (user, role) in &members {
-                    tr {
-                        td { bdi { (user.name) } }
-                        td { bdi { (user.email) } }
-                        td { (role_word(*role)) }
-                        @if may_manage {
-                            td {
-                                @if own.governs(*role) { (change(team, user, *role, own)) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if !team.team.invitations.is_empty() {
-            (invitations(context, team, &rows, own))
-        }
-        @if may_manage {
+        (content(&view, refused))
+    };
+    let title = format!("Members of {}", team.team.name);
+    Ok(layout::team_page(context, (team.id(), NavTab::Members), status, &title, &content))
+}
+
+/// Who belongs to a team, as the table has it.
+struct Stored {
+    rows: Vec<MemberRow>,
+    users: BTreeMap<UserId, User>,
+}
+
+impl Stored {
+    async fn load(store: &Store, team: TeamId) -> Result<Self, StoreError> {
+        let rows = store.members(team).await?;
+        let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
+        let users = store.users(ids).await?;
+        Ok(Self { rows, users })
+    }
+}
+
+/// What the page shows.
+struct MembersView<'a> {
+    team: &'a TeamWithSettings,
+    /// Who looks at it, and their role.
+    viewer: UserId,
+    role: Role,
+    /// The highest role first.
+    members: Vec<(User, Role)>,
+    /// Each with whether it can be accepted: not if its sender may no longer invite people.
+    invitations: Vec<(&'a Invitation, bool)>,
+    sends_mail: bool,
+}
+
+impl<'a> MembersView<'a> {
+    fn new(
+        team: &'a TeamWithSettings,
+        (viewer, role): (UserId, Role),
+        Stored { rows, mut users }: Stored,
+        sends_mail: bool,
+    ) -> Self {
+        let is_valid = |pending: &Invitation| {
+            let inviter = rows.iter().find(|row| row.user == pending.by);
+            pending.is_backed_by(inviter.map(|row| row.role))
+        };
+        let pending = team.team.invitations.iter();
+        let invitations = pending.map(|pending| (pending, is_valid(pending))).collect();
+        let found = rows.iter().filter_map(|row| Some((users.remove(&row.user)?, row.role)));
+        let mut members: Vec<(User, Role)> = found.collect();
+        members.sort_by(|(a, a_role), (b, b_role)| {
+            b_role.cmp(a_role).then_with(|| a.email.cmp(&b.email))
+        });
+        Self { team, viewer, role, members, invitations, sends_mail }
+    }
+
+    fn may_manage(&self) -> bool {
+        self.role.grants(Permission::ManageMembers)
+    }
+}
+
+fn content(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
+    html! {
+        (members(view))
+        @if !view.invitations.is_empty() { (invitations(view)) }
+        @if view.may_manage() {
             h2 { "Invite somebody" }
-            (form(context, team, refused))
+            (form(view, refused))
         } @else {
             p { "Owners and admins of the team can invite and remove members." }
         }
@@ -100,24 +133,49 @@ pub(super) async fn page(
         details {
             summary { "Leave" }
             p { "You see nothing of the team any more, and neither do your tokens." }
-            form method="post" action={ "/teams/" (team.id()) "/members/" (caller.user.id) "/remove" } {
+            form method="post" action={ "/teams/" (view.team.id()) "/members/" (view.viewer) "/remove" } {
                 button { "Leave this team" }
             }
         }
-    };
-    let title = format!("Members of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), NavTab::Members), status, &title, &content))
+    }
 }
 
-fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup {
-    let path = |verb: &str| format!("/teams/{}/members/{}/{verb}", team.id(), user.id);
+fn members(view: &MembersView<'_>) -> Markup {
+    let members = &view.members;
+    html! {
+        table {
+            caption { (members.len()) @if members.len() == 1 { " member" } @else { " members" } }
+            thead {
+                tr {
+                    th scope="col" { "Name" } th scope="col" { "Address" } th scope="col" { "Role" }
+                    @if view.may_manage() { th scope="col" { "Change" } }
+                }
+            }
+            tbody {
+                @for (user, role) in members {
+                    tr {
+                        td { bdi { (user.name) } }
+                        td { bdi { (user.email) } }
+                        td { (role_word(*role)) }
+                        @if view.may_manage() {
+                            td { @if view.role.governs(*role) { (change(view, user, *role)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn change(view: &MembersView<'_>, user: &User, role: Role) -> Markup {
+    let path = |verb: &str| format!("/teams/{}/members/{}/{verb}", view.team.id(), user.id);
     let id = format!("role-{}", user.id);
     html! {
         form method="post" action=(path("role")) {
             label for=(id) { "Role of " bdi { (user.name) } }
             div.row {
                 select id=(id) name="role" {
-                    @for one in Role::ALL.into_iter().filter(|one| own.governs(*one)) {
+                    @for one in Role::ALL.into_iter().filter(|one| view.role.governs(*one)) {
                         option value=(one.as_str()) selected[one == role] { (role_word(one)) }
                     }
                 }
@@ -133,19 +191,9 @@ fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup
     }
 }
 
-fn invitations(
-    context: RequestContext<'_>,
-    team: &TeamWithSettings,
-    members: &[MemberRow],
-    own: Role,
-) -> Markup {
-    let may_manage = own.grants(Permission::ManageMembers);
-    let is_valid = |pending: &Invitation| {
-        let inviter = members.iter().find(|row| row.user == pending.by);
-        pending.is_backed_by(inviter.map(|row| row.role))
-    };
+fn invitations(view: &MembersView<'_>) -> Markup {
     let path = |pending: &Invitation, verb: &str| {
-        format!("/teams/{}/invitations/{}/{verb}", team.id(), pending.hash.0)
+        format!("/teams/{}/invitations/{}/{verb}", view.team.id(), pending.hash.0)
     };
     html! {
         h2 { "Pending invitations" }
@@ -154,28 +202,28 @@ fn invitations(
             thead {
                 tr {
                     th scope="col" { "Address" } th scope="col" { "Role" } th scope="col" { "Until" }
-                    @if may_manage { th scope="col" { "Change" } }
+                    @if view.may_manage() { th scope="col" { "Change" } }
                 }
             }
             tbody {
-                @for invitation in &team.team.invitations {
+                @for (invitation, is_valid) in &view.invitations {
                     tr {
                         td { bdi { (invitation.email) } }
                         td { (role_word(invitation.role)) }
                         td {
-                            @if is_valid(invitation) {
+                            @if *is_valid {
                                 (layout::instant(invitation.expires_at))
                             } @else {
                                 "Not valid: its sender may no longer invite people"
                             }
                         }
-                        @if may_manage {
+                        @if view.may_manage() {
                             td {
-                                @if !is_valid(invitation) {
+                                @if !is_valid {
                                     form method="post" action=(path(invitation, "renew")) {
                                         button { "Renew" }
                                     }
-                                } @else if context.app.service.sends_mail {
+                                } @else if view.sends_mail {
                                     form method="post" action=(path(invitation, "mail")) {
                                         button { "Send again" }
                                     }
@@ -192,11 +240,7 @@ fn invitations(
     }
 }
 
-fn form(
-    context: RequestContext<'_>,
-    team: &TeamWithSettings,
-    refused: Option<&Refused<'_>>,
-) -> Markup {
+fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
     let why = refused.map(|refused| &refused.why);
     let [email, name, role] =
         ["email", "name", "role"].map(|field| Problems::of(why, field, field));
@@ -204,10 +248,10 @@ fn form(
     html! {
         p {
             "They get "
-            @if context.app.service.sends_mail { "an email" } @else { "a link from you" }
+            @if view.sends_mail { "an email" } @else { "a link from you" }
             " and become a member once they accept."
         }
-        form method="post" action={ "/teams/" (team.id()) "/members" } {
+        form method="post" action={ "/teams/" (view.team.id()) "/members" } {
             label for="email" { "Address" }
             (email.shown())
             input #email name="email" required autocomplete="off" inputmode="email"
