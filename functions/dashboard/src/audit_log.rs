@@ -9,11 +9,11 @@ use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
 };
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
-use vedette_store::TeamWithSettings;
+use vedette_store::{AuditPage, TeamWithSettings};
 
 use crate::layout::NavTab;
 use crate::members::role_word;
@@ -36,8 +36,19 @@ pub(crate) async fn show(
     let page = store.audit_log(id, before, PAGE).await?;
     let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
     let users = store.users(people).await?;
-    let path = format!("/teams/{id}/audit-log");
-    let content = html! {
+    let content = content(id, before, &page, &users);
+    let title = format!("Audit log of {}", team.team.name);
+    Ok(layout::team_page(context, (id, NavTab::AuditLog), StatusCode::OK, &title, &content))
+}
+
+fn content(
+    team: TeamId,
+    before: Option<&str>,
+    page: &AuditPage,
+    users: &BTreeMap<UserId, User>,
+) -> Markup {
+    let path = format!("/teams/{team}/audit-log");
+    html! {
         @if page.entries.is_empty() {
             p { "Nothing was changed in the last " (AUDIT_LIFETIME.as_hours() / 24) " days." }
         } @else {
@@ -46,7 +57,7 @@ pub(crate) async fn show(
                     "What was changed in settings, sites, tokens, members, channels and issues, the newest first",
                     &["When", "Who", "What"],
                 ))
-                tbody { @for entry in &page.entries { (row(entry, &users)) } }
+                tbody { @for entry in &page.entries { (row(entry, users)) } }
             }
         }
         @if before.is_some() || page.next.is_some() {
@@ -59,9 +70,7 @@ pub(crate) async fn show(
                 }
             }
         }
-    };
-    let title = format!("Audit log of {}", team.team.name);
-    Ok(layout::team_page(context, (id, NavTab::AuditLog), StatusCode::OK, &title, &content))
+    }
 }
 
 fn older(path: &str, place: &str) -> String {

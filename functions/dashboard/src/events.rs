@@ -1,16 +1,18 @@
 //! What happened to the sites of a team: issues that opened and that were resolved.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issues::TimelineKey;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_store::{IndexRow, IssueWithSite, TeamWithSettings};
+use vedette_store::{IndexRow, IssueWithSite, Store, StoreError, TeamWithSettings};
 
 use crate::layout::NavTab;
 use crate::{RequestContext, layout};
@@ -33,39 +35,57 @@ pub(crate) async fn show(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let store = &context.app.store;
     let id = team.id();
-    let (active, resolved) =
-        futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
     let query = Query::parse(context.head.uri.query());
     let number = query.integer("page", 1..=PAGES, &mut Errors::new()).unwrap_or(1);
-    let end = usize::try_from(number).unwrap_or(1).saturating_mul(PAGE);
+    let issues = load(&context.app.store, id, number).await?;
+    let content = content(id, &EventsPage::new(&issues, number));
+    let title = format!("Events of {}", team.team.name);
+    Ok(layout::team_page(context, (id, NavTab::Events), StatusCode::OK, &title, &content))
+}
 
+/// How many events there are up to the end of a page.
+fn end_of(page: u64) -> usize {
+    usize::try_from(page).unwrap_or(1).saturating_mul(PAGE)
+}
+
+/// The issues that have the events up to the end of a page, and one more event if there is any.
+async fn load(
+    store: &Store,
+    team: TeamId,
+    page: u64,
+) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
+    let (active, resolved) =
+        futures::try_join!(store.issue_index(team, true), store.issue_index(team, false))?;
     // So many events are among those of as many issues to which something happened last: each of these
     // has one that is newer than any of the others'. One issue more says whether there are more.
     let mut rows: Vec<IndexRow> = active.into_iter().chain(resolved).collect();
     rows.sort_unstable_by_key(|row| Reverse((row.last_event(), row.id)));
-    rows.truncate(end + 1);
-    let issues = store.issues_with_sites(rows.iter().map(|row| row.id)).await?;
-    let mut events: Vec<Event<'_>> = issues.values().flat_map(events_of).collect();
-    events.sort_by_key(|event| Reverse((event.at, event.of.issue.id)));
-    let has_more = events.len() > end && number < PAGES;
-    let shown = events.iter().skip(end - PAGE).take(PAGE);
+    rows.truncate(end_of(page) + 1);
+    store.issues_with_sites(rows.iter().map(|row| row.id)).await
+}
 
-    let path = format!("/teams/{id}/events");
-    let content = html! {
-        @if events.is_empty() {
-            p { "Nothing has happened yet: no issue was ever opened." }
-        } @else {
-            table {
-                (layout::columns("Issues that opened and were resolved, the newest first", &["When", "What", "Issue", "Site"]))
-                tbody { @for event in shown { (row(event)) } }
-            }
-            (layout::other_pages(number, has_more, &|page| format!("{path}?page={page}")))
+/// The events of a page, newest first.
+struct EventsPage<'a> {
+    number: u64,
+    events: Vec<Event<'a>>,
+    has_more: bool,
+    /// Whether nothing has happened at all.
+    is_blank: bool,
+}
+
+impl<'a> EventsPage<'a> {
+    fn new(issues: &'a BTreeMap<IssueId, IssueWithSite>, number: u64) -> Self {
+        let end = end_of(number);
+        let mut events: Vec<Event<'_>> = issues.values().flat_map(events_of).collect();
+        events.sort_by_key(|event| Reverse((event.at, event.of.issue.id)));
+        Self {
+            number,
+            has_more: events.len() > end && number < PAGES,
+            is_blank: events.is_empty(),
+            events: events.into_iter().skip(end - PAGE).take(PAGE).collect(),
         }
-    };
-    let title = format!("Events of {}", team.team.name);
-    Ok(layout::team_page(context, (id, NavTab::Events), StatusCode::OK, &title, &content))
+    }
 }
 
 fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
@@ -77,6 +97,20 @@ fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
         by_hand: entry.user.is_some(),
         of,
     })
+}
+
+fn content(team: TeamId, page: &EventsPage<'_>) -> Markup {
+    html! {
+        @if page.is_blank {
+            p { "Nothing has happened yet: no issue was ever opened." }
+        } @else {
+            table {
+                (layout::columns("Issues that opened and were resolved, the newest first", &["When", "What", "Issue", "Site"]))
+                tbody { @for event in &page.events { (row(event)) } }
+            }
+            (layout::other_pages(page.number, page.has_more, &|number| format!("/teams/{team}/events?page={number}")))
+        }
+    }
 }
 
 fn row(event: &Event<'_>) -> Markup {

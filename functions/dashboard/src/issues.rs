@@ -8,14 +8,16 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 use vedette_actions::{ActionError, Decision, decide};
-use vedette_domain::accounts::account::{Permission, User};
+use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::alerts::compose::{self, AlertSubject};
 use vedette_domain::alerts::due::News;
+use vedette_domain::alerts::{Alert, Fact};
 use vedette_domain::id::{IssueId, UserId};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{IssueStatus, TimelineKey};
+use vedette_domain::sites::site::Site;
 use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
@@ -141,61 +143,94 @@ async fn page(
     context: RequestContext<'_>,
     access: &IssueAccess,
     status: StatusCode,
-    Shown { problem, input }: &Shown,
+    shown: &Shown,
 ) -> Result<Response, ApiError> {
-    let (issue, site) = (&access.stored.issue, &access.stored.site);
-    let now = context.app.clock.now();
-    let mut people: Vec<UserId> = IssueResource::users(issue).collect();
-    people.extend(issue.notes.iter().map(|note| note.by));
-    let users = context.app.store.users(people).await?;
-    let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
-    let subject = AlertSubject {
-        issue,
-        site,
-        team: &access.team.team.name,
-        acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
-        resolved_by: issue.lifecycle.resolved_by().and_then(name),
-        base_url: None,
-        ended: None,
-    };
-    let (news, title) = match issue.lifecycle.is_active() {
-        true => (News::StillActive { due: now }, issue.summary.clone()),
-        false => {
-            let title = past(issue.id.fingerprint(), &issue.summary);
-            (News::Resolved { before: Vec::new() }, title)
-        }
-    };
-    let alert = compose::one(&subject, &news, now);
-    let may_act = context.member()?.caller.role_in(site.team)?.grants(Permission::RunChecks);
-    // The title says what is or was wrong.
-    let notice = |line: &&String| line.trim_end_matches('.').eq_ignore_ascii_case(&title);
-    let lines = alert.lines.iter().filter(|line| !notice(line));
-    let content = html! {
+    let site = &access.stored.site;
+    let role = context.member()?.caller.role_in(site.team)?;
+    let users = context.app.store.users(people(&access.stored.issue)).await?;
+    let view = IssueView::new(access, &users, role, context.app.clock.now());
+    let content = content(&view, shown);
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &view.title, &content))
+}
+
+/// Whom the page of an issue names.
+fn people(issue: &Issue) -> Vec<UserId> {
+    IssueResource::users(issue).chain(issue.notes.iter().map(|note| note.by)).collect()
+}
+
+/// What the page says of an issue.
+struct IssueView<'a> {
+    issue: &'a Issue,
+    site: &'a Site,
+    users: &'a BTreeMap<UserId, User>,
+    now: Timestamp,
+    may_act: bool,
+    /// What is or was wrong.
+    title: String,
+    /// What an alert would say besides.
+    lines: Vec<String>,
+    facts: Vec<Fact>,
+}
+
+impl<'a> IssueView<'a> {
+    fn new(
+        access: &'a IssueAccess,
+        users: &'a BTreeMap<UserId, User>,
+        role: Role,
+        now: Timestamp,
+    ) -> Self {
+        let (issue, site) = (&access.stored.issue, &access.stored.site);
+        let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
+        let subject = AlertSubject {
+            issue,
+            site,
+            team: &access.team.team.name,
+            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+            resolved_by: issue.lifecycle.resolved_by().and_then(name),
+            base_url: None,
+            ended: None,
+        };
+        let (news, title) = match issue.lifecycle.is_active() {
+            true => (News::StillActive { due: now }, issue.summary.clone()),
+            false => {
+                let title = past(issue.id.fingerprint(), &issue.summary);
+                (News::Resolved { before: Vec::new() }, title)
+            }
+        };
+        let Alert { mut lines, facts, .. } = compose::one(&subject, &news, now);
+        lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&title));
+        let may_act = role.grants(Permission::RunChecks);
+        Self { issue, site, users, now, may_act, title, lines, facts }
+    }
+}
+
+fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
+    let IssueView { issue, site, users, now, .. } = *view;
+    html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
-        @for line in lines { p { (line) } }
+        @for line in &view.lines { p { (line) } }
         @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
             p { "No reminders are sent until " (layout::instant(until)) "." }
         }
-        @if may_act { (actions(issue, now)) }
+        @if view.may_act { (actions(issue, now)) }
         h2 { "Details" }
         dl {
             dt { "Status" } dd { (issue.status()) }
-            @for fact in &alert.facts { dt { (fact.label) } dd { (fact.value) } }
+            @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
             (measured(&issue.context["measured"]))
         }
-        (timeline(issue, &users))
-        @if !issue.notes.is_empty() || may_act { h2 { "Notes" } }
-        (notes(issue, &users))
-        @if may_act {
+        (timeline(issue, users))
+        @if !issue.notes.is_empty() || view.may_act { h2 { "Notes" } }
+        (notes(issue, users))
+        @if view.may_act {
             form method="post" action={ "/issues/" (issue.id) "/note" } {
                 (input.textarea(NOTE, "What others should know of it", 3))
                 p { button { "Add the note" } }
             }
         }
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
-    };
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content))
+    }
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

@@ -167,11 +167,15 @@ pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, Ap
     let now = context.app.clock.now();
     let sessions = context.app.store.sessions(own.user).await?;
     let lasting = sessions.iter().filter(|session| session.lasts(now));
-    let content = html! {
+    Ok(layout::own_page(context, StatusCode::OK, "Sessions", &table(lasting, own)))
+}
+
+fn table<'a>(sessions: impl Iterator<Item = &'a Session>, own: &Session) -> Markup {
+    html! {
         table {
             (layout::columns("Browsers in which you are signed in, the latest first", &["Browser", "Since", "Until", "End"]))
             tbody {
-                @for session in lasting {
+                @for session in sessions {
                     tr {
                         td { bdi { (session.browser) } @if session.hash == own.hash { " (this one)" } }
                         td { (layout::instant(session.created_at)) }
@@ -185,8 +189,7 @@ pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, Ap
                 }
             }
         }
-    };
-    Ok(layout::own_page(context, StatusCode::OK, "Sessions", &content))
+    }
 }
 
 /// Ends a session of the member's.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::accounts::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, TOKENS_MAX};
+use vedette_domain::accounts::account::{
+    Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, TOKENS_MAX, Token,
+};
 use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -22,6 +25,45 @@ struct TokenInput {
     scopes: Vec<String>,
 }
 
+/// A token that somebody wants.
+struct WantedToken<'a> {
+    name: &'a str,
+    days: i64,
+    scopes: BTreeSet<Scope>,
+}
+
+impl TokenInput {
+    fn read(body: &[u8]) -> Self {
+        let text = |name| field(body, name).trim().to_owned();
+        Self { name: text("name"), days: text("days"), scopes: fields(body, "scopes") }
+    }
+
+    /// What is wanted by somebody who holds so many tokens already.
+    fn parse(&self, held: usize) -> Result<WantedToken<'_>, ValidationError> {
+        let mut errors = Errors::new();
+        let name = parse_name(&self.name)
+            .map_err(|error| errors.push("name", format!("The name field {error}.")));
+        let scopes: BTreeSet<Scope> =
+            self.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
+        if scopes.is_empty() {
+            errors.push("scopes", "Choose what the token may be used for.");
+        }
+        let days = self.days.parse().ok().filter(|days| (1..=TOKEN_DAYS_MAX).contains(days));
+        if days.is_none() {
+            let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
+            errors.push("days", message);
+        }
+        if held >= TOKENS_MAX {
+            errors.push(
+                "name",
+                format!("You have {held} tokens, the most that a user can have. Revoke one first."),
+            );
+        }
+        let read = name.ok().zip(days);
+        errors.finish(read.map(|(name, days)| WantedToken { name, days, scopes }))
+    }
+}
+
 /// Shows the tokens, without their secrets.
 pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
     page(context, None).await
@@ -30,42 +72,25 @@ pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiErr
 /// Makes a token. Its secret is shown in the answer, and nowhere else.
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let text = |name| field(context.body, name).trim().to_owned();
-    let scopes = fields(context.body, "scopes");
-    let input = TokenInput { name: text("name"), days: text("days"), scopes };
-    let mut errors = Errors::new();
-    let name = parse_name(&input.name)
-        .map_err(|error| errors.push("name", format!("The name field {error}.")));
-    let scopes: BTreeSet<Scope> =
-        input.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
-    if scopes.is_empty() {
-        errors.push("scopes", "Choose what the token may be used for.");
-    }
-    let days = input.days.parse().ok().filter(|days| (1..=TOKEN_DAYS_MAX).contains(days));
-    if days.is_none() {
-        let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
-        errors.push("days", message);
-    }
+    let input = TokenInput::read(context.body);
     let held = context.app.store.tokens_of(caller.user.id).await?.len();
-    if held >= TOKENS_MAX {
-        errors.push(
-            "name",
-            format!("You have {held} tokens, the most that a user can have. Revoke one first."),
-        );
-    }
-    let (name, days) = match errors.finish(name.ok().zip(days)) {
-        Ok(read) => read,
+    let WantedToken { name, days, scopes } = match input.parse(held) {
+        Ok(wanted) => wanted,
         Err(why) => return page(context, Some((&input, &why))).await,
     };
     let created =
         create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
     let (secret, token) = created?;
-    let content = html! {
+    let title = format!("Token {}", token.name);
+    Ok(framed(context, StatusCode::OK, &title, &created_token(&secret, &token)))
+}
+
+fn created_token(secret: &Secret, token: &Token) -> Markup {
+    html! {
         p { code { (secret.reveal()) } }
         p.note { "It is not kept and cannot be shown again. It works until " (layout::instant(token.expires_at)) "." }
         p { a href="/tokens" { "Back to the tokens" } }
-    };
-    Ok(framed(context, StatusCode::OK, &format!("Token {}", token.name), &content))
+    }
 }
 
 /// Makes a token stop working at once.
@@ -94,37 +119,43 @@ async fn page(
         @if tokens.is_empty() {
             p { "You have no tokens." }
         } @else {
-            table {
-                (layout::columns("Your tokens, the newest first", &["Token", "May", "Last used", "Until", "Revoke"]))
-                tbody {
-                    @for (token, last_use) in &tokens {
-                        tr {
-                            td { bdi { (token.name) } br; span.quiet { (token.hash.short()) } }
-                            td { (may(&token.scopes)) }
-                            td {
-                                @match last_use {
-                                    Some(at) => (layout::instant(*at)),
-                                    None => "never",
-                                }
+            (table(&tokens, caller.now))
+        }
+        h2 { "Make a token" }
+        (form(refused))
+    };
+    Ok(framed(context, status, "Your API tokens", &content))
+}
+
+fn table(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
+    html! {
+        table {
+            (layout::columns("Your tokens, the newest first", &["Token", "May", "Last used", "Until", "Revoke"]))
+            tbody {
+                @for (token, last_use) in tokens {
+                    tr {
+                        td { bdi { (token.name) } br; span.quiet { (token.hash.short()) } }
+                        td { (may(&token.scopes)) }
+                        td {
+                            @match last_use {
+                                Some(at) => (layout::instant(*at)),
+                                None => "never",
                             }
-                            td {
-                                (layout::instant(token.expires_at))
-                                @if token.expires_at <= caller.now { " (expired)" }
-                            }
-                            td {
-                                form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {
-                                    button { "Revoke" }
-                                }
+                        }
+                        td {
+                            (layout::instant(token.expires_at))
+                            @if token.expires_at <= now { " (expired)" }
+                        }
+                        td {
+                            form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {
+                                button { "Revoke" }
                             }
                         }
                     }
                 }
             }
         }
-        h2 { "Make a token" }
-        (form(refused))
-    };
-    Ok(framed(context, status, "Your API tokens", &content))
+    }
 }
 
 /// Who belongs to one team alone has the ways to its pages here, too.

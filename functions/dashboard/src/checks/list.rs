@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use url::form_urlencoded;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::id::SiteId;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::history::{history_page, parse_history};
@@ -24,29 +25,38 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let query = filled_in(context);
-    let path = format!("/sites/{}/checks", site.id);
     let input = FormInput::sent(query.as_bytes());
-    let title = format!("Checks of {}", site.name);
-    let page = |status, input: &FormInput, found: &Markup| {
-        let content = html! {
-            p { a href={ "/sites/" (site.id) } { "Back to the site" } }
-            (filter(&path, input))
-            (found)
-        };
-        layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content)
+    let respond = |status, content: &Markup| {
+        let title = format!("Checks of {}", site.name);
+        layout::team_page(context, (site.team, NavTab::Sites), status, &title, content)
     };
-    let (filter, number) = match parse_history(&Query::parse(Some(&query))) {
+    let (filter, page) = match parse_history(&Query::parse(Some(&query))) {
         Ok(parsed) => parsed,
         Err(refusal) => {
             let input = input.refused(refusal);
-            return Ok(page(StatusCode::UNPROCESSABLE_ENTITY, &input, &input.summary()));
+            let content = content(site.id, &input, &input.summary());
+            return Ok(respond(StatusCode::UNPROCESSABLE_ENTITY, &content));
         }
     };
-    let store = &context.app.store;
     let now = context.member()?.caller.now;
-    let (checks, total) = history_page(store, now, &access, &filter, number).await?;
-    let found = html! { (table(&checks, total)) (other_pages(&path, &query, number, total)) };
-    Ok(page(StatusCode::OK, &input, &found))
+    let (checks, total) = history_page(&context.app.store, now, &access, &filter, page).await?;
+    let found = html! {
+        (table(&checks, total))
+        (other_pages(&path(site.id), &query, page, total))
+    };
+    Ok(respond(StatusCode::OK, &content(site.id, &input, &found)))
+}
+
+fn path(site: SiteId) -> String {
+    format!("/sites/{site}/checks")
+}
+
+fn content(site: SiteId, input: &FormInput, found: &Markup) -> Markup {
+    html! {
+        p { a href={ "/sites/" (site) } { "Back to the site" } }
+        (filter(&path(site), input))
+        (found)
+    }
 }
 
 /// The query without the fields that were left empty: of a form, these are sent as well.

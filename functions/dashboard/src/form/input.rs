@@ -23,7 +23,7 @@ impl Choice {
 
 /// A form as it is filled in: by what is stored, or by what was sent and refused. A field bears the name
 /// that the API's errors have for it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct FormInput {
     fields: Vec<(String, String)>,
     refusal: Option<ValidationError>,

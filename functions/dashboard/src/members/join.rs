@@ -26,12 +26,20 @@ use crate::{RequestContext, layout};
 /// Asks whether to join.
 pub(crate) async fn ask_to_join(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some((secret, open)) = usable(context).await? else { return Ok(spent(context)) };
-    let OpenInvitation { team, invitation, .. } = &open;
     let user = context.signed_in.map(|signed_in| &signed_in.caller.user);
-    if let Some(other) = user.filter(|user| !invitation.is_for(user)) {
-        return Ok(for_another(context, invitation, other));
+    if let Some(other) = user.filter(|user| !open.invitation.is_for(user)) {
+        return Ok(for_another(context, &open.invitation, other));
     }
-    let content = html! {
+    let content = question(&secret, &open, user.is_some());
+    Ok(layout::page(context, StatusCode::OK, "Join a team", &content))
+}
+
+fn question(
+    secret: &SessionSecret,
+    OpenInvitation { team, invitation, .. }: &OpenInvitation,
+    is_signed_in: bool,
+) -> Markup {
+    html! {
         p {
             "Join the team " b { bdi { (team.team.name) } } " with the role "
             (role_word(invitation.role)) "? The invitation is for "
@@ -39,17 +47,16 @@ pub(crate) async fn ask_to_join(context: RequestContext<'_>) -> Result<Response,
         }
         // Without an address a form is sent to where it was read from, secret included.
         form method="post" { button { "Join" } }
-        form method="post" action=(link::declined_invitation("", &secret)) {
+        form method="post" action=(link::declined_invitation("", secret)) {
             button { "Decline" }
         }
-        @if user.is_none() {
+        @if !is_signed_in {
             p.note {
                 "If this address has no account, joining makes one. If it has one, "
                 a href=(link::SIGN_IN) { "sign in" } " first, and then open this link again."
             }
         }
-    };
-    Ok(layout::page(context, StatusCode::OK, "Join a team", &content))
+    }
 }
 
 /// Adds the invited person to the team: the user who is signed in, or a new one.
@@ -65,7 +72,10 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
         Ok(()) if context.signed_in.is_some() => {
             layout::redirect(&format!("/teams/{}", open.team.id()))
         }
-        Ok(()) => Ok(welcome(context, &open).await),
+        Ok(()) => {
+            mail_link(context, invitation).await;
+            Ok(welcome(context, &open))
+        }
         // Whoever has the link need not be who has the account.
         Err(ActionError::Refused(why @ AccountRefusal::AccountAlready(_))) => {
             let why = sentence(&why.to_string());
@@ -101,17 +111,21 @@ pub(crate) async fn decline(context: RequestContext<'_>) -> Result<Response, Api
     Ok(layout::own_page(context, StatusCode::OK, "You have declined", &content))
 }
 
-/// The page for somebody whose account was made.
-async fn welcome(
-    context: RequestContext<'_>,
-    OpenInvitation { team, invitation, .. }: &OpenInvitation,
-) -> Response {
-    // The account is made: whatever becomes of the letter, another one can be asked for.
+/// Mails a link that signs in, where mail is sent. The account is made: whatever becomes of the letter, another one can
+/// be asked for.
+async fn mail_link(context: RequestContext<'_>, invitation: &Invitation) {
     if context.app.service.sends_mail
         && let Err(error) = mail_sign_in(context.app, &invitation.email, context.source()).await
     {
         warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
     }
+}
+
+/// The page for somebody whose account was made.
+fn welcome(
+    context: RequestContext<'_>,
+    OpenInvitation { team, invitation, .. }: &OpenInvitation,
+) -> Response {
     let content = html! {
         p {
             "The account of " b { bdi { (invitation.email) } } " is a member of the team "

@@ -10,12 +10,13 @@ use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::history::{DayUptime, RecentDays, Retention, recent_dates};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
+use vedette_runtime::config::Service;
 use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings, Trouble};
 
 use super::{link_out, state, word};
@@ -36,7 +37,11 @@ pub(crate) async fn home(
     let caller = &context.member()?.caller;
     let teams = caller.memberships.iter().map(|place| place.team);
     let teams = context.app.store.teams(teams, caller.now).await?;
-    let content = html! {
+    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &choice(&teams)))
+}
+
+fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
+    html! {
         @if teams.is_empty() {
             p { "You belong to no team. Who operates this service adds you to one with:" }
             p { code { "vedette member add" } }
@@ -47,8 +52,7 @@ pub(crate) async fn home(
                 }
             }
         }
-    };
-    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &content))
+    }
 }
 
 /// A site as the list has it.
@@ -68,65 +72,143 @@ pub(crate) async fn list(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let (store, caller) = (&context.app.store, &context.member()?.caller);
-    let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
-    let directories = &context.dashboard.directories;
+    let query = Query::parse(context.head.uri.query());
+    let wanted = Wanted::parse(&query);
     let (rows, trouble) = futures::try_join!(
-        directories.read(store, &team.team, caller.now),
+        context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
-    let sites = listed(context, &team, &rows, trouble);
-
-    let query = Query::parse(context.head.uri.query());
-    let wanted = query.one_of("state", SiteState::parse, &mut Errors::new());
-    let search = query.search("search").unwrap_or_default();
-    let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
-    let part = search.to_lowercase();
-    let found: Vec<&Listed<'_>> = sites
-        .iter()
-        .filter(|site| wanted.is_none_or(|state| site.state == state))
-        .filter(|site| site.row.contains(&part))
-        .collect();
-    let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-    let shown: Vec<&Listed<'_>> = found.iter().copied().skip(skipped).take(PAGE).collect();
-    let partitions: Vec<_> = shown.iter().map(|site| site.row.id.partition()).collect();
+    let sites = listed(&context.app.service, &team, &rows, trouble);
+    let found = wanted.of(&sites);
+    let partitions = found.shown.iter().map(|site| site.row.id.partition());
     let states = store.tool_states(partitions, Tool::Status).await?;
-    let retention = team.retention(caller.now);
-
-    let path = context.head.uri.path();
-    let address = |state: Option<SiteState>, page: u64| {
-        let search: String = byte_serialize(search.as_bytes()).collect();
-        let state = state.map_or("", SiteState::as_str);
-        format!("{path}?state={state}&search={search}&page={page}")
+    let view = SitesView {
+        team: team.id(),
+        path: context.head.uri.path(),
+        may_add: caller.role_in(team.id())?.grants(Permission::ManageSites),
+        wanted: &wanted,
+        sites: &sites,
+        found: &found,
+        recent: found.recent_days(&states, team.retention(caller.now)),
     };
     let content = html! {
         (layout::done(context, &[("deleted", "The site is deleted.")]))
         (added(&query))
-        @if may_add { p { a href={ "/teams/" (team.id()) "/sites/new" } { "Add sites" } } }
-        @if sites.is_empty() {
+        (content(&view))
+    };
+    let title = format!("Sites of {}", team.team.name);
+    Ok(layout::team_page(context, (team.id(), NavTab::Sites), StatusCode::OK, &title, &content))
+}
+
+/// Which sites somebody asks for.
+struct Wanted<'q> {
+    state: Option<SiteState>,
+    /// A part of the name or the URL.
+    search: &'q str,
+    page: u64,
+}
+
+impl<'q> Wanted<'q> {
+    fn parse(query: &'q Query) -> Self {
+        Self {
+            state: query.one_of("state", SiteState::parse, &mut Errors::new()),
+            search: query.search("search").unwrap_or_default(),
+            page: query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1),
+        }
+    }
+
+    /// Those of the team's sites that are asked for.
+    fn of<'s>(&self, sites: &'s [Listed<'s>]) -> Found<'s> {
+        let part = self.search.to_lowercase();
+        let found: Vec<&Listed<'_>> = sites
+            .iter()
+            .filter(|site| self.state.is_none_or(|state| site.state == state))
+            .filter(|site| site.row.contains(&part))
+            .collect();
+        let skipped = usize::try_from(self.page - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
+        Found {
+            count: found.len(),
+            has_more: skipped.saturating_add(PAGE) < found.len(),
+            shown: found.into_iter().skip(skipped).take(PAGE).collect(),
+        }
+    }
+}
+
+/// Sites that were asked for.
+struct Found<'s> {
+    count: usize,
+    /// Those of the page, and whether there is another page.
+    shown: Vec<&'s Listed<'s>>,
+    has_more: bool,
+}
+
+impl Found<'_> {
+    /// How often each site of the page was up on each of the last days, as far as that is kept.
+    fn recent_days(
+        &self,
+        states: &BTreeMap<Partition, ToolState>,
+        retention: Retention,
+    ) -> Vec<Vec<DayUptime>> {
+        let days = |site: &&Listed<'_>| {
+            let status = states.get(&site.row.id.partition());
+            let uptime = |date| {
+                let state = status.filter(|_| retention.reaches(date));
+                state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
+            };
+            recent_dates(retention.today).map(uptime).collect()
+        };
+        self.shown.iter().map(days).collect()
+    }
+}
+
+/// What the page shows.
+struct SitesView<'a> {
+    team: TeamId,
+    path: &'a str,
+    may_add: bool,
+    wanted: &'a Wanted<'a>,
+    /// All sites of the team.
+    sites: &'a [Listed<'a>],
+    found: &'a Found<'a>,
+    /// For each site of the page the uptime of the last days.
+    recent: Vec<Vec<DayUptime>>,
+}
+
+impl SitesView<'_> {
+    fn address(&self, state: Option<SiteState>, page: u64) -> String {
+        let search: String = byte_serialize(self.wanted.search.as_bytes()).collect();
+        let state = state.map_or("", SiteState::as_str);
+        format!("{}?state={state}&search={search}&page={page}", self.path)
+    }
+}
+
+fn content(view: &SitesView<'_>) -> Markup {
+    let SitesView { team, may_add, wanted, found, .. } = view;
+    html! {
+        @if *may_add { p { a href={ "/teams/" (team) "/sites/new" } { "Add sites" } } }
+        @if view.sites.is_empty() {
             p { "No sites are watched yet." }
             @if !may_add { p { "A member of the team can add some." } }
         } @else {
-            (filters(&sites, wanted, &address))
-            form method="get" action=(path) role="search" {
-                @if let Some(state) = wanted { input type="hidden" name="state" value=(state.as_str()); }
+            (filters(view))
+            form method="get" action=(view.path) role="search" {
+                @if let Some(state) = wanted.state { input type="hidden" name="state" value=(state.as_str()); }
                 label for="search" { "Name or URL" }
                 div.row {
-                    input #search type="search" name="search" value=(search);
+                    input #search type="search" name="search" value=(wanted.search);
                     button { "Search" }
                 }
             }
             table {
-                caption { (found.len()) " of " (sites.len()) " sites, the worst first" }
+                caption { (found.count) " of " (view.sites.len()) " sites, the worst first" }
                 thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } th scope="col" { (RecentDays::MAX) " days" } } }
                 tbody {
-                    @for site in shown { (row(site, states.get(&site.row.id.partition()), retention)) }
+                    @for (site, recent) in found.shown.iter().zip(&view.recent) { (row(site, recent)) }
                 }
             }
-            (layout::other_pages(number, skipped.saturating_add(PAGE) < found.len(), &|page| address(wanted, page)))
+            (layout::other_pages(wanted.page, found.has_more, &|page| view.address(wanted.state, page)))
         }
-    };
-    let title = format!("Sites of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), NavTab::Sites), StatusCode::OK, &title, &content))
+    }
 }
 
 /// What the form for new sites has just done.
@@ -142,20 +224,20 @@ fn added(query: &Query) -> Markup {
     }
 }
 
-fn filters(
-    sites: &[Listed<'_>],
-    wanted: Option<SiteState>,
-    address: &dyn Fn(Option<SiteState>, u64) -> String,
-) -> Markup {
-    let count = |state: SiteState| sites.iter().filter(|site| site.state == state).count();
-    let is_chosen = |state: Option<SiteState>| (state == wanted).then_some("page");
+fn filters(view: &SitesView<'_>) -> Markup {
+    let count = |state: SiteState| view.sites.iter().filter(|site| site.state == state).count();
+    let is_chosen = |state: Option<SiteState>| (state == view.wanted.state).then_some("page");
     html! {
         nav aria-label="By state" {
             ul.filters {
-                li { a href=(address(None, 1)) aria-current=[is_chosen(None)] { "All " (sites.len()) } }
+                li {
+                    a href=(view.address(None, 1)) aria-current=[is_chosen(None)] {
+                        "All " (view.sites.len())
+                    }
+                }
                 @for state in SiteState::ALL {
                     li {
-                        a href=(address(Some(state), 1)) aria-current=[is_chosen(Some(state))] {
+                        a href=(view.address(Some(state), 1)) aria-current=[is_chosen(Some(state))] {
                             (word(state)) " " (count(state))
                         }
                     }
@@ -167,14 +249,8 @@ fn filters(
 
 fn row(
     Listed { row, state: is, issues, since, failing_since }: &Listed<'_>,
-    status: Option<&ToolState>,
-    retention: Retention,
+    recent: &[DayUptime],
 ) -> Markup {
-    let uptime = |date| {
-        let state = status.filter(|_| retention.reaches(date));
-        state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
-    };
-    let days: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
     html! {
         tr {
             td { (state(*is)) }
@@ -190,14 +266,14 @@ fn row(
                 }
                 @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) }
             }
-            td.days { (chart::uptime_bars(&days)) }
+            td.days { (chart::uptime_bars(recent)) }
         }
     }
 }
 
 /// All sites of a team with their states, the worst first and then by name.
 fn listed<'a>(
-    context: RequestContext<'_>,
+    service: &Service,
     team: &TeamWithSettings,
     rows: &'a [DirectoryRow],
     Trouble { issues, failing }: Trouble,
@@ -211,8 +287,7 @@ fn listed<'a>(
         .map(|row| {
             let issues = by_site.remove(&row.id).unwrap_or_default();
             let is_enabled = |tool: Tool| {
-                row.is_enabled(tool, &team.settings, team.plan())
-                    && context.app.service.tools.contains(&tool)
+                row.is_enabled(tool, &team.settings, team.plan()) && service.tools.contains(&tool)
             };
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();

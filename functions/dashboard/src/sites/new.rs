@@ -22,6 +22,12 @@ struct Refused {
     why: String,
 }
 
+impl Refused {
+    fn new(line: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { line: line.into(), why: why.into() }
+    }
+}
+
 /// Shows the form.
 pub(crate) async fn ask_to_add(
     context: RequestContext<'_>,
@@ -37,46 +43,54 @@ pub(crate) async fn add(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let mut team = TeamWithCooldowns::new(team);
-    let text = field(context.body, "urls");
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let id = team.team.id();
     let (mut created, mut refused) = (0, Vec::new());
-    if lines.is_empty() {
-        refused.push(Refused { line: String::new(), why: "Enter a URL.".to_owned() });
-    }
-    let mut seen = BTreeSet::new();
-    for (place, line) in lines.iter().enumerate() {
-        let mut refuse = |why: String| refused.push(Refused { line: (*line).to_owned(), why });
-        if place == SITES_MAX {
-            let line = lines[place..].join("\n");
-            let why = format!("A form may have {SITES_MAX} URLs. Please send these again.");
-            refused.push(Refused { line, why });
-            break;
-        }
-        let url = match SiteUrl::parse(&with_scheme(line)) {
-            Ok(url) => url,
-            Err(error) => {
-                refuse(error.to_string());
+    for line in parse(&field(context.body, "urls")) {
+        let (line, url) = match line {
+            Ok(read) => read,
+            Err(unread) => {
+                refused.push(unread);
                 continue;
             }
         };
-        if !seen.insert(url.clone()) {
-            continue;
-        }
-        let id = team.team.id();
         let site = |site, now| Site::new(site, id, url.clone(), now);
-        match create_one_of_many(context.app, caller, &mut team, site).await {
-            Ok(OneOfMany::Created(_)) => created += 1,
-            Ok(OneOfMany::Duplicate) => refuse(SiteRefusal::DuplicateUrl.to_string()),
-            Ok(OneOfMany::OutOfTime) => {
-                refuse("There was no time left for this one. Please send it again.".to_owned());
+        let why = match create_one_of_many(context.app, caller, &mut team, site).await {
+            Ok(OneOfMany::Created(_)) => {
+                created += 1;
+                continue;
             }
-            Err(error) => refuse(ApiError::from(error).message()),
-        }
+            Ok(OneOfMany::Duplicate) => SiteRefusal::DuplicateUrl.to_string(),
+            Ok(OneOfMany::OutOfTime) => {
+                "There was no time left for this one. Please send it again.".to_owned()
+            }
+            Err(error) => ApiError::from(error).message(),
+        };
+        refused.push(Refused::new(line, why));
     }
     if refused.is_empty() {
-        return layout::redirect(&format!("/teams/{}?added={created}", team.team.id()));
+        return layout::redirect(&format!("/teams/{id}?added={created}"));
     }
     Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, created, &refused))
+}
+
+/// The lines of the form in their order: each with its URL, or with why it has none. A URL counts once.
+fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        return vec![Err(Refused::new("", "Enter a URL."))];
+    }
+    let (read, left) = lines.split_at(lines.len().min(SITES_MAX));
+    let mut seen = BTreeSet::new();
+    let parsed = read.iter().filter_map(|line| match SiteUrl::parse(&with_scheme(line)) {
+        Ok(url) => seen.insert(url.clone()).then_some(Ok((*line, url))),
+        Err(error) => Some(Err(Refused::new(*line, error.to_string()))),
+    });
+    let mut parsed: Vec<_> = parsed.collect();
+    if !left.is_empty() {
+        let why = format!("A form may have {SITES_MAX} URLs. Please send these again.");
+        parsed.push(Err(Refused::new(left.join("\n"), why)));
+    }
+    parsed
 }
 
 /// People leave the scheme out.

@@ -18,21 +18,24 @@ use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 use serde::de::DeserializeOwned;
 use vedette_actions::{ActionError, order_checks};
-use vedette_domain::accounts::account::Permission;
+use vedette_domain::accounts::account::{Permission, Role};
 use vedette_domain::checks::check::Check;
-use vedette_domain::checks::history::{HistoryFilter, day_of};
+use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report;
 use vedette_domain::checks::report::Span;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::CheckId;
+use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
+use vedette_store::Store;
 
 use self::range::Range;
 use super::link_out;
@@ -94,57 +97,116 @@ async fn page(
     status: StatusCode,
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let (store, caller) = (&context.app.store, &context.member()?.caller);
-    let (site, now) = (&access.stored.site, caller.now);
+    let caller = &context.member()?.caller;
+    let site = &access.stored.site;
     let query = Query::parse(context.head.uri.query());
     let range = query.one_of("range", Range::parse, &mut Errors::new()).unwrap_or(Range::Day);
-    let retention = access.team.retention(now);
-    let span = Span::until(day_of(now), range.days());
-    let days = async |tool| {
-        let filter =
-            HistoryFilter { tool: Some(tool), from: Some(span.from), ..HistoryFilter::default() };
-        let days = shown_days(store, now, access, &filter).await?;
-        Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
+    let span = Span::until(day_of(caller.now), range.days());
+    let history = History::load(&context.app.store, access, span, caller.now).await?;
+    let view = SiteView {
+        access,
+        role: caller.role_in(site.team)?,
+        state: latest::state(&context.app.service, access, &history.issues),
+        range,
+        span,
+        now: caller.now,
+        history: &history,
     };
-    let completed = access.stored.tools.values().filter_map(ToolState::latest_completed);
-    let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
-    let (checks, watched, audited, mut issues) = futures::try_join!(
-        async { Ok(store.checks_with_bodies(wanted, &[Tool::Ssl, Tool::Performance]).await?) },
-        days(Tool::Status),
-        days(Tool::Performance),
-        async { Ok::<_, ApiError>(store.issues_of_site(site.id.partition()).await?) },
-    )?;
-    issues
-        .sort_by_key(|issue| (!issue.lifecycle.is_active(), Reverse(issue.lifecycle.opened_at())));
-    let newest = |tool| {
-        let latest = access.stored.tools.get(&tool)?.latest_completed()?;
-        checks.get(&latest.id)
-    };
-
-    let role = caller.role_in(site.team)?;
-    let state = latest::state(context, access, &issues);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        (notice(context, &pending(access, now)))
+        (notice(context, &pending(access, caller.now)))
+        (content(&view))
+    };
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &site.name, &content))
+}
+
+/// What happened to a site.
+struct History {
+    /// The newest checks of each tool.
+    checks: Checks,
+    /// The counted days of status checks and of audits.
+    watched: Vec<Day>,
+    audited: Vec<Day>,
+    /// Active ones first, and the latest first among these and among the others.
+    issues: Vec<Issue>,
+}
+
+impl History {
+    async fn load(
+        store: &Store,
+        access: &SiteAccess,
+        span: Span,
+        now: Timestamp,
+    ) -> Result<Self, ApiError> {
+        let days = async |tool| {
+            let filter = HistoryFilter {
+                tool: Some(tool),
+                from: Some(span.from),
+                ..HistoryFilter::default()
+            };
+            let days = shown_days(store, now, access, &filter).await?;
+            Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
+        };
+        let retention = access.team.retention(now);
+        let completed = access.stored.tools.values().filter_map(ToolState::latest_completed);
+        let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
+        let partition = access.stored.site.id.partition();
+        let (checks, watched, audited, mut issues) = futures::try_join!(
+            async { Ok(store.checks_with_bodies(wanted, &[Tool::Ssl, Tool::Performance]).await?) },
+            days(Tool::Status),
+            days(Tool::Performance),
+            async { Ok::<_, ApiError>(store.issues_of_site(partition).await?) },
+        )?;
+        issues.sort_by_key(|issue| {
+            (!issue.lifecycle.is_active(), Reverse(issue.lifecycle.opened_at()))
+        });
+        Ok(Self { checks, watched, audited, issues })
+    }
+}
+
+/// What the page shows.
+struct SiteView<'a> {
+    access: &'a SiteAccess,
+    /// The role of who looks at it.
+    role: Role,
+    state: SiteState,
+    range: Range,
+    span: Span,
+    now: Timestamp,
+    history: &'a History,
+}
+
+impl SiteView<'_> {
+    /// The newest completed check of a tool.
+    fn newest(&self, tool: Tool) -> Option<&Check> {
+        let latest = self.access.stored.tools.get(&tool)?.latest_completed()?;
+        self.history.checks.get(&latest.id)
+    }
+}
+
+fn content(view: &SiteView<'_>) -> Markup {
+    let SiteView { access, role, state, range, span, now, history } = *view;
+    let History { checks, watched, audited, issues } = history;
+    let site = &access.stored.site;
+    html! {
         p { (link_out(&site.url)) }
-        p { (latest::standing(access, state, &issues)) }
+        p { (latest::standing(access, state, issues)) }
         @if role.grants(Permission::RunChecks) {
             form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
         }
         @if role.grants(Permission::ManageSites) { (manage(access)) }
-        (latest::results(access, &checks, &issues))
+        (latest::results(access, checks, issues))
         (range::choice(site.id, range))
-        (uptime::part(site.id, &report::uptime(span, &watched), range))
-        (response::part(&watched, &issues, (range, span), now))
-        (certificate::part(newest(Tool::Ssl)))
-        (dns::part(newest(Tool::Dns), &issues))
-        (links::part(newest(Tool::BrokenLinks)))
-        (performance::part(newest(Tool::Performance), &report::performance(span, &audited), range))
-        (issues::part(&issues, state))
+        (uptime::part(site.id, &report::uptime(span, watched), range))
+        (response::part(watched, issues, (range, span), now))
+        (certificate::part(view.newest(Tool::Ssl)))
+        (dns::part(view.newest(Tool::Dns), issues))
+        (links::part(view.newest(Tool::BrokenLinks)))
+        (performance::part(view.newest(Tool::Performance), &report::performance(span, audited), range))
+        (issues::part(issues, state))
         @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
-    };
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &site.name, &content))
+    }
 }
 
 /// A check's result, if there is one and it has the form of today.

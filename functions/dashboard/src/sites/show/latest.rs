@@ -11,25 +11,21 @@ use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
+use vedette_runtime::config::Service;
 
 use super::Checks;
 use crate::checks::summary;
-use crate::sites;
-use crate::{RequestContext, layout};
+use crate::{layout, sites};
 
 /// How the site is, as far as its issues and its newest checks tell.
-pub(super) fn state(
-    context: RequestContext<'_>,
-    access: &SiteAccess,
-    issues: &[Issue],
-) -> SiteState {
+pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) -> SiteState {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
     let tools = &access.stored.tools;
     SiteState::of(
         active.map(|issue| issue.id.fingerprint()),
         tools.get(&Tool::Status).is_some_and(|status| status.failing_since.is_some()),
-        |tool| context.app.service.runs(tool, &access.team.team, &settings),
+        |tool| service.runs(tool, &access.team.team, &settings),
         tools.values().any(|tool| tool.latest_completed().is_some()),
     )
 }
