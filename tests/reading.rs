@@ -2,9 +2,9 @@
 
 use mail_parser::MessageParser;
 use serde_json::Value;
-use vedette_domain::alerts::channel::PublicTarget;
+use vedette_domain::alerts::channel::{PublicTarget, discord, slack, teams};
 use vedette_domain::alerts::mail::{self, Envelope};
-use vedette_domain::alerts::{Alert, AlertKind, discord, slack, teams};
+use vedette_domain::alerts::{Alert, AlertKind};
 
 /// An alert as its reader sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

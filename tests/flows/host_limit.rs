@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
@@ -24,7 +26,7 @@ const EVENTS: u32 = 20;
 /// A program at this URL, to which so many events of one issue are to be sent.
 async fn flooded(service: &Service, team: TeamId, name: &str, url: String) -> Channel {
     let keys = SigningKeys::new(SigningKey::from_random([7; SigningKey::BYTES]));
-    let target = Target::Webhook { url: SecretUrl::new(url), keys };
+    let target = Target::Webhook(Webhook { url: SecretUrl::new(url), keys });
     let app = &service.test.app;
     let channel = add_channel(app, team, (name, target), Filter::default()).await;
     let site = SiteId(channel.id.as_uuid());
@@ -181,7 +183,7 @@ async fn a_test_that_the_host_has_no_room_for_is_sent_later() {
         channels.push(flooded(&service, team, &name, url).await);
     }
     assert_eq!(look(&service, &channels).await.len() as u32, TEAM_MAX);
-    let target = Target::Slack { url: SecretUrl::new("https://victim.test/chat") };
+    let target = Target::Slack(Slack { url: SecretUrl::new("https://victim.test/chat") });
     let app = &service.test.app;
     let chat = add_channel(app, team, ("Chat", target), Filter::default()).await;
     vedette_actions::queue_test(app, &chat).await.expect("queued");
@@ -234,7 +236,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
         assert!(pk.starts_with("Z#") || !item.to_string().contains("former"), "{pk} {sk}");
     }
     let by = vedette_domain::accounts::audit::Actor::Operator;
-    let target = Target::Slack { url: SecretUrl::new(SECRET) };
+    let target = Target::Slack(Slack { url: SecretUrl::new(SECRET) });
     let another = |name| {
         let (app, target) = (app, target.clone());
         async move {
@@ -258,7 +260,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     let app = &service.test.app;
     let by = vedette_domain::accounts::audit::Actor::Operator;
     let add = async |name: &str, url: &str| {
-        let target = Target::Slack { url: SecretUrl::new(url) };
+        let target = Target::Slack(Slack { url: SecretUrl::new(url) });
         vedette_actions::add_channel(app, owner.team, Some(name), target, Filter::default(), by)
             .await
     };

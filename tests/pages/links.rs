@@ -6,6 +6,7 @@ use futures::future::join;
 use lambda_http::Body;
 use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::link;
@@ -113,7 +114,7 @@ async fn who_has_no_key_learns_nothing() {
     let test = start("Ops").await;
     let chat = "3f2504e0-4f89-41d3-9a0c-0305e82c3302";
     let url = SecretUrl::new("https://hooks.slack.com/services/T/B/x");
-    add(&test, chat, "Chat", Target::Slack { url }).await;
+    add(&test, chat, "Chat", Target::Slack(Slack { url })).await;
     let before = test.table.dump().await;
     let other = ask(&test, "GET", &format!("/channels/{TEAM}/{TEAM}/confirm?key={KEY}")).await;
     insta::assert_snapshot!(whole(&other), @r##"

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vedette_domain::alerts::channel::EventKind;
+use vedette_domain::alerts::channel::{EventKind, webhook};
 use vedette_domain::alerts::delivery::{Content, OutboxEntry};
 use vedette_domain::alerts::ended::EndReason;
-use vedette_domain::alerts::{link, webhook};
+use vedette_domain::alerts::link;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::RequestHeader;

@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel::{Channel, webhook};
 use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::delivery_run::DeliveryMessage;
 use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
-use vedette_domain::alerts::{Alert, compose, link, webhook};
+use vedette_domain::alerts::{Alert, compose, link};
 use vedette_domain::time::wire;
 
 use crate::send::OutgoingMessage;

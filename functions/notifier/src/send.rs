@@ -7,7 +7,6 @@ mod hold;
 mod http;
 mod mail;
 mod ses;
-mod signature;
 mod smtp;
 #[cfg(test)]
 mod tests;
@@ -15,14 +14,12 @@ mod tests;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use vedette_domain::alerts::channel::{SecretUrl, Target};
+use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
 use vedette_domain::alerts::mail::TransactionalMail;
-use vedette_domain::alerts::{Alert, discord, slack, teams};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
-
-use http::Receiver;
 
 pub use mail::{MailConfig, MailTransport};
 pub use vedette_domain::alerts::send_outcome::SendOutcome;
@@ -115,8 +112,7 @@ impl Sender {
         body: &[u8],
         now: Timestamp,
     ) -> SendOutcome {
-        let headers = [("webhook-id", id.to_owned())];
-        http::send(&self.guard, Receiver::Program, url, &headers, body, now).await
+        http::send(&self.guard, webhook::unsigned_request(url, id, body.to_vec()), now).await
     }
 
     /// Sends a message to a channel once.
@@ -126,30 +122,28 @@ impl Sender {
         message: &OutgoingMessage,
         now: Timestamp,
     ) -> SendOutcome {
-        match (target, message) {
+        match (target.receiver(), message) {
             (
-                Target::Email { address },
+                Receiver::Mailbox(address),
                 OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
             ) => self.mail.send(address, message, now).await,
-            (Target::Slack { url }, OutgoingMessage::Alert { alert, .. }) => {
-                let body = slack::message(alert);
-                http::send(&self.guard, Receiver::Slack, url, &[], &body, now).await
+            (Receiver::Chat(chat), OutgoingMessage::Alert { alert, .. }) => {
+                http::send(&self.guard, chat.request(alert), now).await
             }
-            (Target::Discord { url }, OutgoingMessage::Alert { alert, .. }) => {
-                let body = discord::message(alert);
-                http::send(&self.guard, Receiver::Discord, url, &[], &body, now).await
+            (Receiver::Program(webhook), OutgoingMessage::Event { id, body }) => {
+                http::send(&self.guard, webhook.request(id, body.clone(), now), now).await
             }
-            (Target::Teams { url }, OutgoingMessage::Alert { alert, .. }) => {
-                let body = teams::message(alert);
-                http::send(&self.guard, Receiver::Teams, url, &[], &body, now).await
-            }
-            (Target::Webhook { url, keys }, OutgoingMessage::Event { id, body }) => {
-                let signed = signature::headers(keys, id, body, now);
-                http::send(&self.guard, Receiver::Program, url, &signed, body, now).await
-            }
-            (target, _) => SendOutcome::refused(format!(
+            (Receiver::Mailbox(_), OutgoingMessage::Event { .. })
+            | (
+                Receiver::Chat(_),
+                OutgoingMessage::TransactionalMail { .. } | OutgoingMessage::Event { .. },
+            )
+            | (
+                Receiver::Program(_),
+                OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
+            ) => SendOutcome::refused(format!(
                 "a channel of kind {} takes no such message",
-                target.public().kind()
+                target.kind()
             )),
         }
     }

@@ -9,6 +9,8 @@ use axum::Router;
 use axum::routing::post;
 use clap::Args;
 use jiff::SignedDuration;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{Filter, SecretUrl, SigningKey, SigningKeys, Target};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -153,9 +155,9 @@ fn channels(receiver: SocketAddr) -> [(&'static str, Target); 3] {
     let current = SigningKey::from_random([7; SigningKey::BYTES]);
     let keys = SigningKeys { current, previous: None };
     [
-        ("chat", Target::Slack { url: url("chat") }),
+        ("chat", Target::Slack(Slack { url: url("chat") })),
         ("mail", Target::Email { address: "ops@example.com".to_owned() }),
-        ("webhook", Target::Webhook { url: url("webhook"), keys }),
+        ("webhook", Target::Webhook(Webhook { url: url("webhook"), keys })),
     ]
 }
 

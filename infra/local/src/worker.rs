@@ -133,6 +133,7 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 mod tests {
     use vedette_checker::EngineConfig;
     use vedette_domain::accounts::plan::Plan;
+    use vedette_domain::alerts::channel::webhook::Webhook;
     use vedette_domain::alerts::channel::{
         CHANNELS_MAX, Filter, SecretUrl, SigningKey, SigningKeys, Target,
     };
@@ -279,7 +280,7 @@ mod tests {
     async fn webhook(test: &TestApp, team: TeamId, server: &WebServer) -> Message {
         let key = SigningKey::from_random([7; SigningKey::BYTES]);
         let keys = SigningKeys { current: key, previous: None };
-        let target = Target::Webhook { url: SecretUrl::new(server.url.clone()), keys };
+        let target = Target::Webhook(Webhook { url: SecretUrl::new(server.url.clone()), keys });
         let channel = add_channel(&test.app, team, ("Hook", target), Filter::default()).await;
         let content = Content::Test { id: channel.id.to_string() };
         let queued = Queued::notice("test".to_owned(), content, test.now());

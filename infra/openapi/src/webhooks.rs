@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use vedette_domain::alerts::channel::EventKind;
+use vedette_domain::alerts::channel::webhook::{BODY_LIMIT, MISSED, TEST, event_type};
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::alerts::missed::{MISSED_MAX, MISSED_TIME};
-use vedette_domain::alerts::webhook::{BODY_LIMIT, MISSED, TEST, event_type};
 use vedette_http::resource::IssueResource;
 
 use crate::schemas::Schemas;

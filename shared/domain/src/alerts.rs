@@ -20,7 +20,6 @@ pub mod collection;
 pub mod compose;
 pub mod delivery;
 pub mod delivery_run;
-pub mod discord;
 pub mod due;
 pub mod ended;
 pub mod fan_out;
@@ -32,14 +31,10 @@ pub mod refusal;
 pub mod reminder;
 pub mod retry;
 pub mod send_outcome;
-pub mod slack;
 pub mod storm;
-mod target;
-pub mod teams;
 mod text;
 mod unlinked;
 pub mod waiting;
-pub mod webhook;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! Channels of teams, whose receivers a test plays.
 
 use jiff::Timestamp;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{
     Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
@@ -10,7 +12,7 @@ use vedette_store::Audit;
 
 /// A channel of Slack.
 pub fn chat() -> Target {
-    Target::Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") }
+    Target::Slack(Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") })
 }
 
 /// An address.
@@ -22,7 +24,7 @@ pub fn mail() -> Target {
 pub fn webhook() -> Target {
     let current = SigningKey::from_random([7; SigningKey::BYTES]);
     let url = SecretUrl::new("https://receiver.test/hook");
-    Target::Webhook { url, keys: SigningKeys { current, previous: None } }
+    Target::Webhook(Webhook { url, keys: SigningKeys { current, previous: None } })
 }
 
 /// A channel that receives alerts from now on.

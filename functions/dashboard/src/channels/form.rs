@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
+use vedette_domain::alerts::channel::discord::Discord;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::teams::Teams;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Severity;
@@ -71,13 +75,13 @@ impl ChannelInput {
             "email" => Target::email(&self.to)
                 .map_err(|_| errors.push("to", "Enter an address such as ada@example.com."))
                 .ok(),
-            "slack" => self.url(errors).map(|url| Target::Slack { url }),
-            "discord" => self.url(errors).map(|url| Target::Discord { url }),
-            "teams" => self.url(errors).map(|url| Target::Teams { url }),
+            "slack" => self.url(errors).map(|url| Target::Slack(Slack { url })),
+            "discord" => self.url(errors).map(|url| Target::Discord(Discord { url })),
+            "teams" => self.url(errors).map(|url| Target::Teams(Teams { url })),
             "webhook" => match self.url(errors) {
                 Some(url) => {
                     let key = app.entropy.signing_key().map_err(ApiError::internal)?;
-                    Some(Target::Webhook { url, keys: SigningKeys::new(key) })
+                    Some(Target::Webhook(Webhook { url, keys: SigningKeys::new(key) }))
                 }
                 None => None,
             },

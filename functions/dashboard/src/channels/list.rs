@@ -125,7 +125,7 @@ fn one(
             h2 id=(channel.id) { bdi { (channel.name) } }
             @if let Some(problem) = problem { p.error role="alert" { (problem) } }
             dl {
-                dt { "Kind" } dd { (kind_label(channel.target.kind())) }
+                dt { "Kind" } dd { (kind_label(channel.target.kind().as_str())) }
                 dt { "To" } dd { bdi { (channel.target.leads_to()) } }
                 dt { "Is told" } dd { (wanted(channel)) }
                 dt { "State" }

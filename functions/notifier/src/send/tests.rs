@@ -1,5 +1,7 @@
 //! Messages to real servers on loopback, and what their answers come to.
 
+mod signature;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -15,6 +17,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use vedette_domain::alerts::AlertKind;
+use vedette_domain::alerts::channel::discord::Discord;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::teams::Teams;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{SecretUrl, SigningKey, SigningKeys};
 use vedette_probe::ssrf_guard::Outbound;
 
@@ -147,7 +153,7 @@ fn keys() -> SigningKeys {
 }
 
 fn webhook(url: SecretUrl) -> Target {
-    Target::Webhook { url, keys: keys() }
+    Target::Webhook(Webhook { url, keys: keys() })
 }
 
 fn email() -> Target {
@@ -164,9 +170,9 @@ async fn each_channel_gets_its_own_form() {
     let sender = http_sender();
     let url = || server.url();
     for (target, message) in [
-        (Target::Slack { url: url() }, alert()),
-        (Target::Discord { url: url() }, alert()),
-        (Target::Teams { url: url() }, alert()),
+        (Target::Slack(Slack { url: url() }), alert()),
+        (Target::Discord(Discord { url: url() }), alert()),
+        (Target::Teams(Teams { url: url() }), alert()),
         (webhook(url()), event()),
     ] {
         let outcome = sender.send(&target, &message, now()).await;
@@ -193,7 +199,7 @@ async fn a_channel_takes_messages_of_its_kind_alone() {
     let server = Server::http(answer("200 OK", "", "")).await;
     let sender = http_sender();
     for (target, message) in [
-        (Target::Slack { url: server.url() }, event()),
+        (Target::Slack(Slack { url: server.url() }), event()),
         (webhook(server.url()), alert()),
         (email(), event()),
     ] {
@@ -206,8 +212,8 @@ async fn a_channel_takes_messages_of_its_kind_alone() {
 #[tokio::test]
 async fn an_answer_says_what_came_of_it() {
     let sender = http_sender();
-    let slack = |url| Target::Slack { url };
-    let discord = |url| Target::Discord { url };
+    let slack = |url| Target::Slack(Slack { url });
+    let discord = |url| Target::Discord(Discord { url });
     let gone = |why: &str| SendOutcome::Gone { why: why.to_owned() };
     let refused = |why: &str| SendOutcome::Refused { why: why.to_owned() };
     type Kind<'a> = &'a dyn Fn(SecretUrl) -> Target;

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use vedette_actions::{ActionError, add_channel};
 use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::channel::discord::Discord;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::teams::Teams;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::tool::Tool;
@@ -84,12 +88,12 @@ impl Kind {
     fn target(&self, app: &App) -> Result<Target, Failure> {
         Ok(match self {
             Self::Email { address, .. } => address.clone(),
-            Self::Slack(posted) => Target::Slack { url: posted.url()? },
-            Self::Discord(posted) => Target::Discord { url: posted.url()? },
-            Self::Teams(posted) => Target::Teams { url: posted.url()? },
+            Self::Slack(posted) => Target::Slack(Slack { url: posted.url()? }),
+            Self::Discord(posted) => Target::Discord(Discord { url: posted.url()? }),
+            Self::Teams(posted) => Target::Teams(Teams { url: posted.url()? }),
             Self::Webhook(posted) => {
                 let key = app.entropy.signing_key().map_err(Failure::because)?;
-                Target::Webhook { url: posted.url()?, keys: SigningKeys::new(key) }
+                Target::Webhook(Webhook { url: posted.url()?, keys: SigningKeys::new(key) })
             }
         })
     }

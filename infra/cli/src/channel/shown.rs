@@ -68,7 +68,7 @@ impl Shown {
             uuid: *id,
             team: *team,
             name: name.clone(),
-            kind: target.kind(),
+            kind: target.kind().as_str(),
             to: target.leads_to().to_owned(),
             events,
             tools,

@@ -11,9 +11,25 @@ use crate::clock::is_ahead;
 use crate::id::{ChannelId, TeamId};
 use crate::issues::Severity;
 
-pub use super::target::{
-    MaskedUrl, PublicTarget, SecretUrl, SecretUrlError, SigningKey, SigningKeys, Target,
+mod chat;
+mod description;
+pub mod discord;
+mod email;
+mod request;
+mod secret;
+mod signature;
+pub mod slack;
+mod target;
+pub mod teams;
+pub mod webhook;
+
+pub use chat::Chat;
+pub use description::{
+    ChannelField, FieldError, FieldShape, FieldValues, FieldsError, KindDescription, Room,
 };
+pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
+pub use secret::{MaskedUrl, SecretUrl, SecretUrlError, SigningKey, SigningKeys};
+pub use target::{ChannelKind, PublicTarget, Receiver, Target};
 
 /// Channels that a team may have.
 pub const CHANNELS_MAX: usize = 20;
@@ -227,6 +243,8 @@ impl fmt::Debug for LinkKey {
 
 #[cfg(test)]
 mod tests {
+    use super::slack::Slack;
+    use super::webhook::Webhook;
     use super::*;
     use crate::sites::site_url::SiteUrlError;
 
@@ -261,7 +279,8 @@ mod tests {
 
     #[test]
     fn an_address_receives_nothing_until_its_reader_agrees() {
-        let chat = channel(Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") });
+        let chat =
+            channel(Target::Slack(Slack { url: SecretUrl::new("https://hooks.slack.com/x") }));
         assert!(chat.is_on());
         assert_eq!(chat.confirmed(at("2026-11-20T13:00:00Z")), None);
         let mail = channel(Target::email(" ada@example.com ").expect("an address"));
@@ -278,7 +297,8 @@ mod tests {
 
     #[test]
     fn who_is_disabled_receives_nothing_until_enabled() {
-        let chat = channel(Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") });
+        let chat =
+            channel(Target::Slack(Slack { url: SecretUrl::new("https://hooks.slack.com/x") }));
         let now = at("2026-11-20T13:00:00Z");
         assert_eq!(chat.enabled(now), None);
         let disabled = chat.disabled_by_hand("on leave", now).expect("a change");
@@ -321,10 +341,11 @@ mod tests {
         let [first, second] = [1, 2].map(|byte| SigningKey::from_random([byte; SigningKey::BYTES]));
         let url = SecretUrl::new("https://example.com/hook");
         let now = at("2026-11-20T13:00:00Z");
-        let chat = channel(Target::Slack { url: url.clone() });
+        let chat = channel(Target::Slack(Slack { url: url.clone() }));
         let secret = chat.secret.as_ref().expect("a URL");
         assert_eq!(chat.with_new_key(secret, second.clone(), now), None);
-        let program = channel(Target::Webhook { url, keys: SigningKeys::new(first.clone()) });
+        let program =
+            channel(Target::Webhook(Webhook { url, keys: SigningKeys::new(first.clone()) }));
         let secret = program.secret.as_ref().expect("a URL");
         let rotated = program.with_new_key(secret, second.clone(), now).expect("a change");
         let keys = rotated.secret.as_ref().and_then(Target::keys).expect("keys");

@@ -287,6 +287,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::channel::slack::Slack;
     use crate::alerts::channel::{SecretUrl, Target};
 
     fn at(second: i64) -> Timestamp {
@@ -295,7 +296,8 @@ mod tests {
 
     #[test]
     fn a_channel_that_is_enabled_again_begins_anew_and_shows_what_failed() {
-        let target = Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") }.public();
+        let target =
+            Target::Slack(Slack { url: SecretUrl::new("https://hooks.slack.com/x") }).public();
         let attempt = |second| FailedAttempt {
             at: at(second),
             what: "test".to_owned(),

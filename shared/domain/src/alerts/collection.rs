@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::channel::{Room, discord, slack, teams};
 use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
-use super::{Alert, AlertKind, Fact, Link, discord, link, slack, teams};
+use super::{Alert, AlertKind, Fact, Link, link};
 use crate::id::SiteId;
 use crate::time::instant;
 
@@ -30,31 +31,29 @@ pub struct Collecting {
 
 /// Issues that an alert names at most.
 const NAMED_MAX: usize = 50;
-/// How long the lines that name them may be together, as channels count.
+/// How long the lines that name them may be together, as the kinds count that have no room of their own.
 const NAMED_SIZE: usize = 2_900;
 /// How long the address of a site may be that has its name in common with another one.
 const ADDRESS_SIZE: usize = 200;
 
 // A channel that cut what is named would have people miss it. The last line says how many more there are.
 const _: () = assert!(NAMED_SIZE + 100 <= slack::SECTION);
-const _: () = assert!(NAMED_SIZE + 100 <= discord::DESCRIPTION);
+const _: () = assert!(NAMED_SIZE + 100 <= discord::TEXT);
 // A UTF-16 unit is three bytes at most.
 const _: () = assert!(3 * (NAMED_SIZE + 600) <= teams::TEXTS);
 const _: () = assert!(NAMED_MAX + 4 <= teams::COUNT);
 
-/// How long a text is for the channel that has the least room for it.
-fn size(text: &str) -> usize {
-    text.chars().map(size_of).sum()
-}
-
-fn size_of(c: char) -> usize {
+/// How long a character is for the kind that has the least room for it, of those that have no room of their own.
+fn common_size(c: char) -> usize {
     slack::size(c).max(discord::size(c))
 }
 
-/// One alert about many issues of which there is the same kind of news, two at least.
+/// One alert about many issues of which there is the same kind of news, two at least, for a channel that has this
+/// room.
 pub fn collect(
     subjects: &[AlertSubject<'_>],
     collecting: Collecting,
+    room: Room,
     now: Timestamp,
 ) -> Collection {
     let Collecting { kind, continues } = collecting;
@@ -73,7 +72,7 @@ pub fn collect(
         let issues = counted(subjects.len(), more, "issue");
         format!("{issues} on {}", counted(sites.len(), "", "site"))
     };
-    let mut lines = named(subjects, kind, now);
+    let mut lines = named(subjects, kind, room, now);
     let named = lines.len();
     lines.extend(match subjects.len() - named {
         0 => None,
@@ -117,12 +116,21 @@ fn state(kind: AlertKind, word: Option<&str>, subjects: &[AlertSubject<'_>]) -> 
 }
 
 /// A line for each of the first issues, as far as there is room.
-fn named(subjects: &[AlertSubject<'_>], kind: AlertKind, now: Timestamp) -> Vec<String> {
+fn named(
+    subjects: &[AlertSubject<'_>],
+    kind: AlertKind,
+    room: Room,
+    now: Timestamp,
+) -> Vec<String> {
+    let (most, size_of): (usize, fn(char) -> usize) = match room {
+        Room::Common => (NAMED_SIZE, common_size),
+        Room::Own { size, size_of } => (size, size_of),
+    };
     let mut named_so: BTreeMap<String, BTreeSet<SiteId>> = BTreeMap::new();
     for AlertSubject { site, .. } in subjects {
         named_so.entry(one_line(&site.name)).or_default().insert(site.id);
     }
-    let mut room = NAMED_SIZE;
+    let mut free = most;
     let mut lines = Vec::new();
     for subject in subjects.iter().take(NAMED_MAX) {
         let mut name = one_line(&subject.site.name);
@@ -131,10 +139,11 @@ fn named(subjects: &[AlertSubject<'_>], kind: AlertKind, now: Timestamp) -> Vec<
             name = format!("{name} ({address})");
         }
         let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
-        let line = cut(&line, NAMED_SIZE - 1, size_of);
+        let line = cut(&line, most - 1, size_of);
         // With its line break.
-        let Some(left) = room.checked_sub(size(&line) + 1) else { break };
-        room = left;
+        let size = line.chars().map(size_of).sum::<usize>();
+        let Some(left) = free.checked_sub(size + 1) else { break };
+        free = left;
         lines.push(line);
     }
     lines
@@ -210,7 +219,7 @@ mod tests {
                 ended: None,
             })
             .collect();
-        collect(&subjects, Collecting { kind, continues }, at(720))
+        collect(&subjects, Collecting { kind, continues }, Room::Common, at(720))
     }
 
     fn shops(count: u128) -> Vec<(Site, Issue)> {

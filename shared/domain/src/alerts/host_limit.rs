@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use url::{Host, Url};
 
-use super::channel::{SecretUrl, Target};
+use super::channel::{ChannelKind, SecretUrl, Target};
 use crate::id::ChannelId;
 
 /// Sends to a host in a minute.
@@ -21,20 +21,6 @@ pub const TEAM_SHARE: u32 = 10;
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 /// The time between channels that wait for the next window.
 const SPREAD_MILLIS: i64 = 5_000;
-
-/// Services that receive for everybody and have limits of their own, by their domains: what one team sends
-/// there takes nothing from another.
-const SHARED_SERVICES: [&str; 9] = [
-    "hooks.slack.com",
-    "hooks.slack-gov.com",
-    "discord.com",
-    "discordapp.com",
-    "webhook.office.com",
-    "logic.azure.com",
-    "api.powerplatform.com",
-    "hooks.zapier.com",
-    "events.pagerduty.com",
-];
 
 /// A host that messages are posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +56,10 @@ fn is_loopback_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
+/// Whether it is a service that receives for everybody, whatever kind of channel leads there.
 fn is_shared_service(name: &str) -> bool {
-    SHARED_SERVICES.into_iter().any(|service| {
+    let services = ChannelKind::ALL.into_iter().flat_map(|kind| kind.description().services);
+    services.into_iter().any(|service| {
         name.strip_suffix(service).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     })
 }
@@ -95,6 +83,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::channel::slack::Slack;
 
     #[test]
     fn a_host_is_known_by_its_name_and_services_for_everybody_are_counted_apart() {
@@ -113,7 +102,7 @@ mod tests {
             ("http://127.0.0.1:8080/x", "127.0.0.1", true),
             ("http://[::1]/x", "[::1]", true),
         ] {
-            let target = Target::Slack { url: SecretUrl::new(url) };
+            let target = Target::Slack(Slack { url: SecretUrl::new(url) });
             let expected = ReceivingHost { name: name.to_owned(), is_apart };
             assert_eq!(ReceivingHost::of(&target), Some(expected), "{url}");
         }

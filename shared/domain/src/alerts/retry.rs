@@ -103,16 +103,18 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::channel::slack::Slack;
+    use crate::alerts::channel::webhook::Webhook;
     use crate::alerts::channel::{SecretUrl, SigningKey, SigningKeys, Target};
 
     fn webhook() -> PublicTarget {
         let current = SigningKey::from_random([1; SigningKey::BYTES]);
         let keys = SigningKeys { current, previous: None };
-        Target::Webhook { url: SecretUrl::new("https://example.com"), keys }.public()
+        Target::Webhook(Webhook { url: SecretUrl::new("https://example.com"), keys }).public()
     }
 
     fn chat() -> PublicTarget {
-        Target::Slack { url: SecretUrl::new("https://example.com") }.public()
+        Target::Slack(Slack { url: SecretUrl::new("https://example.com") }).public()
     }
 
     /// The waits until a receiver that always fails is given up, in seconds.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
-use super::channel::EventKind;
+use super::channel::{EventKind, discord, slack, teams, webhook};
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
 use crate::id::SiteId;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::webhook::webhook_id;
 use vedette_domain::alerts::channel::{Channel, EventKind};
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{Content, DeliveryState, OutboxEntry, Queued, place};
@@ -13,7 +14,6 @@ use vedette_domain::alerts::delivery_run::{
     PlannedEvent, Write,
 };
 use vedette_domain::alerts::send_outcome::SendOutcome;
-use vedette_domain::alerts::webhook::webhook_id;
 use vedette_domain::id::IssueId;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;

@@ -11,6 +11,9 @@ use uuid::Uuid;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::slack::Slack;
+use vedette_domain::alerts::channel::teams::Teams;
+use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
@@ -124,10 +127,10 @@ fn targets() -> [(&'static str, Target); 4] {
     let current = SigningKey::from_random([7; SigningKey::BYTES]);
     let keys = SigningKeys { current, previous: None };
     [
-        ("chat", Target::Slack { url: url() }),
+        ("chat", Target::Slack(Slack { url: url() })),
         ("mail", Target::Email { address: "ops@example.com".to_owned() }),
-        ("choosy", Target::Teams { url: url() }),
-        ("program", Target::Webhook { url: url(), keys }),
+        ("choosy", Target::Teams(Teams { url: url() })),
+        ("program", Target::Webhook(Webhook { url: url(), keys })),
     ]
 }
 

@@ -91,7 +91,10 @@ impl AlertBatch {
             ([subject], [ready]) => {
                 Collection { alert: compose::one(subject, &ready.news, now), named: 1 }
             }
-            _ => collect(&subjects, self.collecting, now),
+            _ => {
+                let room = context.channel.target.kind().description().room;
+                collect(&subjects, self.collecting, room, now)
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::*;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
+use crate::alerts::channel::webhook::Webhook;
 use crate::alerts::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
@@ -75,7 +76,7 @@ fn mailbox() -> Target {
 fn program() -> Target {
     let current = SigningKey::from_random([1; SigningKey::BYTES]);
     let keys = SigningKeys { current, previous: None };
-    Target::Webhook { url: SecretUrl::new("https://example.com"), keys }
+    Target::Webhook(Webhook { url: SecretUrl::new("https://example.com"), keys })
 }
 
 fn channel(target: Target) -> Channel {

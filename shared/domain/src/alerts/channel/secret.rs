@@ -1,130 +1,13 @@
-//! Where channels lead: which part of that is secret, and which may be shown.
+//! What is secret of channels: the URLs that messages are posted to, and the keys that sign them.
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use lettre::Address;
-use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use url::Host;
 
 use crate::sites::site_url::{SiteUrl, SiteUrlError};
-
-/// Where a channel leads, with secrets that only the sender of messages may know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Target {
-    /// One mail address.
-    Email {
-        /// The address.
-        address: String,
-    },
-    /// An incoming webhook of Slack.
-    Slack {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A webhook of a Discord channel.
-    Discord {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A workflow of Microsoft Teams that starts when a webhook request is received.
-    Teams {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
-    Webhook {
-        /// Its URL.
-        url: SecretUrl,
-        /// What requests are signed with.
-        keys: SigningKeys,
-    },
-}
-
-impl Target {
-    /// A mail address.
-    ///
-    /// # Errors
-    ///
-    /// When no mail can be addressed to it.
-    pub fn email(address: &str) -> Result<Self, AddressError> {
-        let address: Address = address.trim().parse()?;
-        Ok(Self::Email { address: address.to_string() })
-    }
-
-    /// The part that is not secret.
-    pub fn public(&self) -> PublicTarget {
-        match self {
-            Self::Email { address } => PublicTarget::Email { address: address.clone() },
-            Self::Slack { url } => PublicTarget::Slack(url.masked()),
-            Self::Discord { url } => PublicTarget::Discord(url.masked()),
-            Self::Teams { url } => PublicTarget::Teams(url.masked()),
-            Self::Webhook { url, .. } => PublicTarget::Webhook(url.masked()),
-        }
-    }
-
-    /// Whether it has secrets.
-    pub const fn is_secret(&self) -> bool {
-        self.url().is_some()
-    }
-
-    /// The URL that messages are posted to, if they are.
-    pub const fn url(&self) -> Option<&SecretUrl> {
-        match self {
-            Self::Email { .. } => None,
-            Self::Slack { url }
-            | Self::Discord { url }
-            | Self::Teams { url }
-            | Self::Webhook { url, .. } => Some(url),
-        }
-    }
-
-    /// What requests are signed with, if they are.
-    pub const fn keys(&self) -> Option<&SigningKeys> {
-        match self {
-            Self::Webhook { keys, .. } => Some(keys),
-            _ => None,
-        }
-    }
-
-    pub(super) fn with_new_key(&self, key: SigningKey, now: Timestamp) -> Option<Self> {
-        let Self::Webhook { url, keys } = self else { return None };
-        Some(Self::Webhook { url: url.clone(), keys: keys.followed_by(key, now) })
-    }
-
-    /// What a channel is called to which nobody gives a name.
-    pub fn default_name(&self) -> &str {
-        match self {
-            Self::Email { address } => address,
-            Self::Slack { .. } => "Slack",
-            Self::Discord { .. } => "Discord",
-            Self::Teams { .. } => "Microsoft Teams",
-            Self::Webhook { .. } => "Webhook",
-        }
-    }
-}
-
-/// Where a channel leads, as everybody sees who sees the channel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum PublicTarget {
-    /// One mail address.
-    Email {
-        /// The address.
-        address: String,
-    },
-    /// An incoming webhook of Slack.
-    Slack(MaskedUrl),
-    /// A webhook of a Discord channel.
-    Discord(MaskedUrl),
-    /// A workflow of Microsoft Teams.
-    Teams(MaskedUrl),
-    /// A program.
-    Webhook(MaskedUrl),
-}
 
 /// What is shown of a secret URL, and what it is told from others by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,51 +16,6 @@ pub struct MaskedUrl {
     pub to: String,
     /// SHA-256 of the URL, in hexadecimal digits.
     pub digest: String,
-}
-
-impl PublicTarget {
-    /// Whether people read it. They are told what is the case; programs are notified of every
-    /// transition, in order.
-    pub const fn is_for_people(&self) -> bool {
-        !matches!(self, Self::Webhook(_))
-    }
-
-    /// Where it leads: the address, or the part of a URL that is no secret.
-    pub fn leads_to(&self) -> &str {
-        match self.masked() {
-            Some(url) => &url.to,
-            None => self.address().unwrap_or_default(),
-        }
-    }
-
-    /// The address, if it is one.
-    pub fn address(&self) -> Option<&str> {
-        match self {
-            Self::Email { address } => Some(address),
-            _ => None,
-        }
-    }
-
-    /// What is known of the URL, if it is one.
-    pub const fn masked(&self) -> Option<&MaskedUrl> {
-        match self {
-            Self::Email { .. } => None,
-            Self::Slack(url) | Self::Discord(url) | Self::Teams(url) | Self::Webhook(url) => {
-                Some(url)
-            }
-        }
-    }
-
-    /// The kind, as stored and written.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Email { .. } => "email",
-            Self::Slack(_) => "slack",
-            Self::Discord(_) => "discord",
-            Self::Teams(_) => "teams",
-            Self::Webhook(_) => "webhook",
-        }
-    }
 }
 
 /// A URL that is a password: whoever knows it can post. It is written out by [`SecretUrl::reveal`]
@@ -281,7 +119,7 @@ impl SigningKeys {
     }
 
     /// The keys once another one takes over.
-    fn followed_by(&self, key: SigningKey, now: Timestamp) -> Self {
+    pub(super) fn followed_by(&self, key: SigningKey, now: Timestamp) -> Self {
         let until = now.saturating_add(Self::OVERLAP).unwrap_or(now);
         Self { current: key, previous: Some((self.current.clone(), until)) }
     }

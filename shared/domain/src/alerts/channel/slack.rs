@@ -3,15 +3,20 @@
 //! Everything that comes from outside stands in `plain_text`, where nothing is markup; only the link
 //! is `mrkdwn`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Alert;
-use super::text::cut;
+use super::chat::Chat;
+use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::request::{ChannelRequest, Failure, InvalidUrl};
+use super::secret::SecretUrl;
+use crate::alerts::Alert;
+use crate::alerts::text::cut;
 
 /// Characters in a header.
 const HEADER: usize = 150;
 /// Characters in a section.
-pub(super) const SECTION: usize = 3_000;
+pub(in crate::alerts) const SECTION: usize = 3_000;
 /// Characters in a context: half of a section is more than enough.
 const CONTEXT: usize = 1_500;
 /// Characters in a notification, which shows fewer.
@@ -20,6 +25,49 @@ const NOTIFICATION: usize = 300;
 // Slack takes some 13,000 characters in all blocks together, which these do not reach: one header,
 // two sections, one context, one link.
 const _: () = assert!(HEADER + 3 * SECTION + CONTEXT < 13_000);
+
+/// An incoming webhook of Slack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slack {
+    /// Its URL.
+    pub url: SecretUrl,
+}
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "Slack",
+    about: "An incoming webhook of Slack",
+    destination: URL,
+    options: &[],
+    services: &["hooks.slack.com", "hooks.slack-gov.com"],
+    room: Room::Common,
+};
+
+impl Slack {
+    /// Reads what was filled in.
+    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
+        Ok(Self { url: values.url()? })
+    }
+}
+
+impl Chat for Slack {
+    fn url(&self) -> &SecretUrl {
+        &self.url
+    }
+
+    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
+        ChannelRequest::json(&self.url, message(alert), failure)
+    }
+}
+
+/// What a status other than success means.
+pub(super) const fn failure(status: u16) -> Failure {
+    match status {
+        408 | 425 | 429 => Failure::Attempt,
+        403 | 404 | 410 => Failure::Channel,
+        400..500 => Failure::Message,
+        _ => Failure::Attempt,
+    }
+}
 
 /// The body of the request.
 pub fn message(alert: &Alert) -> Vec<u8> {
@@ -72,7 +120,7 @@ fn escaped(text: &str, limit: usize) -> String {
 }
 
 /// Characters of a character as it is sent.
-pub(super) fn size(c: char) -> usize {
+pub(in crate::alerts) fn size(c: char) -> usize {
     entity(c).map_or(c.len_utf16(), str::len)
 }
 

@@ -4,25 +4,73 @@
 //! refuses the card, so it has to be right before it is sent. Texts are runs, in which nothing is
 //! Markdown; in a `TextBlock` or a `FactSet` it would be.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::text::cut;
-use super::{Alert, Tone};
+use super::chat::Chat;
+use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::request::{ChannelRequest, Failure, InvalidUrl};
+use super::secret::SecretUrl;
+use crate::alerts::text::cut;
+use crate::alerts::{Alert, Tone};
 
 /// Bytes in a message.
 const MESSAGE: usize = 28 * 1024;
 /// Bytes in a title, as JSON.
 const TITLE: usize = 2 * 1024;
 /// Bytes in the other texts of a card, as JSON.
-pub(super) const TEXTS: usize = 12 * 1024;
+pub(in crate::alerts) const TEXTS: usize = 12 * 1024;
 /// Elements in a card.
-pub(super) const COUNT: usize = 60;
+pub(in crate::alerts) const COUNT: usize = 60;
 /// Bytes that an element takes beside its text.
 const ELEMENT: usize = 170;
 /// Bytes of what holds the elements, and of the link.
 const FRAME: usize = 3 * 1024;
 
 const _: () = assert!(TITLE + TEXTS + COUNT * ELEMENT + FRAME < MESSAGE);
+
+/// A workflow of Microsoft Teams that starts when a webhook request is received.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Teams {
+    /// Its URL.
+    pub url: SecretUrl,
+}
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "Microsoft Teams",
+    about: "A workflow of Microsoft Teams that starts when a webhook request is received",
+    destination: URL,
+    options: &[],
+    services: &["webhook.office.com", "logic.azure.com", "api.powerplatform.com"],
+    room: Room::Common,
+};
+
+impl Teams {
+    /// Reads what was filled in.
+    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
+        Ok(Self { url: values.url()? })
+    }
+}
+
+impl Chat for Teams {
+    fn url(&self) -> &SecretUrl {
+        &self.url
+    }
+
+    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
+        ChannelRequest::json(&self.url, message(alert), failure)
+    }
+}
+
+/// What a status other than success means.
+pub(super) const fn failure(status: u16) -> Failure {
+    match status {
+        408 | 425 | 429 => Failure::Attempt,
+        401 | 403 | 404 | 410 => Failure::Channel,
+        400..500 => Failure::Message,
+        _ => Failure::Attempt,
+    }
+}
 
 /// The body of the request.
 pub fn message(alert: &Alert) -> Vec<u8> {

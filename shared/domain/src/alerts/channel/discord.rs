@@ -1,21 +1,73 @@
 //! An alert as a message of Discord's webhooks: one embed.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::text::cut;
-use super::{Alert, Tone};
+use super::chat::Chat;
+use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::request::{ChannelRequest, Failure, InvalidUrl};
+use super::secret::SecretUrl;
+use crate::alerts::text::cut;
+use crate::alerts::{Alert, Tone};
 use crate::time::wire;
 
 /// Characters in the title.
 const TITLE: usize = 256;
 /// Characters in the description.
-pub(super) const DESCRIPTION: usize = 4_096;
+pub(in crate::alerts) const TEXT: usize = 4_096;
 /// Details.
 const FIELDS: usize = 25;
 /// Characters in a detail.
 const FIELD_VALUE: usize = 1_024;
 /// Characters in all texts of the embed together.
 const TOTAL: usize = 6_000;
+
+/// A webhook of a Discord channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discord {
+    /// Its URL.
+    pub url: SecretUrl,
+}
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "Discord",
+    about: "A webhook of a Discord channel",
+    destination: URL,
+    options: &[],
+    services: &["discord.com", "discordapp.com"],
+    room: Room::Common,
+};
+
+impl Discord {
+    /// Reads what was filled in.
+    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
+        Ok(Self { url: values.url()? })
+    }
+}
+
+impl Chat for Discord {
+    fn url(&self) -> &SecretUrl {
+        &self.url
+    }
+
+    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
+        let mut request = ChannelRequest::json(&self.url, message(alert), failure)?;
+        // Without it, a message that Discord does not keep is answered as one that it does.
+        request.url.query_pairs_mut().append_pair("wait", "true");
+        Ok(request)
+    }
+}
+
+/// What a status other than success means.
+pub(super) const fn failure(status: u16) -> Failure {
+    match status {
+        408 | 425 | 429 => Failure::Attempt,
+        // Discord bans an address that goes on asking for what is not there.
+        401 | 403 | 404 | 410 => Failure::Channel,
+        400..500 => Failure::Message,
+        _ => Failure::Attempt,
+    }
+}
 
 /// The body of the request.
 pub fn message(alert: &Alert) -> Vec<u8> {
@@ -26,7 +78,7 @@ pub fn message(alert: &Alert) -> Vec<u8> {
         description.push_str("\n\nNotes: ");
         description.push_str(runbook);
     }
-    let description = escaped(&description, DESCRIPTION);
+    let description = escaped(&description, TEXT);
     let mut left = TOTAL - length(&title) - length(&description);
     let mut fields = Vec::new();
     for (label, value) in alert.details().take(FIELDS) {
@@ -96,7 +148,7 @@ fn escaped(text: &str, limit: usize) -> String {
 }
 
 /// Characters of a character as it is sent, at most.
-pub(super) fn size(c: char) -> usize {
+pub(in crate::alerts) fn size(c: char) -> usize {
     c.len_utf16() + usize::from(is_active(c) || starts_block(c))
 }
 

@@ -1,13 +1,85 @@
 //! Events for programs, by [Standard Webhooks](https://www.standardwebhooks.com).
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::channel::EventKind;
-use super::text::cut;
+use super::EventKind;
+use super::description::{FieldValues, FieldsError, KindDescription, Room, URL};
+use super::request::{ChannelRequest, Failure, InvalidUrl};
+use super::secret::{SecretUrl, SigningKey, SigningKeys};
+use super::signature;
+use crate::alerts::text::cut;
 use crate::id::IssueId;
+
+/// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Webhook {
+    /// Its URL.
+    pub url: SecretUrl,
+    /// What requests are signed with.
+    pub keys: SigningKeys,
+}
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "Webhook",
+    about: "A program, by Standard Webhooks (www.standardwebhooks.com); prints its signing key, this once",
+    destination: URL,
+    options: &[],
+    services: &["hooks.zapier.com", "events.pagerduty.com"],
+    room: Room::Common,
+};
+
+impl Webhook {
+    /// Reads what was filled in, and signs with a new key.
+    pub(super) fn read<E>(
+        values: &FieldValues,
+        new_key: impl FnOnce() -> Result<SigningKey, E>,
+    ) -> Result<Self, FieldsError<E>> {
+        let url = values.url()?;
+        let key = new_key().map_err(FieldsError::Key)?;
+        Ok(Self { url, keys: SigningKeys::new(key) })
+    }
+
+    /// The request that sends an event, signed for an attempt at this time.
+    ///
+    /// # Errors
+    ///
+    /// When the URL is none.
+    pub fn request(
+        &self,
+        id: &str,
+        body: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<ChannelRequest, InvalidUrl> {
+        let signed = signature::headers(&self.keys, id, &body, now);
+        Ok(ChannelRequest::json(&self.url, body, failure)?.with_headers(signed))
+    }
+}
+
+/// The request that sends an event to a program that has no key to verify it by.
+///
+/// # Errors
+///
+/// When the URL is none.
+pub fn unsigned_request(
+    url: &SecretUrl,
+    id: &str,
+    body: Vec<u8>,
+) -> Result<ChannelRequest, InvalidUrl> {
+    let headers = [(signature::ID, id.to_owned())];
+    Ok(ChannelRequest::json(url, body, failure)?.with_headers(headers))
+}
+
+/// What a status other than success means. Whatever a program says, its owner may mend it, unless it says that
+/// it is gone.
+pub(super) const fn failure(status: u16) -> Failure {
+    match status {
+        410 => Failure::Channel,
+        _ => Failure::Attempt,
+    }
+}
 
 /// Bytes in a body, which the standard wants to be under 20 kilobytes.
 pub const BODY_LIMIT: usize = 20_000;

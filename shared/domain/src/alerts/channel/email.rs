@@ -1,0 +1,36 @@
+//! Mail addresses. How a mail is written is in [`mail`](crate::alerts::mail).
+
+use super::description::{
+    ChannelField, FieldError, FieldShape, FieldValues, KindDescription, Room,
+};
+use lettre::Address;
+use lettre::address::AddressError;
+
+const ADDRESS: ChannelField = ChannelField {
+    name: "address",
+    label: "Address",
+    noun: "the address",
+    help: "the address",
+    shape: FieldShape::MailAddress,
+};
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "Mail",
+    about: "One mail address, which gets a link to confirm it first",
+    destination: ADDRESS,
+    options: &[],
+    services: &[],
+    room: Room::Common,
+};
+
+/// An address that mail can be sent to.
+pub(super) fn parse(text: &str) -> Result<String, AddressError> {
+    let address: Address = text.trim().parse()?;
+    Ok(address.to_string())
+}
+
+/// Reads what was filled in.
+pub(super) fn read(values: &FieldValues) -> Result<String, FieldError> {
+    parse(&values.destination)
+        .map_err(|_| ADDRESS.wrong("Enter an address such as ada@example.com."))
+}

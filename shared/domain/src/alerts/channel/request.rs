@@ -1,0 +1,148 @@
+//! The request that sends a message to a chat or a program, and what its answer means.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use super::secret::SecretUrl;
+use crate::alerts::send_outcome::SendOutcome;
+
+/// No receiver can put a message off for longer.
+const LONGEST_DELAY: Duration = Duration::from_hours(24);
+
+/// Characters of an answer that are kept.
+const EXCERPT: usize = 200;
+
+/// Shorter parts of a URL are words such as `api`, which answers may well have.
+const SECRET_LENGTH: usize = 8;
+
+/// One POST. Not `Debug`: URL and headers may be secret.
+#[derive(Clone)]
+pub struct ChannelRequest {
+    /// Where.
+    pub url: Url,
+    /// Headers, with names in lower case.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// What of it no answer may be quoted with, beside the parts of its URL.
+    secrets: Vec<String>,
+    /// What a status other than success means.
+    failure: fn(u16) -> Failure,
+}
+
+/// The URL that a channel holds is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the URL is not valid")]
+pub struct InvalidUrl;
+
+/// What did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// This attempt.
+    Attempt,
+    /// This message, at every attempt.
+    Message,
+    /// All messages.
+    Channel,
+}
+
+/// What was answered.
+#[derive(Debug, Clone, Copy)]
+pub struct ChannelAnswer<'a> {
+    /// The status.
+    pub status: u16,
+    /// How long its header `Retry-After` asks us to wait.
+    pub retry_after: Option<Duration>,
+    /// The beginning of the body.
+    pub body: &'a [u8],
+}
+
+impl ChannelRequest {
+    /// Posts a JSON body to a URL.
+    pub(super) fn json(
+        url: &SecretUrl,
+        body: Vec<u8>,
+        failure: fn(u16) -> Failure,
+    ) -> Result<Self, InvalidUrl> {
+        let url = Url::parse(url.reveal()).map_err(|_| InvalidUrl)?;
+        let headers = vec![("content-type", "application/json".to_owned())];
+        Ok(Self { url, headers, body, secrets: Vec::new(), failure })
+    }
+
+    /// The request with these headers as well.
+    pub(super) fn with_headers(
+        mut self,
+        headers: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Self {
+        self.headers.splice(..0, headers);
+        self
+    }
+
+    /// What came of the request.
+    pub fn outcome(&self, answer: &ChannelAnswer<'_>) -> SendOutcome {
+        if (200..300).contains(&answer.status) {
+            return SendOutcome::Delivered;
+        }
+        let why = match self.excerpt(answer.body) {
+            Some(said) => format!("HTTP {}: {said}", answer.status),
+            None => format!("HTTP {}", answer.status),
+        };
+        match (self.failure)(answer.status) {
+            Failure::Attempt => SendOutcome::Retry { after: delay(answer), why },
+            Failure::Message => SendOutcome::Refused { why },
+            Failure::Channel => SendOutcome::Gone { why },
+        }
+    }
+
+    /// The beginning of an answer, on one line; none where it holds something secret, or is a page for
+    /// browsers.
+    fn excerpt(&self, body: &[u8]) -> Option<String> {
+        let text = String::from_utf8_lossy(body);
+        let secrets = self.url.path_segments().into_iter().flatten().chain(self.url.query());
+        let secrets = secrets.chain(self.secrets.iter().map(String::as_str));
+        let mut secrets = secrets.filter(|secret| secret.len() >= SECRET_LENGTH);
+        if text.trim_start().starts_with('<') || secrets.any(|secret| text.contains(secret)) {
+            return None;
+        }
+        let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+        let shown: String = words.join(" ").chars().take(EXCERPT).collect();
+        Some(shown).filter(|shown| !shown.is_empty())
+    }
+}
+
+/// How long the receiver asks us to wait: by the header, or as Discord says it in the body; the longer one,
+/// where there are two.
+fn delay(answer: &ChannelAnswer<'_>) -> Option<Duration> {
+    let body = serde_json::from_slice::<Value>(answer.body).ok();
+    let body =
+        body.and_then(|body| Duration::try_from_secs_f64(body["retry_after"].as_f64()?).ok());
+    answer.retry_after.max(body).map(|delay| delay.min(LONGEST_DELAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_kept_unless_it_tells_the_address() {
+        let url = SecretUrl::new("https://hooks.test/services/T0123456/B0123456/x?sig=abcdefgh");
+        let request =
+            ChannelRequest::json(&url, Vec::new(), |_| Failure::Attempt).expect("a request");
+        for (body, kept) in [
+            ("invalid_payload", Some("invalid_payload")),
+            (" no\r\nsuch\u{1b}hook\t", Some("no such hook")),
+            ("no such services", None),
+            ("", None),
+            ("<html>", None),
+            ("no hook at /T0123456", None),
+            ("wrong sig=abcdefgh", None),
+        ] {
+            assert_eq!(request.excerpt(body.as_bytes()).as_deref(), kept, "{body}");
+        }
+        let long = "é".repeat(1_000);
+        assert_eq!(request.excerpt(long.as_bytes()), Some("é".repeat(EXCERPT)));
+    }
+}

@@ -1,0 +1,359 @@
+//! Where channels lead: the table of their kinds, and what follows from it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use lettre::address::AddressError;
+use serde::{Deserialize, Serialize};
+
+use super::chat::Chat;
+use super::description::{FieldValues, FieldsError, KindDescription};
+use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
+use super::webhook::Webhook;
+use super::{discord, email, slack, teams, webhook};
+
+/// Declares the kinds of channels. Whatever has to know all kinds follows from this table, so that none can be
+/// forgotten. A chat has a module, with a type that implements [`Chat`] and can be `read` from what was filled in,
+/// and a `DESCRIPTION`.
+macro_rules! kinds {
+    (
+        $(#[$mail_doc:meta])+ mail Email = $mail:literal;
+        chats { $($(#[$chat_doc:meta])+ $module:ident::$Chat:ident = $chat:literal;)+ }
+        $(#[$program_doc:meta])+ program Webhook = $program:literal;
+    ) => {
+        /// A kind of channel.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ChannelKind {
+            $(#[$mail_doc])+ Email,
+            $($(#[$chat_doc])+ $Chat,)+
+            $(#[$program_doc])+ Webhook,
+        }
+
+        impl ChannelKind {
+            /// All of them, in the order of forms.
+            pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ Self::Webhook].len()] =
+                [Self::Email, $(Self::$Chat,)+ Self::Webhook];
+
+            /// As stored and written.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    Self::Email => $mail,
+                    $(Self::$Chat => $chat,)+
+                    Self::Webhook => $program,
+                }
+            }
+
+            /// What there is to say of it.
+            pub const fn description(self) -> &'static KindDescription {
+                match self {
+                    Self::Email => const { &email::DESCRIPTION },
+                    $(Self::$Chat => const { &$module::DESCRIPTION },)+
+                    Self::Webhook => const { &webhook::DESCRIPTION },
+                }
+            }
+
+            /// Reads what was filled in for a channel of this kind. Where requests are signed, `new_key` makes
+            /// the key.
+            ///
+            /// # Errors
+            ///
+            /// When a field does not do, or there is no key.
+            pub fn read<E>(
+                self,
+                values: &FieldValues,
+                new_key: impl FnOnce() -> Result<SigningKey, E>,
+            ) -> Result<Target, FieldsError<E>> {
+                Ok(match self {
+                    Self::Email => Target::Email { address: email::read(values)? },
+                    $(Self::$Chat => Target::$Chat($module::$Chat::read(values)?),)+
+                    Self::Webhook => Target::Webhook(Webhook::read(values, new_key)?),
+                })
+            }
+        }
+
+        /// Where a channel leads, with secrets that only the sender of messages may know.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Target {
+            $(#[$mail_doc])+
+            #[serde(rename = $mail)]
+            Email {
+                /// The address.
+                address: String,
+            },
+            $(
+                $(#[$chat_doc])+
+                #[serde(rename = $chat)]
+                $Chat($module::$Chat),
+            )+
+            $(#[$program_doc])+
+            #[serde(rename = $program)]
+            Webhook(Webhook),
+        }
+
+        impl Target {
+            /// Who is at its other end.
+            pub const fn receiver(&self) -> Receiver<'_> {
+                match self {
+                    Self::Email { address } => Receiver::Mailbox(address.as_str()),
+                    $(Self::$Chat(chat) => Receiver::Chat(chat),)+
+                    Self::Webhook(webhook) => Receiver::Program(webhook),
+                }
+            }
+
+            /// The part that is not secret.
+            pub fn public(&self) -> PublicTarget {
+                match self {
+                    Self::Email { address } => PublicTarget::Email { address: address.clone() },
+                    $(Self::$Chat(chat) => PublicTarget::$Chat(chat.url().masked()),)+
+                    Self::Webhook(webhook) => PublicTarget::Webhook(webhook.url.masked()),
+                }
+            }
+
+            /// What kind it is.
+            pub const fn kind(&self) -> ChannelKind {
+                match self {
+                    Self::Email { .. } => ChannelKind::Email,
+                    $(Self::$Chat(_) => ChannelKind::$Chat,)+
+                    Self::Webhook(_) => ChannelKind::Webhook,
+                }
+            }
+        }
+
+        /// Where a channel leads, as everybody sees who sees the channel.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum PublicTarget {
+            $(#[$mail_doc])+
+            #[serde(rename = $mail)]
+            Email {
+                /// The address.
+                address: String,
+            },
+            $(
+                $(#[$chat_doc])+
+                #[serde(rename = $chat)]
+                $Chat(MaskedUrl),
+            )+
+            $(#[$program_doc])+
+            #[serde(rename = $program)]
+            Webhook(MaskedUrl),
+        }
+
+        impl PublicTarget {
+            /// What kind it is.
+            pub const fn kind(&self) -> ChannelKind {
+                match self {
+                    Self::Email { .. } => ChannelKind::Email,
+                    $(Self::$Chat(_) => ChannelKind::$Chat,)+
+                    Self::Webhook(_) => ChannelKind::Webhook,
+                }
+            }
+
+            /// Whether people read it. They are told what is the case; programs are notified of every
+            /// transition, in order.
+            pub const fn is_for_people(&self) -> bool {
+                match self {
+                    Self::Email { .. } $(| Self::$Chat(_))+ => true,
+                    Self::Webhook(_) => false,
+                }
+            }
+
+            /// The address, if it is one.
+            pub fn address(&self) -> Option<&str> {
+                match self {
+                    Self::Email { address } => Some(address),
+                    $(Self::$Chat(_) |)+ Self::Webhook(_) => None,
+                }
+            }
+
+            /// What is known of the URL, if it is one.
+            pub const fn masked(&self) -> Option<&MaskedUrl> {
+                match self {
+                    Self::Email { .. } => None,
+                    $(Self::$Chat(url) |)+ Self::Webhook(url) => Some(url),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// One mail address.
+    mail Email = "email";
+    chats {
+        /// An incoming webhook of Slack.
+        slack::Slack = "slack";
+        /// A webhook of a Discord channel.
+        discord::Discord = "discord";
+        /// A workflow of Microsoft Teams that starts when a webhook request is received.
+        teams::Teams = "teams";
+    }
+    /// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
+    program Webhook = "webhook";
+}
+
+/// Who is at the other end of a channel.
+#[derive(Clone, Copy)]
+pub enum Receiver<'a> {
+    /// People who read mail at an address.
+    Mailbox(&'a str),
+    /// People who read a chat.
+    Chat(&'a dyn Chat),
+    /// A program.
+    Program(&'a Webhook),
+}
+
+impl ChannelKind {
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+impl fmt::Display for ChannelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Target {
+    /// A mail address.
+    ///
+    /// # Errors
+    ///
+    /// When no mail can be addressed to it.
+    pub fn email(address: &str) -> Result<Self, AddressError> {
+        Ok(Self::Email { address: email::parse(address)? })
+    }
+
+    /// Whether it has secrets.
+    pub fn is_secret(&self) -> bool {
+        self.url().is_some()
+    }
+
+    /// The URL by which it is told from others, if messages are posted.
+    pub fn url(&self) -> Option<&SecretUrl> {
+        match self.receiver() {
+            Receiver::Mailbox(_) => None,
+            Receiver::Chat(chat) => Some(chat.url()),
+            Receiver::Program(webhook) => Some(&webhook.url),
+        }
+    }
+
+    /// What requests are signed with, if they are.
+    pub const fn keys(&self) -> Option<&SigningKeys> {
+        match self.receiver() {
+            Receiver::Mailbox(_) | Receiver::Chat(_) => None,
+            Receiver::Program(webhook) => Some(&webhook.keys),
+        }
+    }
+
+    pub(super) fn with_new_key(&self, key: SigningKey, now: Timestamp) -> Option<Self> {
+        match self.receiver() {
+            Receiver::Mailbox(_) | Receiver::Chat(_) => None,
+            Receiver::Program(Webhook { url, keys }) => {
+                let keys = keys.followed_by(key, now);
+                Some(Self::Webhook(Webhook { url: url.clone(), keys }))
+            }
+        }
+    }
+
+    /// What a channel is called to which nobody gives a name.
+    pub fn default_name(&self) -> &str {
+        match self.receiver() {
+            Receiver::Mailbox(address) => address,
+            Receiver::Chat(_) | Receiver::Program(_) => self.kind().description().label,
+        }
+    }
+}
+
+impl PublicTarget {
+    /// Where it leads: the address, or the part of a URL that is no secret.
+    pub fn leads_to(&self) -> &str {
+        match self.masked() {
+            Some(url) => &url.to,
+            None => self.address().unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::alerts::channel::request::Failure::{self, Attempt, Channel, Message};
+
+    #[test]
+    fn a_status_says_whether_to_try_again() {
+        let all: [fn(u16) -> Failure; 4] =
+            [slack::failure, discord::failure, teams::failure, webhook::failure];
+        for (status, expected) in [
+            (301, [Attempt, Attempt, Attempt, Attempt]),
+            (400, [Message, Message, Message, Attempt]),
+            (401, [Message, Channel, Channel, Attempt]),
+            (403, [Channel, Channel, Channel, Attempt]),
+            (404, [Channel, Channel, Channel, Attempt]),
+            (408, [Attempt, Attempt, Attempt, Attempt]),
+            (410, [Channel, Channel, Channel, Channel]),
+            (413, [Message, Message, Message, Attempt]),
+            (429, [Attempt, Attempt, Attempt, Attempt]),
+            (500, [Attempt, Attempt, Attempt, Attempt]),
+            (503, [Attempt, Attempt, Attempt, Attempt]),
+        ] {
+            assert_eq!(all.map(|failure| failure(status)), expected, "{status}");
+        }
+    }
+
+    /// What earlier versions have stored is read, and written again as it was, byte for byte.
+    #[test]
+    fn each_kind_is_stored_as_ever() {
+        const KEY: &str = "[7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7]";
+        let (url, digest) = (
+            r#""url":"https://example.com/hook""#,
+            "19f1352238b915338c91b6a9fdd2dd4be99a13c18e95bbfbf1443ee01fb616b6",
+        );
+        let masked = format!(r#""to":"https://example.com/…","digest":"{digest}""#);
+        let rotated =
+            format!(r#""keys":{{"current":{KEY},"previous":[{KEY},"2026-11-21T12:00:00Z"]}}"#);
+        let email = r#"{"kind":"email","address":"ada@example.com"}"#.to_owned();
+        let stored = [
+            (ChannelKind::Email, email.clone(), email),
+            (
+                ChannelKind::Slack,
+                format!(r#"{{"kind":"slack",{url}}}"#),
+                format!(r#"{{"kind":"slack",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Discord,
+                format!(r#"{{"kind":"discord",{url}}}"#),
+                format!(r#"{{"kind":"discord",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Teams,
+                format!(r#"{{"kind":"teams",{url}}}"#),
+                format!(r#"{{"kind":"teams",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Webhook,
+                format!(r#"{{"kind":"webhook",{url},"keys":{{"current":{KEY}}}}}"#),
+                format!(r#"{{"kind":"webhook",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Webhook,
+                format!(r#"{{"kind":"webhook",{url},{rotated}}}"#),
+                format!(r#"{{"kind":"webhook",{masked}}}"#),
+            ),
+        ];
+        let kinds: BTreeSet<ChannelKind> = stored.iter().map(|(kind, ..)| *kind).collect();
+        assert_eq!(kinds, ChannelKind::ALL.into());
+        for (kind, secret, public) in stored {
+            let target: Target = serde_json::from_str(&secret).expect("a target");
+            assert_eq!(serde_json::to_string(&target).expect("JSON"), secret);
+            let shown: PublicTarget = serde_json::from_str(&public).expect("a public target");
+            assert_eq!(serde_json::to_string(&shown).expect("JSON"), public);
+            assert_eq!((&target.public(), target.kind(), shown.kind()), (&shown, kind, kind));
+        }
+    }
+}
