@@ -33,9 +33,10 @@ pub(crate) fn email(text: &str) -> Result<String, EmailError> {
 }
 
 /// An address that mail can be sent to.
-pub(crate) fn mailbox(text: &str) -> Result<Target, String> {
+pub(crate) fn mailbox(text: &str) -> Result<String, String> {
     let email = email(text).map_err(|error| error.to_string())?;
-    Target::email(&email).map_err(|error| error.to_string())
+    Target::email(&email).map_err(|error| error.to_string())?;
+    Ok(email)
 }
 
 pub(crate) fn hash_prefix(text: &str) -> Result<String, &'static str> {

@@ -17,7 +17,7 @@ use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use self::add::Kind;
+use self::add::NewChannel;
 use self::shown::{Arrived, Failures, NewKey, Removed, Shown};
 use crate::output::Output;
 use crate::{Failure, args, team};
@@ -30,7 +30,7 @@ pub(crate) enum Command {
         #[arg(value_parser = args::team_id)]
         team: TeamId,
         #[command(subcommand)]
-        kind: Kind,
+        new: NewChannel,
     },
     /// List a team's channels
     List {
@@ -108,7 +108,7 @@ pub(crate) struct Which {
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
-            Self::Add { team, kind } => Ok(out.show(&add::add(app, *team, kind).await?)?),
+            Self::Add { team, new } => Ok(out.show(&add::add(app, *team, new).await?)?),
             Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
             Self::Show { which } => {
                 let channel = find(app, which).await?;

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use vedette_domain::alerts::channel::discord::Discord;
-use vedette_domain::alerts::channel::slack::Slack;
-use vedette_domain::alerts::channel::teams::Teams;
-use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
+use vedette_domain::alerts::channel::{
+    ChannelField, ChannelKind, EventKind, FieldShape, FieldValues, FieldsError, Filter, Target,
+};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Severity;
 use vedette_http::error::ApiError;
@@ -15,22 +13,22 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-use crate::form::{Problems, field, fields};
+use crate::form::{Problems, capitalized, field, fields};
 
-/// The kinds of channels, as forms name them and in words.
-pub(super) const KINDS: [(&str, &str); 5] = [
-    ("email", "Mail"),
-    ("slack", "Slack"),
-    ("discord", "Discord"),
-    ("teams", "Microsoft Teams"),
-    ("webhook", "Webhook"),
-];
+/// The field that says where messages go. All kinds share it, whatever they call it themselves.
+const DESTINATION: &str = "to";
+
+/// What the form calls another field of a kind.
+fn option_name(kind: ChannelKind, field: &ChannelField) -> String {
+    format!("{kind}-{}", field.name)
+}
 
 /// A form as it was filled in.
 #[derive(Default)]
 pub(super) struct ChannelInput {
-    pub(super) kind: String,
-    to: String,
+    /// None where it is no kind that there is.
+    kind: Option<ChannelKind>,
+    values: FieldValues,
     pub(super) name: String,
     pub(super) events: Vec<String>,
     pub(super) tools: Vec<String>,
@@ -40,15 +38,20 @@ pub(super) struct ChannelInput {
 impl ChannelInput {
     /// A form that nobody has filled in.
     pub(super) fn empty() -> Self {
-        Self { kind: "email".to_owned(), ..Self::default() }
+        Self { kind: Some(ChannelKind::Email), ..Self::default() }
     }
 
     /// A form as it was sent.
     pub(super) fn read(body: &[u8]) -> Self {
-        let text = |name| field(body, name).trim().to_owned();
+        let text = |name: &str| field(body, name).trim().to_owned();
+        let kind = ChannelKind::parse(&text("kind"));
+        let options = kind.into_iter().flat_map(|kind| {
+            let options = kind.description().options.iter();
+            options.map(move |field| (field.name, text(&option_name(kind, field))))
+        });
         Self {
-            kind: text("kind"),
-            to: text("to"),
+            kind,
+            values: FieldValues { destination: text(DESTINATION), options: options.collect() },
             name: text("name"),
             events: fields(body, "events"),
             tools: fields(body, "tools"),
@@ -57,12 +60,12 @@ impl ChannelInput {
     }
 
     /// What was typed of where it leads, as far as it is no secret.
-    pub(super) fn address(&self) -> &str {
-        if self.kind == "email" { &self.to } else { "" }
-    }
-
-    fn url(&self, errors: &mut Errors) -> Option<SecretUrl> {
-        SecretUrl::parse(&self.to).map_err(|error| errors.push("to", error.to_string())).ok()
+    fn destination(&self) -> &str {
+        let shape = self.kind.map(|kind| kind.description().destination.shape);
+        match shape {
+            Some(FieldShape::MailAddress) => &self.values.destination,
+            Some(FieldShape::Secret) | None => "",
+        }
     }
 
     /// Where it leads.
@@ -71,25 +74,21 @@ impl ChannelInput {
         app: &App,
         errors: &mut Errors,
     ) -> Result<Option<Target>, ApiError> {
-        Ok(match self.kind.as_str() {
-            "email" => Target::email(&self.to)
-                .map_err(|_| errors.push("to", "Enter an address such as ada@example.com."))
-                .ok(),
-            "slack" => self.url(errors).map(|url| Target::Slack(Slack { url })),
-            "discord" => self.url(errors).map(|url| Target::Discord(Discord { url })),
-            "teams" => self.url(errors).map(|url| Target::Teams(Teams { url })),
-            "webhook" => match self.url(errors) {
-                Some(url) => {
-                    let key = app.entropy.signing_key().map_err(ApiError::internal)?;
-                    Some(Target::Webhook(Webhook { url, keys: SigningKeys::new(key) }))
-                }
-                None => None,
-            },
-            _ => {
-                errors.push("kind", "Choose a kind.");
-                None
+        let Some(kind) = self.kind else {
+            errors.push("kind", "Choose a kind.");
+            return Ok(None);
+        };
+        match kind.read(&self.values, || app.entropy.signing_key()) {
+            Ok(target) => Ok(Some(target)),
+            Err(FieldsError::Field(error)) => {
+                let options = kind.description().options.iter();
+                let option = options.into_iter().find(|option| option.name == error.field);
+                let name = option.map(|option| option_name(kind, option));
+                errors.push(name.unwrap_or_else(|| DESTINATION.to_owned()), error.why);
+                Ok(None)
             }
-        })
+            Err(FieldsError::Key(error)) => Err(ApiError::internal(error)),
+        }
     }
 
     /// What it wants.
@@ -114,21 +113,23 @@ pub(super) fn form(
     input: &ChannelInput,
     why: Option<&ValidationError>,
 ) -> Markup {
-    let [kind, to, name] = ["kind", "to", "name"].map(|field| Problems::of(why, field, field));
+    let [kind, to, name] =
+        ["kind", DESTINATION, "name"].map(|field| Problems::of(why, field, field));
     html! {
         form method="post" action={ "/teams/" (team.id()) "/channels" } {
             label for="kind" { "Kind" }
             (kind.shown())
             select #kind name="kind" aria-describedby=[kind.described()] {
-                @for (value, label) in KINDS {
-                    option value=(value) selected[input.kind == value] { (label) }
+                @for kind in ChannelKind::ALL {
+                    option value=(kind) selected[input.kind == Some(kind)] { (kind.description().label) }
                 }
             }
-            label for="to" { "Address, or URL to post to" }
+            label for=(DESTINATION) { (destination_label()) }
             (to.shown())
             // A URL is a password: what was typed is not shown again.
-            input #to name="to" required autocomplete="off" value=(input.address())
+            input id=(DESTINATION) name=(DESTINATION) required autocomplete="off" value=(input.destination())
                 aria-describedby=[to.described()] aria-invalid=[to.invalid()];
+            @for kind in ChannelKind::ALL { (options(kind, why)) }
             label for="name" { "Name (the address or the kind when left out)" }
             (name.shown())
             input #name name="name" value=(input.name) autocomplete="off"
@@ -140,6 +141,46 @@ pub(super) fn form(
                 (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &input.severities))
             }
             p { button { "Add" } }
+        }
+    }
+}
+
+/// What the kinds call where messages go: `Address, or URL to post to`.
+fn destination_label() -> String {
+    let mut labels: Vec<&str> = Vec::new();
+    for kind in ChannelKind::ALL {
+        let label = kind.description().destination.label;
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels.join(", or ")
+}
+
+/// The fields that a kind has beside where messages go, if it has any.
+fn options(kind: ChannelKind, why: Option<&ValidationError>) -> Markup {
+    let description = kind.description();
+    let names = description.options.iter().map(|field| (field, option_name(kind, field)));
+    let fields: Vec<_> = names
+        .map(|(field, name)| {
+            let problems = Problems::of(why, &name, &name);
+            (field, name, problems)
+        })
+        .collect();
+    let is_wrong = fields.iter().any(|(_, _, problems)| problems.invalid().is_some());
+    html! {
+        @if !fields.is_empty() {
+            details open[is_wrong] {
+                summary { "More for " (description.label) }
+                @for (field, name, problems) in &fields {
+                    label for=(name) { (field.label) }
+                    (problems.shown())
+                    p.note { (capitalized(field.help)) "." }
+                    // What was typed is not shown again: it may be a password.
+                    input id=(name) name=(name) autocomplete="off"
+                        aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
+                }
+            }
         }
     }
 }

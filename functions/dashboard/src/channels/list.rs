@@ -13,7 +13,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::form::{ChannelInput, KINDS, form};
+use super::form::{ChannelInput, form};
 use crate::RequestContext;
 use crate::layout::{self, NavTab};
 
@@ -125,7 +125,7 @@ fn one(
             h2 id=(channel.id) { bdi { (channel.name) } }
             @if let Some(problem) = problem { p.error role="alert" { (problem) } }
             dl {
-                dt { "Kind" } dd { (kind_label(channel.target.kind().as_str())) }
+                dt { "Kind" } dd { (channel.target.kind().description().label) }
                 dt { "To" } dd { bdi { (channel.target.leads_to()) } }
                 dt { "Is told" } dd { (wanted(channel)) }
                 dt { "State" }
@@ -230,10 +230,6 @@ const fn word(standing: Standing) -> &'static str {
         Standing::Unconfirmed => "Not confirmed yet by its reader",
         Standing::Disabled => "Disabled",
     }
-}
-
-fn kind_label(kind: &str) -> &'static str {
-    KINDS.iter().find(|(known, _)| *known == kind).map_or("", |(_, label)| label)
 }
 
 fn wanted(channel: &Channel) -> String {

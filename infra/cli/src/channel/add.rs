@@ -5,14 +5,13 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
 use vedette_actions::{ActionError, add_channel};
 use vedette_domain::accounts::audit::Actor;
-use vedette_domain::alerts::channel::discord::Discord;
-use vedette_domain::alerts::channel::slack::Slack;
-use vedette_domain::alerts::channel::teams::Teams;
-use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
+use vedette_domain::alerts::channel::{
+    ChannelField, ChannelKind, EventKind, FieldShape, FieldValues, FieldsError, Filter, Target,
+};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
@@ -23,35 +22,22 @@ use vedette_store::{budget, retry_on_conflict};
 use super::shown::{Added, Shown};
 use crate::{Failure, args, team};
 
-/// Where a channel leads.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Kind {
-    /// One mail address, which gets a link to confirm it first
-    Email {
-        /// The address
-        #[arg(value_parser = args::mailbox)]
-        address: Target,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// An incoming webhook of Slack
-    Slack(Posted),
-    /// A webhook of a Discord channel
-    Discord(Posted),
-    /// A workflow of Microsoft Teams that starts when a webhook request is received
-    Teams(Posted),
-    /// A program, by Standard Webhooks (www.standardwebhooks.com); prints its signing key, this once
-    Webhook(Posted),
+/// A channel to be added: a subcommand for each kind, with an argument for each of its fields.
+#[derive(Debug)]
+pub(crate) struct NewChannel {
+    kind: ChannelKind,
+    destination: Given,
+    options: Vec<(&'static ChannelField, Given)>,
+    common: Common,
 }
 
-/// What a channel has that is reached by a URL.
-#[derive(Debug, Args)]
-pub(crate) struct Posted {
-    /// File with the URL, which is a password; `-` for a line of standard input
-    #[arg(long, value_name = "FILE", default_value = "-")]
-    url_file: PathBuf,
-    #[command(flatten)]
-    common: Common,
+/// What was given for a field.
+#[derive(Debug)]
+enum Given {
+    /// What it holds.
+    Text(String),
+    /// The file that holds it; `-` is a line of standard input.
+    File(PathBuf),
 }
 
 /// What all channels have.
@@ -74,54 +60,117 @@ pub(crate) struct Common {
 /// More than a URL may have, so that one that is too long is refused and not cut.
 const READ_MAX: u64 = 16 * 1024;
 
-impl Kind {
-    const fn common(&self) -> &Common {
-        match self {
-            Self::Email { common, .. } => common,
-            Self::Slack(posted)
-            | Self::Discord(posted)
-            | Self::Teams(posted)
-            | Self::Webhook(posted) => &posted.common,
-        }
+impl Subcommand for NewChannel {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(ChannelKind::ALL.map(subcommand))
     }
 
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        ChannelKind::parse(name).is_some()
+    }
+}
+
+impl FromArgMatches for NewChannel {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (name, matches) =
+            matches.subcommand().ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let kind = ChannelKind::parse(name)
+            .ok_or_else(|| clap::Error::new(ErrorKind::InvalidSubcommand))?;
+        let description = kind.description();
+        let destination = given(&description.destination, matches)
+            .ok_or_else(|| clap::Error::new(ErrorKind::MissingRequiredArgument))?;
+        let options = description.options.iter();
+        let options = options.filter_map(|field| Some((field, given(field, matches)?)));
+        let options = options.collect();
+        Ok(Self { kind, destination, options, common: Common::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn subcommand(kind: ChannelKind) -> Command {
+    let description = kind.description();
+    let destination = argument(&description.destination);
+    let destination = match description.destination.shape {
+        FieldShape::MailAddress => destination.required(true),
+        FieldShape::Secret => destination.default_value("-"),
+    };
+    let command = Command::new(kind.as_str()).arg(destination);
+    let command = command.args(description.options.iter().map(argument));
+    // What is common has words of its own, which are not the kind's.
+    Common::augment_args(command).about(description.about)
+}
+
+fn argument(field: &'static ChannelField) -> Arg {
+    match field.shape {
+        FieldShape::MailAddress => Arg::new(field.name)
+            .value_name(field.name.to_uppercase())
+            .help(capitalized(field.help))
+            .value_parser(args::mailbox),
+        FieldShape::Secret => Arg::new(field.name)
+            .long(format!("{}-file", field.name))
+            .value_name("FILE")
+            .help(format!("File with {}; `-` for a line of standard input", field.help))
+            .value_parser(value_parser!(PathBuf)),
+    }
+}
+
+fn given(field: &ChannelField, matches: &ArgMatches) -> Option<Given> {
+    match field.shape {
+        FieldShape::MailAddress => matches.get_one(field.name).cloned().map(Given::Text),
+        FieldShape::Secret => matches.get_one(field.name).cloned().map(Given::File),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+impl NewChannel {
     fn target(&self, app: &App) -> Result<Target, Failure> {
-        Ok(match self {
-            Self::Email { address, .. } => address.clone(),
-            Self::Slack(posted) => Target::Slack(Slack { url: posted.url()? }),
-            Self::Discord(posted) => Target::Discord(Discord { url: posted.url()? }),
-            Self::Teams(posted) => Target::Teams(Teams { url: posted.url()? }),
-            Self::Webhook(posted) => {
-                let key = app.entropy.signing_key().map_err(Failure::because)?;
-                Target::Webhook(Webhook { url: posted.url()?, keys: SigningKeys::new(key) })
-            }
+        let destination = self.destination.read(&self.kind.description().destination)?;
+        let mut values = FieldValues { destination, ..FieldValues::default() };
+        for (field, given) in &self.options {
+            values.options.insert(field.name, given.read(field)?);
+        }
+        let target = self.kind.read(&values, || app.entropy.signing_key());
+        target.map_err(|error| match error {
+            FieldsError::Field(error) => Failure::Usage(error.to_string()),
+            FieldsError::Key(error) => Failure::because(error),
         })
     }
 }
 
-impl Posted {
-    fn url(&self) -> Result<SecretUrl, Failure> {
-        let text = if self.url_file == Path::new("-") {
-            first_line()
-        } else {
-            File::open(&self.url_file).and_then(read)
+impl Given {
+    fn read(&self, field: &ChannelField) -> Result<String, Failure> {
+        let path = match self {
+            Self::Text(text) => return Ok(text.clone()),
+            Self::File(path) => path,
         };
-        let unreadable = |error: io::Error| {
-            Failure::Usage(format!(
-                "the URL cannot be read from {}: {error}",
-                self.url_file.display()
-            ))
+        let text = match path == Path::new("-") {
+            true => line(field.noun),
+            false => File::open(path).and_then(read),
         };
-        SecretUrl::parse(&text.map_err(unreadable)?)
-            .map_err(|error| Failure::Usage(error.to_string()))
+        text.map_err(|error| {
+            let (noun, path) = (field.noun, path.display());
+            Failure::Usage(format!("{noun} cannot be read from {path}: {error}"))
+        })
     }
 }
 
-/// The first line of standard input, for which somebody at a terminal is asked.
-fn first_line() -> io::Result<String> {
+/// A line of standard input, for which somebody at a terminal is asked.
+fn line(noun: &str) -> io::Result<String> {
     let input = io::stdin();
     if input.is_terminal() {
-        writeln!(io::stderr(), "Paste the URL and press Enter.")?;
+        writeln!(io::stderr(), "Paste {noun} and press Enter.")?;
     }
     let mut line = String::new();
     io::BufRead::read_line(&mut input.lock().take(READ_MAX), &mut line)?;
@@ -135,10 +184,10 @@ fn read(file: File) -> io::Result<String> {
 }
 
 /// Gives a team a channel.
-pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, Failure> {
+pub(super) async fn add(app: &App, team: TeamId, new: &NewChannel) -> Result<Added, Failure> {
     team::find(app, team).await?;
-    let target = kind.target(app)?;
-    let Common { name, events, tools, severities } = kind.common();
+    let target = new.target(app)?;
+    let Common { name, events, tools, severities } = &new.common;
     let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
     // Somebody may add a channel to the same URL at the same time.
     let channel = retry_on_conflict(budget::WRITE, || {

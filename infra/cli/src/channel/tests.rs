@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join;
 use jiff::SignedDuration;
 use tempfile::NamedTempFile;
-use vedette_domain::alerts::channel::{CHANNELS_MAX, EventKind, SigningKey, Target};
+use vedette_domain::alerts::channel::{CHANNELS_MAX, ChannelKind, EventKind, SigningKey, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{ReceivingHost, TEAM_MAX};
 use vedette_notifier::send::{OutgoingMessage, SendOutcome};
@@ -170,6 +170,16 @@ async fn what_cannot_be_posted_to_is_no_channel() {
     let other = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
     let said = bench.refused(&format!("channel add {other} email ada@example.com")).await;
     assert_eq!(said, format!("there is no team {other}"));
+}
+
+#[test]
+fn each_kind_has_a_command_that_says_what_it_is() {
+    let add = <NewChannel as clap::Subcommand>::augment_subcommands(clap::Command::new("add"));
+    for kind in ChannelKind::ALL {
+        let command = add.find_subcommand(kind.as_str()).expect("a command");
+        let about = command.get_about().map(ToString::to_string);
+        assert_eq!(about.as_deref(), Some(kind.description().about));
+    }
 }
 
 #[tokio::test]
