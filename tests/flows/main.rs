@@ -19,6 +19,7 @@ mod forgetting;
 mod given_up;
 mod host_limit;
 mod incident;
+mod later_tool;
 mod mail_server;
 mod midnight;
 mod monitoring;

@@ -73,6 +73,13 @@ impl TestTable {
         update.send().await.expect("set");
     }
 
+    /// Removes an item.
+    pub async fn remove(&self, pk: &str, sk: &str) {
+        let delete = self.client.delete_item().table_name(TABLE);
+        let delete = delete.key("pk", AttributeValue::S(pk.to_owned()));
+        delete.key("sk", AttributeValue::S(sk.to_owned())).send().await.expect("removed");
+    }
+
     /// Stores the URL of a channel of Slack with the channel, as earlier versions did.
     pub async fn store_url_with_channel(&self, channel: &Channel, url: &str) {
         let key = |pk: String| {
