@@ -13,8 +13,8 @@ const VERSION: &str = "1.0.0";
 const BASE_PATH: &str = "/api/v1";
 
 const DESCRIPTION: &str = "\
-Monitoring of websites for teams. A team owns sites; a site is a URL that is watched by up to five \
-tools. Checks run on their cadence or on demand; automatic ones open and resolve issues. \
+Monitoring of websites for teams. A team owns sites; a site is a URL that tools \
+watch. Checks run on their cadence or on demand; automatic ones open and resolve issues. \
 Bodies are JSON. A resource stands under `data`; a page of a collection adds `links` and `meta`. \
 Times are ISO 8601 in UTC with whole seconds: `2026-11-20T09:54:00+00:00`.
 

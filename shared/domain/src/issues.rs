@@ -23,104 +23,77 @@ pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
 pub use timeline::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
 
-/// One condition that a tool watches: the deduplication key of an issue within a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fingerprint {
+/// Declares the fingerprints, each in one row: its number, its value on the wire, its tool and its severity. The list of
+/// all follows from the rows, so that none can be missing.
+macro_rules! fingerprints {
+    ($($(#[$doc:meta])+ $name:ident = $code:literal, $value:literal, of $tool:ident, $severity:ident;)+) => {
+        /// One condition that a tool watches: the deduplication key of an issue within a site.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Fingerprint {
+            $($(#[$doc])+ $name,)+
+        }
+
+        impl Fingerprint {
+            /// All fingerprints, by tool in the order of the API's enumeration.
+            pub const ALL: [Self; [$(Self::$name),+].len()] = [$(Self::$name),+];
+
+            /// The value used on the wire and in keys: `<tool>:<condition>`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $value,)+
+                }
+            }
+
+            /// The tool whose checks decide it.
+            pub const fn tool(self) -> Tool {
+                match self {
+                    $(Self::$name => Tool::$tool,)+
+                }
+            }
+
+            /// How grave its issues are.
+            pub const fn severity(self) -> Severity {
+                match self {
+                    $(Self::$name => Severity::$severity,)+
+                }
+            }
+
+            /// A number from 1 to 15 that fits the four bits kept for it in an issue's id. Ids are stored:
+            /// a number once given is never changed and never given again.
+            pub const fn code(self) -> u8 {
+                match self {
+                    $(Self::$name => $code,)+
+                }
+            }
+        }
+    };
+}
+
+fingerprints! {
     /// The site does not answer, or answers with a code that counts as failed.
-    StatusDown,
+    StatusDown = 1, "status:down", of Status, Critical;
     /// The certificate is not valid for the site.
-    SslInvalid,
+    SslInvalid = 2, "ssl:invalid", of Ssl, Critical;
     /// The certificate is valid and expires soon.
-    SslExpiring,
+    SslExpiring = 3, "ssl:expiring", of Ssl, Warning;
     /// The domain's records cannot be looked up.
-    DnsLookupFailed,
+    DnsLookupFailed = 4, "dns:lookup_failed", of Dns, Critical;
     /// Expected records are missing.
-    DnsRecordsMissing,
+    DnsRecordsMissing = 5, "dns:records_missing", of Dns, Warning;
     /// Watched records differ from the baseline.
-    DnsRecordsChanged,
+    DnsRecordsChanged = 6, "dns:records_changed", of Dns, Info;
     /// The registration of the site's domain ends soon.
-    DnsDomainExpiring,
+    DnsDomainExpiring = 9, "dns:domain_expiring", of Dns, Warning;
     /// The crawl found too many broken links.
-    BrokenLinksThreshold,
+    BrokenLinksThreshold = 7, "broken-links:threshold", of BrokenLinks, Warning;
     /// The audit broke a limit.
-    PerformanceBudget,
+    PerformanceBudget = 8, "performance:budget", of Performance, Warning;
 }
 
 impl Fingerprint {
-    /// All fingerprints, by tool in the order of the API's enumeration.
-    pub const ALL: [Self; 9] = [
-        Self::StatusDown,
-        Self::SslInvalid,
-        Self::SslExpiring,
-        Self::DnsLookupFailed,
-        Self::DnsRecordsMissing,
-        Self::DnsRecordsChanged,
-        Self::DnsDomainExpiring,
-        Self::BrokenLinksThreshold,
-        Self::PerformanceBudget,
-    ];
-
-    /// The value used on the wire and in keys: `<tool>:<condition>`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StatusDown => "status:down",
-            Self::SslInvalid => "ssl:invalid",
-            Self::SslExpiring => "ssl:expiring",
-            Self::DnsLookupFailed => "dns:lookup_failed",
-            Self::DnsRecordsMissing => "dns:records_missing",
-            Self::DnsRecordsChanged => "dns:records_changed",
-            Self::DnsDomainExpiring => "dns:domain_expiring",
-            Self::BrokenLinksThreshold => "broken-links:threshold",
-            Self::PerformanceBudget => "performance:budget",
-        }
-    }
-
     /// The fingerprint with this wire value.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|fingerprint| fingerprint.as_str() == value)
-    }
-
-    /// The tool whose checks decide it.
-    pub const fn tool(self) -> Tool {
-        match self {
-            Self::StatusDown => Tool::Status,
-            Self::SslInvalid | Self::SslExpiring => Tool::Ssl,
-            Self::DnsLookupFailed
-            | Self::DnsRecordsMissing
-            | Self::DnsRecordsChanged
-            | Self::DnsDomainExpiring => Tool::Dns,
-            Self::BrokenLinksThreshold => Tool::BrokenLinks,
-            Self::PerformanceBudget => Tool::Performance,
-        }
-    }
-
-    /// How grave its issues are.
-    pub const fn severity(self) -> Severity {
-        match self {
-            Self::StatusDown | Self::SslInvalid | Self::DnsLookupFailed => Severity::Critical,
-            Self::SslExpiring
-            | Self::DnsRecordsMissing
-            | Self::DnsDomainExpiring
-            | Self::BrokenLinksThreshold
-            | Self::PerformanceBudget => Severity::Warning,
-            Self::DnsRecordsChanged => Severity::Info,
-        }
-    }
-
-    /// A number from 1 to 15 that fits the four bits kept for it in an issue's id. Ids are stored:
-    /// a number once given is never changed and never given again.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::StatusDown => 1,
-            Self::SslInvalid => 2,
-            Self::SslExpiring => 3,
-            Self::DnsLookupFailed => 4,
-            Self::DnsRecordsMissing => 5,
-            Self::DnsRecordsChanged => 6,
-            Self::BrokenLinksThreshold => 7,
-            Self::PerformanceBudget => 8,
-            Self::DnsDomainExpiring => 9,
-        }
     }
 
     /// The fingerprint with this number.
@@ -301,6 +274,14 @@ mod tests {
         }
         let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");
         assert_eq!(error.to_string(), "unknown fingerprint `status:up`");
+    }
+
+    #[test]
+    fn every_tool_decides_an_issue() {
+        for tool in Tool::ALL {
+            let own = Fingerprint::ALL.into_iter().filter(|fingerprint| fingerprint.tool() == tool);
+            assert_ne!(own.count(), 0, "{tool}");
+        }
     }
 
     #[test]

@@ -31,12 +31,12 @@ use crate::{Audit, DirectoryRow, StoreError, TeamWithSettings};
 
 pub use update::is_taken_url;
 
-/// A site with what is remembered of its five tools.
+/// A site with what is remembered of its tools.
 #[derive(Debug, Clone)]
 pub struct SiteWithTools {
     /// The site.
     pub site: Site,
-    /// By tool, all five.
+    /// By tool, all of them.
     pub tools: BTreeMap<Tool, ToolState>,
 }
 

@@ -74,7 +74,7 @@ impl Scene {
         self.service.client(&self.owner).get(&format!("/sites/{}", self.site)).await
     }
 
-    /// The versions of the site and of its five tools.
+    /// The versions of the site and of its tools.
     async fn versions(&self) -> (u64, Vec<u64>) {
         let stored = self.service.test.app.store.site(self.site.partition()).await.expect("read");
         let stored = stored.expect("a site");

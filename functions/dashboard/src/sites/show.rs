@@ -151,8 +151,9 @@ impl History {
         let completed = access.stored.tools.values().filter_map(ToolState::latest_completed);
         let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
         let partition = access.stored.site.id.partition();
+        let whole: Vec<_> = Tool::ALL.into_iter().filter(|tool| is_shown_whole(*tool)).collect();
         let (checks, watched, audited, mut issues) = futures::try_join!(
-            async { Ok(store.checks_with_bodies(wanted, &[Tool::Ssl, Tool::Performance]).await?) },
+            async { Ok(store.checks_with_bodies(wanted, &whole).await?) },
             days(Tool::Status),
             days(Tool::Performance),
             async { Ok::<_, ApiError>(store.issues_of_site(partition).await?) },
@@ -185,8 +186,8 @@ impl SiteView<'_> {
 }
 
 fn content(view: &SiteView<'_>) -> Markup {
-    let SiteView { access, role, state, range, span, now, history } = *view;
-    let History { checks, watched, audited, issues } = history;
+    let SiteView { access, role, state, range, history, .. } = *view;
+    let History { checks, issues, .. } = history;
     let site = &access.stored.site;
     html! {
         p { (link_out(&site.url)) }
@@ -197,15 +198,36 @@ fn content(view: &SiteView<'_>) -> Markup {
         @if role.grants(Permission::ManageSites) { (manage(access)) }
         (latest::results(access, checks, issues))
         (range::choice(site.id, range))
-        (uptime::part(site.id, &report::uptime(span, watched), range))
-        (response::part(watched, issues, (range, span), now))
-        (certificate::part(view.newest(Tool::Ssl)))
-        (dns::part(view.newest(Tool::Dns), issues))
-        (links::part(view.newest(Tool::BrokenLinks)))
-        (performance::part(view.newest(Tool::Performance), &report::performance(span, audited), range))
+        @for tool in Tool::ALL { (part(view, tool)) }
         (issues::part(issues, state))
         @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
+    }
+}
+
+/// What the page has of one tool alone.
+fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
+    let SiteView { access, range, span, now, history, .. } = *view;
+    let History { watched, audited, issues, .. } = history;
+    match tool {
+        Tool::Status => html! {
+            (uptime::part(access.stored.site.id, &report::uptime(span, watched), range))
+            (response::part(watched, issues, (range, span), now))
+        },
+        Tool::Ssl => certificate::part(view.newest(tool)),
+        Tool::Dns => dns::part(view.newest(tool), issues),
+        Tool::BrokenLinks => links::part(view.newest(tool)),
+        Tool::Performance => {
+            performance::part(view.newest(tool), &report::performance(span, audited), range)
+        }
+    }
+}
+
+/// Whether the page shows of a tool's newest result also what is kept beside its row.
+const fn is_shown_whole(tool: Tool) -> bool {
+    match tool {
+        Tool::Ssl | Tool::Performance => true,
+        Tool::Status | Tool::Dns | Tool::BrokenLinks => false,
     }
 }
 

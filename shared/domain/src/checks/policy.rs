@@ -63,7 +63,14 @@ impl ToolPolicy {
             Fingerprint::DnsDomainExpiring => {
                 TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
             }
-            _ => self.thresholds,
+            Fingerprint::StatusDown
+            | Fingerprint::SslInvalid
+            | Fingerprint::SslExpiring
+            | Fingerprint::DnsLookupFailed
+            | Fingerprint::DnsRecordsMissing
+            | Fingerprint::DnsRecordsChanged
+            | Fingerprint::BrokenLinksThreshold
+            | Fingerprint::PerformanceBudget => self.thresholds,
         }
     }
 

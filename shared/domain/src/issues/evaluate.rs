@@ -132,6 +132,8 @@ impl Evaluation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::check::FinishReason;
+    use crate::checks::tool::Tool;
 
     fn codes() -> BTreeSet<u16> {
         STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect()
@@ -153,6 +155,38 @@ mod tests {
 
     fn silence(error: Option<&str>) -> StatusResult {
         StatusResult { error: error.map(str::to_owned), ..answer(0) }
+    }
+
+    /// A result by which all that its tool watches is known, and is well.
+    fn sound(tool: Tool) -> ToolResult {
+        match tool {
+            Tool::Status => ToolResult::Status(answer(200)),
+            Tool::Ssl => ToolResult::Ssl(Box::new(ssl::tests::valid(300))),
+            Tool::Dns => ToolResult::Dns(Box::new(dns::tests::sound())),
+            Tool::BrokenLinks => {
+                ToolResult::BrokenLinks(links::tests::crawl(FinishReason::Completed, &[]))
+            }
+            Tool::Performance => ToolResult::Performance(Box::new(performance::tests::measured(
+                Some(99),
+                None,
+                None,
+            ))),
+        }
+    }
+
+    #[test]
+    fn each_fingerprint_is_judged_by_its_tool() {
+        let (settings, none) = (Settings::default(), ExpectedRecords::new());
+        let now = "2026-11-22T12:00:00Z".parse().expect("a timestamp");
+        let mut judged = BTreeSet::new();
+        for tool in Tool::ALL {
+            for evaluation in evaluate(&sound(tool), &settings, &none, None, now) {
+                assert_eq!(evaluation.fingerprint.tool(), tool, "{evaluation:?}");
+                assert_eq!(evaluation.outcome, Outcome::Up, "{evaluation:?}");
+                judged.insert(evaluation.fingerprint);
+            }
+        }
+        assert_eq!(judged, Fingerprint::ALL.into());
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl SiteResource {
         self.uuid
     }
 
-    /// With the newest check of each of the five tools, null where there is none. Checks give way
+    /// With the newest check of each tool, null where there is none. Checks give way
     /// where a site would take more than 50 KB of a list.
     #[must_use]
     pub fn with_latest(self, stored: &SiteWithTools, checks: &BTreeMap<CheckId, Check>) -> Self {

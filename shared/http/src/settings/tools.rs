@@ -1,4 +1,4 @@
-//! Reads the settings of the five tools.
+//! Reads the settings of the tools.
 
 use std::collections::BTreeSet;
 

@@ -10,6 +10,7 @@ mod server;
 mod services;
 mod tls;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use jiff::Timestamp;
 use url::Url;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
@@ -50,6 +52,8 @@ fn now() -> Timestamp {
 struct Suite {
     authority: Authority,
     wrong: Mutex<Vec<String>>,
+    /// The tools whose engines have met hostile targets.
+    tried: Mutex<BTreeSet<Tool>>,
     peak: AtomicU64,
 }
 
@@ -60,8 +64,12 @@ fn hostile_sites_are_held_to_bounds() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let suite =
-        Suite { authority: Authority::new(), wrong: Mutex::default(), peak: AtomicU64::new(0) };
+    let suite = Suite {
+        authority: Authority::new(),
+        wrong: Mutex::default(),
+        tried: Mutex::default(),
+        peak: AtomicU64::new(0),
+    };
     // Also those of tasks that nobody waits for.
     static PANICS: AtomicU64 = AtomicU64::new(0);
     let told = std::panic::take_hook();
@@ -80,6 +88,8 @@ fn hostile_sites_are_held_to_bounds() {
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "something panicked");
     let wrong = suite.wrong.into_inner().expect("no panic");
     assert!(wrong.is_empty(), "{wrong:#?}");
+    let tried = suite.tried.into_inner().expect("no panic");
+    assert_eq!(tried, BTreeSet::from(Tool::ALL), "every engine has hostile targets");
 }
 
 impl Suite {
@@ -159,7 +169,7 @@ impl Suite {
 
     async fn status(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let probe = StatusProbe { url, header: None, deadline: DEADLINE, connectivity: None };
-        let result = self.timed("status", name, status::probe(guard, &probe)).await;
+        let result = self.timed(Tool::Status, name, status::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: status: {error:?}"));
         }
@@ -179,7 +189,7 @@ impl Suite {
         };
         let limiter = CrawlLimiter::default();
         let crawl = links::probe(guard, &limiter, &probe, |_| {});
-        let result = self.timed("links", name, crawl).await;
+        let result = self.timed(Tool::BrokenLinks, name, crawl).await;
         if let Err(error) = result {
             self.note(format!("{name}: links: {error:?}"));
         }
@@ -187,7 +197,7 @@ impl Suite {
 
     async fn ssl(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let probe = SslProbe { url, deadline: DEADLINE, now: now(), connectivity: None };
-        let result = self.timed("ssl", name, ssl::probe(guard, &probe)).await;
+        let result = self.timed(Tool::Ssl, name, ssl::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: ssl: {error:?}"));
         }
@@ -204,7 +214,7 @@ impl Suite {
         let url = "https://www.example.com/".parse().expect("a URL");
         let probe = DnsProbe { url: &url, deadline: DEADLINE, now: now() };
         // A resolver that says nothing of use is no result.
-        let _ = self.timed("dns", name, dns::probe(guard, &resolvers, &probe)).await;
+        let _ = self.timed(Tool::Dns, name, dns::probe(guard, &resolvers, &probe)).await;
     }
 
     /// PageSpeed Insights is the server, and the page an ordinary one.
@@ -213,18 +223,20 @@ impl Suite {
         let auditor = Auditor::PageSpeed(PageSpeed::new("key".to_owned(), endpoint));
         let url = format!("https://{HOST}/page").parse().expect("a URL");
         let probe = PerformanceProbe { url: &url, header: None, deadline: AUDIT_DEADLINE };
-        let _ = self.timed("performance", name, performance::probe(guard, &auditor, &probe)).await;
+        let _ =
+            self.timed(Tool::Performance, name, performance::probe(guard, &auditor, &probe)).await;
     }
 
-    async fn timed<T>(&self, engine: &str, name: &str, check: impl Future<Output = T>) -> T {
-        let deadline = if engine == "performance" { AUDIT_DEADLINE } else { DEADLINE };
+    async fn timed<T>(&self, tool: Tool, name: &str, check: impl Future<Output = T>) -> T {
+        self.tried.lock().expect("no panic").insert(tool);
+        let deadline = if tool == Tool::Performance { AUDIT_DEADLINE } else { DEADLINE };
         let started = Instant::now();
         let result = check.await;
         let took = started.elapsed();
         if took > deadline + MARGIN {
-            self.note(format!("{name}: {engine} took {took:?}"));
+            self.note(format!("{name}: {tool} took {took:?}"));
         }
-        self.note_memory(&format!("{name}: {engine} ({took:.1?})"));
+        self.note_memory(&format!("{name}: {tool} ({took:.1?})"));
         result
     }
 

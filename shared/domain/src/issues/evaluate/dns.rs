@@ -256,4 +256,4 @@ impl Named {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -77,13 +77,16 @@ fn status(link: &BrokenLink) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
     use crate::checks::check::{Crawl, CrawlLimits, FinishReason, SkippedLinks};
 
-    fn crawl(finish_reason: FinishReason, statuses: &[u16]) -> LinksResult {
+    pub(in crate::issues::evaluate) fn crawl(
+        finish_reason: FinishReason,
+        statuses: &[u16],
+    ) -> LinksResult {
         let crawl = Crawl {
             finish_reason,
             limits: CrawlLimits {

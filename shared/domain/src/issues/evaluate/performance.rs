@@ -63,13 +63,17 @@ pub(super) fn performance(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
     use crate::checks::check::{CoreWebVitals, LabMetric, SpeedMetrics};
 
-    fn measured(score: Option<u32>, ttfb: Option<f64>, tti: Option<f64>) -> PerformanceResult {
+    pub(in crate::issues::evaluate) fn measured(
+        score: Option<u32>,
+        ttfb: Option<f64>,
+        tti: Option<f64>,
+    ) -> PerformanceResult {
         let metric = |value| LabMetric { value, ..LabMetric::default() };
         PerformanceResult {
             response_time: 41.5,

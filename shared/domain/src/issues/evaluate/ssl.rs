@@ -75,12 +75,12 @@ fn measured(result: &SslResult, expiry_days: NonZeroU32) -> serde_json::Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn valid(days_left: i64) -> SslResult {
+    pub(in crate::issues::evaluate) fn valid(days_left: i64) -> SslResult {
         SslResult {
             domain: "example.com".to_owned(),
             ip: Some("203.0.113.7".to_owned()),

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::dns::ExpectedRecords;
-use super::tools::{DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings};
+use super::tools::{
+    DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings, Tools,
+};
 use super::{Escalation, QuietTime, Settings};
 use crate::accounts::plan::Plan;
 use crate::checks::tool::Tool;
@@ -45,16 +47,18 @@ pub struct DnsIssueSettings<'a> {
 impl<'a> IssueSettings<'a> {
     /// The view of a site's `resolved` settings and explicitly expected records.
     pub fn new(resolved: &'a Settings, expected_records: &'a ExpectedRecords, plan: Plan) -> Self {
-        let tools = &resolved.tools;
+        let Settings { tools, request_header: _, quiet_time, escalation } = resolved;
+        // By name, so that a new tool does not compile until it is here.
+        let Tools { status, ssl, dns, broken_links, performance } = tools;
         Self {
             enabled_tools: resolved.enabled_tools(plan),
-            status: &tools.status.settings,
-            ssl: &tools.ssl.settings,
-            links: &tools.broken_links.settings,
-            performance: &tools.performance.settings,
-            dns: DnsIssueSettings { settings: &tools.dns.settings, expected_records },
-            quiet_time: &resolved.quiet_time,
-            escalation: &resolved.escalation,
+            status: &status.settings,
+            ssl: &ssl.settings,
+            links: &broken_links.settings,
+            performance: &performance.settings,
+            dns: DnsIssueSettings { settings: &dns.settings, expected_records },
+            quiet_time,
+            escalation,
         }
     }
 }

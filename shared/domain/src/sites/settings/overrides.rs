@@ -94,7 +94,7 @@ impl SiteOverrides {
     }
 }
 
-/// Partial settings of the five tools.
+/// Partial settings of each tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolsOverrides {

@@ -18,7 +18,7 @@ const TWO: NonZeroU32 = ONE.saturating_add(1);
 const FIVE: NonZeroU32 = ONE.saturating_add(4);
 const FOURTEEN: NonZeroU32 = ONE.saturating_add(13);
 
-/// The five tools.
+/// The settings of each tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolsSettings"))]
 #[serde(default)]

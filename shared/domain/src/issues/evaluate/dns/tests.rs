@@ -208,6 +208,11 @@ fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
     DnsResult { registration: Some(registration), registration_error: None, ..result }
 }
 
+/// Of a name that has records, and will keep its registration.
+pub(in crate::issues::evaluate) fn sound() -> DnsResult {
+    registered_until(Some("2099-01-01T00:00:00Z"), result(&[(A, "203.0.113.7")]))
+}
+
 #[test]
 fn a_domain_that_ends_within_thirty_days_is_down() {
     for (end, down, said) in [
