@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// How long a clock must be steady before it is trusted again after a jump.
-pub const STEADY: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const STEADY: SignedDuration = SignedDuration::from_hours(24);
 
 /// How long a service may be stopped without its clock being in doubt. While nothing runs, nobody can tell
 /// time that passed from a clock that was set forward; within a day, at most a day of history is at stake.

@@ -9,7 +9,7 @@ use crate::accounts::session::{SessionHash, SessionSecret};
 use crate::id::{TeamId, UserId};
 
 /// How long an invitation can be accepted.
-pub const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub(crate) const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The most pending invitations of a team, whatever its plan: they are kept with the team.
 pub const INVITATIONS_MAX: usize = 50;
 

@@ -139,7 +139,7 @@ const WHY_MAX: usize = 300;
 
 impl ChannelState {
     /// Whether somebody sends to the channel.
-    pub fn is_leased(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_leased(&self, now: Timestamp) -> bool {
         // A lease that ends later than one taken now is from before the clock was set back.
         let latest = now.saturating_add(LEASE).unwrap_or(now);
         self.leased_until.is_some_and(|until| now < until && !is_ahead(until, latest))
@@ -210,7 +210,7 @@ impl ChannelState {
     }
 
     /// The window of a kind of news.
-    pub const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
+    pub(crate) const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
         match kind {
             AlertKind::Missed => &mut self.missed,
             AlertKind::Resolved => &mut self.resolutions,

@@ -155,7 +155,7 @@ impl DeliveryState {
     }
 
     /// The delivery state once people were notified of the issue; none where nothing is left to be known.
-    pub fn once_notified(
+    pub(crate) fn once_notified(
         &self,
         issue: &Issue,
         notified: Option<Notified>,
@@ -196,7 +196,12 @@ impl DeliveryState {
 
     /// The delivery state once a reminder of the issue was queued.
     #[must_use]
-    pub fn once_reminded(&self, issue: &Issue, policy: &AlertPolicy<'_>, now: Timestamp) -> Self {
+    pub(crate) fn once_reminded(
+        &self,
+        issue: &Issue,
+        policy: &AlertPolicy<'_>,
+        now: Timestamp,
+    ) -> Self {
         let notified = Notified { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
         let mut next = Self { notified: Some(notified), rev: self.rev + 1, ..self.clone() };
         next.due = match program_step(issue, &next, policy, now) {
@@ -208,7 +213,7 @@ impl DeliveryState {
 
     /// The delivery state once a program was notified of the last opening of an issue, which is looked at again now.
     #[must_use]
-    pub fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
+    pub(crate) fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
         let opened_at = issue.lifecycle.opened_at();
         let notified = Some(Notified { opened_at, reminded_until: now });
         Self { notified, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
@@ -217,21 +222,21 @@ impl DeliveryState {
     /// The delivery state once a channel has learnt, or need not learn, of what it missed. A program knows of the
     /// issue as it is then, which is looked at again now.
     #[must_use]
-    pub fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
+    pub(crate) fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
         let next = self.once_opened(issue, now);
         if is_ended { Self { notified: None, ..next } } else { next }
     }
 
     /// The delivery state once some more of what a program missed was queued.
     #[must_use]
-    pub fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
+    pub(crate) fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
         let missed = Some(Missed { queued: first.queued + count, ..first });
         Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
     /// The delivery state once a program was notified that monitoring ended.
     #[must_use]
-    pub fn once_ended(&self) -> Self {
+    pub(crate) fn once_ended(&self) -> Self {
         Self { notified: None, due: None, rev: self.rev + 1, ..self.clone() }
     }
 }
@@ -255,7 +260,7 @@ pub enum ProgramStep {
 }
 
 /// What is due to a program of an issue, of which it was notified of every transition.
-pub fn program_step(
+pub(crate) fn program_step(
     issue: &Issue,
     delivery: &DeliveryState,
     policy: &AlertPolicy<'_>,
@@ -295,7 +300,7 @@ pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
 
 /// Where an event stands that a look at the issue has brought about, by the delivery state's `rev`: several may come
 /// of one instant.
-pub fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> String {
+pub(crate) fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> String {
     format!("{}#{delivery_rev:010}", place(issue_rev, Some(now)))
 }
 
@@ -440,7 +445,7 @@ impl Content {
     }
 
     /// Whether an address receives it that nobody has confirmed.
-    pub const fn needs_no_confirmation(&self) -> bool {
+    pub(crate) const fn needs_no_confirmation(&self) -> bool {
         matches!(self, Self::Confirmation { .. })
     }
 }

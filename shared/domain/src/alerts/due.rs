@@ -194,7 +194,7 @@ impl Filter {
     }
 
     /// Whether the channel wants any news at all about an issue.
-    pub fn wants_any(&self, issue: &Issue) -> bool {
+    pub(crate) fn wants_any(&self, issue: &Issue) -> bool {
         EventKind::ALL.iter().any(|kind| self.wants(*kind, issue))
     }
 }

@@ -51,7 +51,7 @@ impl EndReason {
     }
 
     /// What happened, for people; it ends a sentence.
-    pub const fn as_clause(self) -> &'static str {
+    pub(crate) const fn as_clause(self) -> &'static str {
         match self {
             Self::SitePaused => "the site was paused",
             Self::ToolDisabled => "this check was disabled",

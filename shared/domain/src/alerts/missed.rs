@@ -85,7 +85,7 @@ impl Missed {
 }
 
 /// Whether a channel missed more of these issues than it is sent.
-pub fn is_too_much<'a>(
+pub(crate) fn is_too_much<'a>(
     missed: impl IntoIterator<Item = (&'a Missed, &'a Issue)>,
     now: Timestamp,
 ) -> bool {

@@ -18,7 +18,7 @@ const DAYS_BEFORE_EXPIRY: [i64; 3] = [14, 7, 1];
 /// The first reminder of an issue after an instant; none where no more will come.
 ///
 /// Reminders are counted from the opening. An interval of 0 is the alert of the opening itself.
-pub fn next_reminder(
+pub(crate) fn next_reminder(
     issue: &Issue,
     after: Timestamp,
     escalation: &Escalation,

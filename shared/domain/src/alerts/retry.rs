@@ -45,7 +45,7 @@ impl Failing {
 
 /// Whether a retry lies further ahead than any could: the clock was set back since. `failing` are the failures
 /// that it follows.
-pub fn is_too_far(retry_at: Timestamp, failing: Option<Failing>, now: Timestamp) -> bool {
+pub(crate) fn is_too_far(retry_at: Timestamp, failing: Option<Failing>, now: Timestamp) -> bool {
     // The jitter lengthens the longest wait by a fifth.
     const LONGEST: SignedDuration = SignedDuration::from_secs(86_400 * 6 / 5);
     failing.is_some_and(|failing| is_ahead(failing.since, now))

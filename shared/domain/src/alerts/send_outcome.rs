@@ -47,7 +47,7 @@ impl SendOutcome {
     }
 
     /// Whether the receiver will never have what was sent.
-    pub const fn is_final(&self) -> bool {
+    pub(crate) const fn is_final(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Gone { .. })
     }
 

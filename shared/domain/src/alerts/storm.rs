@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::is_ahead;
 
 /// Messages of a kind that a window lets through one by one.
-pub const SINGLES: usize = 3;
+pub(crate) const SINGLES: usize = 3;
 /// How long a window lasts. What it does not let through is told together at its end.
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 

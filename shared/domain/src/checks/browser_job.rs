@@ -18,10 +18,10 @@ use crate::sites::settings::LinksSettings;
 
 /// Bytes of JSON that the result of an audit may take. Texts and lists of a report are cut, so that a real one has
 /// a fifth of it.
-pub const AUDIT_BYTES_MAX: usize = 128 * 1024;
+pub(crate) const AUDIT_BYTES_MAX: usize = 128 * 1024;
 
 /// Bytes of JSON that the error of a job may take.
-pub const ERROR_BYTES_MAX: usize = 4 * 1024;
+pub(crate) const ERROR_BYTES_MAX: usize = 4 * 1024;
 
 /// The largest figure that an audit may have, in whatever unit: eleven days in milliseconds.
 const FIGURE_MAX: f64 = 1e9;

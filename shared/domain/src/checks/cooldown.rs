@@ -29,7 +29,7 @@ const FIRST_RUNS_PER_HOST: usize = 5;
 
 /// First crawls, and first audits, that a team gets in a day (UTC): enough to set up all its sites,
 /// and once more.
-pub fn first_runs_per_day(plan: Plan) -> u32 {
+pub(crate) fn first_runs_per_day(plan: Plan) -> u32 {
     plan.limits().sites.map_or(UNLIMITED_PLAN, |sites| sites * 2)
 }
 

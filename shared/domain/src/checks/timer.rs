@@ -38,7 +38,7 @@ impl Timer {
     /// more often than follow-ups would push those away for ever. It is used up, and set again, once a
     /// run at its instant or later was observed: slots must rise, so its own run could not be
     /// counted any more.
-    pub fn after_run(
+    pub(crate) fn after_run(
         outstanding: Option<Self>,
         wanted: Option<(RunReason, u32)>,
         slot: Timestamp,
@@ -58,7 +58,12 @@ impl Timer {
     }
 
     /// Whether it is due later than any run after `now` could have set it: the clock has been set back since.
-    pub fn is_too_far(self, policy: &ToolPolicy, time_scale: TimeScale, now: Timestamp) -> bool {
+    pub(crate) fn is_too_far(
+        self,
+        policy: &ToolPolicy,
+        time_scale: TimeScale,
+        now: Timestamp,
+    ) -> bool {
         let minutes = match self.reason {
             RunReason::Scheduled => Some(0),
             RunReason::ConfirmationRetry => policy.retry_minutes,

@@ -104,7 +104,7 @@ pub enum Empty {
 
 impl ListForm {
     /// Nothing is left out, and nothing has a length that the target chooses.
-    pub const WHOLE: Self = Self { left_out: None, first: None, lists: &[] };
+    pub(crate) const WHOLE: Self = Self { left_out: None, first: None, lists: &[] };
 }
 
 const ALL_PLANS: &[Plan] = &Plan::ALL;
@@ -287,7 +287,7 @@ impl Tool {
     }
 
     /// The smallest time between two on-demand runs of the tool on one site, in minutes.
-    pub const fn on_demand_cadence_minutes(self) -> u32 {
+    pub(crate) const fn on_demand_cadence_minutes(self) -> u32 {
         self.definition().on_demand_cadence_minutes
     }
 

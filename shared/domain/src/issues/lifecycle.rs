@@ -136,7 +136,7 @@ impl Lifecycle {
     /// # Errors
     ///
     /// When the issue is not resolved.
-    pub const fn reopen(self, at: Timestamp) -> Result<Self, InvalidTransition> {
+    pub(crate) const fn reopen(self, at: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Resolved { .. } => Ok(Self::Open { opened_at: at }),
             Self::Open { .. } | Self::Acknowledged { .. } => Err(self.refuse(Transition::Reopen)),

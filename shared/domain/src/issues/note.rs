@@ -8,7 +8,7 @@ use crate::id::UserId;
 /// The longest note, in characters.
 pub const NOTE_MAX: usize = 500;
 /// How many notes are kept with an issue, the newest: each read of the issue reads them.
-pub const NOTES_KEPT: usize = 10;
+pub(crate) const NOTES_KEPT: usize = 10;
 
 /// What a member wrote about an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -158,7 +158,7 @@ pub fn resolve(
 /// The issue of a site that is deleted, as its channels learn of it: over, by the member who deleted the
 /// site where one did. Where it was over before, only its `rev` rises.
 #[must_use]
-pub fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) -> Issue {
+pub(crate) fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) -> Issue {
     match issue.lifecycle.resolve(now, by) {
         Ok(over) => after_hand(&issue, over, now),
         Err(_) => Issue { rev: issue.rev.saturating_add(1), ..issue },

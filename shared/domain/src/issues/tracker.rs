@@ -166,7 +166,7 @@ impl Tracker {
     }
 
     /// Whether the last observation failed without an issue being active: a confirmation is due.
-    pub const fn is_failing_below_threshold(&self) -> bool {
+    pub(crate) const fn is_failing_below_threshold(&self) -> bool {
         matches!(self.phase, Phase::Failing { .. })
     }
 
@@ -286,7 +286,7 @@ fn succeed(phase: Phase, policy: &TrackerPolicy, slot: Timestamp) -> (Phase, Opt
 
 /// A person resolves the issue: the next observation starts afresh, and slots counted so far stay
 /// counted.
-pub const fn resolve_by_hand(tracker: &Tracker) -> Tracker {
+pub(crate) const fn resolve_by_hand(tracker: &Tracker) -> Tracker {
     Tracker { phase: Phase::Pending, last_slot: tracker.last_slot }
 }
 

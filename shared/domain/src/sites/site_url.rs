@@ -139,7 +139,7 @@ impl SiteUrl {
     }
 
     /// The name of a site whose name was not given: the domain without a leading `www.`.
-    pub fn generated_name(&self) -> &str {
+    pub(crate) fn generated_name(&self) -> &str {
         let domain = self.domain();
         domain.strip_prefix("www.").unwrap_or(domain)
     }

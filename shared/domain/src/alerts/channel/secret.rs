@@ -111,7 +111,7 @@ pub struct SigningKeys {
 
 impl SigningKeys {
     /// How long a key still signs after it was replaced.
-    pub const OVERLAP: SignedDuration = SignedDuration::from_hours(24);
+    pub(crate) const OVERLAP: SignedDuration = SignedDuration::from_hours(24);
 
     /// A first key.
     pub const fn new(key: SigningKey) -> Self {

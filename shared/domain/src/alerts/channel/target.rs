@@ -228,7 +228,7 @@ impl Target {
     }
 
     /// Whether it has secrets.
-    pub fn is_secret(&self) -> bool {
+    pub(crate) fn is_secret(&self) -> bool {
         self.url().is_some()
     }
 

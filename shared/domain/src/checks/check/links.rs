@@ -129,7 +129,7 @@ pub enum FinishReason {
 impl FinishReason {
     /// Whether so much of the site was seen that few broken links mean that few are there.
     #[must_use]
-    pub const fn is_representative(self) -> bool {
+    pub(crate) const fn is_representative(self) -> bool {
         match self {
             Self::Unreachable
             | Self::RedirectedAway

@@ -105,13 +105,13 @@ pub struct Savings {
 impl PerformanceResult {
     /// Time to First Byte, in milliseconds.
     #[must_use]
-    pub fn ttfb_ms(&self) -> Option<f64> {
+    pub(crate) fn ttfb_ms(&self) -> Option<f64> {
         self.speed_metrics.core_web_vitals.ttfb.value
     }
 
     /// Speed Index, in seconds: the `speed` of reports.
     #[must_use]
-    pub fn speed_index_seconds(&self) -> Option<f64> {
+    pub(crate) fn speed_index_seconds(&self) -> Option<f64> {
         self.speed_metrics.core_web_vitals.speed_index.value.map(seconds)
     }
 

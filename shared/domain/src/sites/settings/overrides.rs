@@ -46,7 +46,7 @@ impl SiteOverrides {
     /// The overrides that somebody makes of these who saw which of them are the site's own: the `chosen`
     /// ones. A cadence that the plan slows down is chosen as it was read, and is not lost by that.
     #[must_use]
-    pub fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
+    pub(crate) fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
         let mut stored = self.tools.clone();
         for tool in Tool::ALL {
             let (chosen, stored) = (chosen.tools.cadence_mut(tool), *stored.cadence_mut(tool));
@@ -83,7 +83,7 @@ impl SiteOverrides {
     /// The overrides after the site moved to the host `domain`: the audited page is forgotten when
     /// it is not on that host.
     #[must_use]
-    pub fn moved_to(mut self, domain: &str) -> Self {
+    pub(crate) fn moved_to(mut self, domain: &str) -> Self {
         let url = &mut self.tools.performance.settings.url;
         if let Some(Some(page)) = url
             && check_page_url(page, domain).is_err()

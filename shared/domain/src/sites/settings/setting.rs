@@ -52,7 +52,7 @@ pub enum Rule {
 
 impl Rule {
     /// A positive integer.
-    pub const POSITIVE: Self = Self::within(&(1..=INTEGER_MAX));
+    pub(crate) const POSITIVE: Self = Self::within(&(1..=INTEGER_MAX));
 
     /// An integer within bounds.
     pub const fn within(bounds: &RangeInclusive<u32>) -> Self {

@@ -30,9 +30,9 @@ impl Rcode {
     /// The name exists, with or without records of the type.
     pub const NO_ERROR: Self = Self(0);
     /// The resolver could not find out.
-    pub const SERV_FAIL: Self = Self(2);
+    pub(crate) const SERV_FAIL: Self = Self(2);
     /// The name does not exist.
-    pub const NX_DOMAIN: Self = Self(3);
+    pub(crate) const NX_DOMAIN: Self = Self(3);
 
     /// Whether it says something of the name; others speak of the query or the resolver.
     fn is_telling(self) -> bool {
