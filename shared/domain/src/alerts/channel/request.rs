@@ -27,7 +27,7 @@ pub struct ChannelRequest {
     /// The body.
     pub body: Vec<u8>,
     /// What of it no answer may be quoted with, beside the parts of its URL.
-    secrets: Vec<String>,
+    pub(super) secrets: Vec<String>,
     /// What a status other than success means.
     failure: fn(u16) -> Failure,
 }
