@@ -2,7 +2,7 @@
 
 use mail_parser::MessageParser;
 use serde_json::Value;
-use vedette_domain::alerts::channel::{PublicTarget, discord, slack, teams};
+use vedette_domain::alerts::channel::{PublicTarget, discord, ntfy, slack, teams};
 use vedette_domain::alerts::mail::{self, Envelope};
 use vedette_domain::alerts::{Alert, AlertKind};
 
@@ -23,6 +23,7 @@ impl Reading {
             PublicTarget::Slack { .. } => of_slack(&json(&slack::message(alert))),
             PublicTarget::Discord { .. } => of_discord(&json(&discord::message(alert))),
             PublicTarget::Teams { .. } => of_teams(&json(&teams::message(alert))),
+            PublicTarget::Ntfy { .. } => of_ntfy(&json(&ntfy::message(alert, "alerts"))),
             PublicTarget::Webhook { .. } => panic!("nobody reads it"),
         }
     }
@@ -112,4 +113,8 @@ fn of_teams(message: &Value) -> Reading {
     let blocks = body.as_array().expect("a body");
     let title = runs(&blocks[0]["items"][0]);
     Reading { title, lines: blocks[1..].iter().map(runs).collect() }
+}
+
+fn of_ntfy(message: &Value) -> Reading {
+    Reading { title: text(&message["title"]).to_owned(), lines: lines(text(&message["message"])) }
 }

@@ -1,11 +1,13 @@
-"""Judges what was sent to Slack with Slack's own library.
+"""Judges what was sent to Slack with Slack's own library, and what was sent to ntfy by what ntfy publishes of its JSON.
 
     judge.py FOLDER
 """
 
 import json
 import pathlib
+import re
 import sys
+from urllib.parse import urlsplit
 
 from slack_sdk.models.blocks import Block
 from slack_sdk.models.blocks.blocks import ContextBlock, HeaderBlock, SectionBlock
@@ -22,3 +24,20 @@ for one in sent:
         # Validates, and leaves out what it does not know.
         assert block.to_dict() == given, (block.to_dict(), given)
 print(f"{len(sent)} messages of Slack hold")
+
+# https://docs.ntfy.sh/publish/#publish-as-json, and the limits below it.
+sent = json.loads((pathlib.Path(sys.argv[1]) / "sent.json").read_text())["ntfy"]
+assert len(sent) >= 4, "too little was sent"
+for one in sent:
+    assert one["path"] == "/", "messages in JSON go to the root of the server"
+    assert one["headers"]["authorization"] == "Bearer tk_secret", one["headers"]
+    assert len(one["body"].encode()) <= 2 * 4096, "more of JSON is not read"
+    body = json.loads(one["body"])
+    assert set(body) <= {"topic", "message", "title", "tags", "priority", "click"}, body
+    assert re.fullmatch("[-_A-Za-z0-9]{1,64}", body["topic"]) and body["topic"] == "secret-topic", body
+    assert 0 < len(body["message"].encode()) <= 4096, "a longer message becomes an attachment"
+    assert body["title"] and "\n" not in body["title"], body
+    assert type(body["priority"]) is int and 1 <= body["priority"] <= 5, body
+    assert body["tags"] and all(re.fullmatch("[a-z_]+", tag) for tag in body["tags"]), body
+    assert urlsplit(body.get("click", "http://a")).scheme in ("http", "https"), body
+print(f"{len(sent)} messages of ntfy hold")

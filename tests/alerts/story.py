@@ -25,13 +25,13 @@ PATIENCE = 60
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Chats and a program, told apart by their paths; and the site that is watched."""
+    """Chats and a program, told apart by their paths; and the site that is watched. ntfy is posted to at its root."""
 
-    got = {"slack": [], "discord": [], "teams": [], "webhook": []}
+    got = {"slack": [], "discord": [], "teams": [], "ntfy": [], "webhook": []}
     site = 200
 
     def do_POST(self):
-        kind = self.path.split("/")[1].split("?")[0]
+        kind = self.path.split("/")[1].split("?")[0] or "ntfy"
         body = self.rfile.read(int(self.headers["content-length"])).decode()
         headers = {name.lower(): value for name, value in self.headers.items()}
         Receiver.got[kind].append({"headers": headers, "body": body, "path": self.path})
@@ -109,7 +109,7 @@ def words(kind):
 
 def everybody(word, event, subject):
     """Waits until every channel has said it."""
-    for kind in ("slack", "discord", "teams"):
+    for kind in ("slack", "discord", "teams", "ntfy"):
         until(f"{kind} says {word}", lambda: [one for one in words(kind) if word in one])
     until(f"{event} comes", lambda: [
         one for one in Receiver.got["webhook"] if json.loads(one["body"])["type"] == event])
@@ -126,6 +126,9 @@ mail_server.start()
 team = ask("GET", "/teams")["data"][0]["uuid"]
 for kind in ("slack", "discord", "teams"):
     operate("channel", "add", team, kind, "--name", kind, given=f"{base}/{kind}/secret?sig=secret")
+token = pathlib.Path(DATA) / "ntfy-token"
+token.write_text("tk_secret")
+operate("channel", "add", team, "ntfy", "--name", "ntfy", "--token-file", str(token), given=f"{base}/secret-topic")
 added = operate("channel", "add", team, "webhook", "--name", "program", given=f"{base}/webhook/in")
 key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
 listed = json.dumps(operate("channel", "list", team))
@@ -141,7 +144,7 @@ assert operate("channel", "show", team, "mail")["state"] != "on", "a look confir
 with urllib.request.urlopen(urllib.request.Request(page, method="POST", data=b""), timeout=30) as answer:
     assert answer.status == 200
 
-for name in ("slack", "discord", "teams", "program", "mail"):
+for name in ("slack", "discord", "teams", "ntfy", "program", "mail"):
     operate("channel", "test", team, name)
 everybody("TEST", "channel.test", "[TEST]")
 

@@ -105,6 +105,53 @@ async fn a_signing_key_is_shown_once() {
 }
 
 #[tokio::test]
+async fn a_topic_of_ntfy_is_added_with_its_token() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = page(&owner);
+    let form = browser.get(&page).await;
+    for part in
+        ["<option value=\"ntfy\">ntfy</option>", "<input id=\"ntfy-token\" name=\"ntfy-token\""]
+    {
+        assert!(main_part(&form).contains(part), "{part}: {}", main_part(&form));
+    }
+    for (form, field, why) in [
+        (
+            "kind=ntfy&to=https%3A%2F%2Fntfy.sh%2Fpassword%2Fmore",
+            "to",
+            "The url must be that of a topic, such as https://ntfy.example.com/alerts.",
+        ),
+        (
+            "kind=ntfy&to=password&ntfy-token=pass+word",
+            "ntfy-token",
+            "The access token must be at most 255 letters, digits and signs.",
+        ),
+    ] {
+        let refused = browser.post(&page, form).await;
+        assert_eq!(refused.status(), 422, "{form}");
+        let problem = format!("id=\"{field}-problem\" role=\"alert\">{why}");
+        assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
+        assert!(!main_part(&refused).contains("password"), "{}", main_part(&refused));
+    }
+    let form = "kind=ntfy&to=password&ntfy-token=tk_password";
+    assert_eq!(sent_to(&browser.post(&page, form).await), format!("{page}?said=added"));
+    let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
+    assert_eq!(channel.name, "ntfy");
+    let target = test.app.store.target_of(channel).await.expect("read");
+    assert_eq!(target.url().expect("a URL").reveal(), "https://ntfy.sh/password");
+    let listed = browser.get(&page).await;
+    for text in ["<dd>ntfy</dd>", "<bdi>https://ntfy.sh/…</bdi>"] {
+        assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
+    }
+    for ((pk, _), item) in test.table.dump().await {
+        assert_eq!(item.to_string().contains("password"), pk.starts_with("Z#"), "{pk}");
+    }
+    let twin = "kind=webhook&name=Twin&to=https%3A%2F%2Fntfy.sh%2Fpassword";
+    assert_eq!(browser.post(&page, twin).await.status(), 409, "a topic is known by its URL");
+}
+
+#[tokio::test]
 async fn an_address_is_asked_first_and_again() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;

@@ -16,12 +16,16 @@ use lettre::transport::smtp::client::{Tls, TlsParameters};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
+use url::Url;
 use vedette_domain::alerts::AlertKind;
 use vedette_domain::alerts::channel::discord::Discord;
+use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
 use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::alerts::channel::{
+    ChannelKind, FieldValues, SecretUrl, SigningKey, SigningKeys,
+};
 use vedette_probe::ssrf_guard::Outbound;
 
 use super::smtp::SmtpServer;
@@ -195,6 +199,30 @@ async fn each_channel_gets_its_own_form() {
 }
 
 #[tokio::test]
+async fn a_topic_of_ntfy_gets_its_message_at_its_server_with_its_token() {
+    let server = Server::http(answer("200 OK", "", "{}")).await;
+    let url = format!("http://{}/s3cr3t-topic", server.address);
+    for token in ["", "tk_s3cr3t"] {
+        let options = [("token", token.to_owned())].into();
+        let values = FieldValues { destination: url.clone(), options };
+        let target = ChannelKind::Ntfy.read(&values, || -> Result<SigningKey, ()> { Err(()) });
+        let outcome = http_sender().send(&target.expect("a topic"), &alert(), now()).await;
+        assert_eq!(outcome, SendOutcome::Delivered);
+    }
+    let [open, closed] = &server.seen()[..] else { panic!("two requests") };
+    for request in [open, closed] {
+        assert!(request.starts_with("POST / HTTP/1.1\r\n"), "{request}");
+        assert!(request.contains("content-type: application/json\r\n"), "{request}");
+        assert!(
+            request.contains(r#""title":"TEST: Example Shop","topic":"s3cr3t-topic""#),
+            "{request}"
+        );
+    }
+    assert!(!open.contains("authorization"), "{open}");
+    assert!(closed.contains("authorization: Bearer tk_s3cr3t\r\n"), "{closed}");
+}
+
+#[tokio::test]
 async fn a_channel_takes_messages_of_its_kind_alone() {
     let server = Server::http(answer("200 OK", "", "")).await;
     let sender = http_sender();
@@ -216,8 +244,13 @@ async fn an_answer_says_what_came_of_it() {
     let discord = |url| Target::Discord(Discord { url });
     let gone = |why: &str| SendOutcome::Gone { why: why.to_owned() };
     let refused = |why: &str| SendOutcome::Refused { why: why.to_owned() };
+    let ntfy = |url: SecretUrl| {
+        let server = Url::parse(url.reveal()).expect("a URL");
+        let url = SecretUrl::new(server.join("/s3cr3t-topic").expect("a URL").as_str());
+        Target::Ntfy(Ntfy { url, token: None })
+    };
     type Kind<'a> = &'a dyn Fn(SecretUrl) -> Target;
-    let cases: [(Kind<'_>, String, SendOutcome); 13] = [
+    let cases: [(Kind<'_>, String, SendOutcome); 17] = [
         (&webhook, answer("204 No Content", "", ""), SendOutcome::Delivered),
         (
             &webhook,
@@ -241,6 +274,10 @@ async fn an_answer_says_what_came_of_it() {
             answer("503 No", "retry-after: 99999999999\r\n", ""),
             retry(Some(86_400), "HTTP 503"),
         ),
+        (&ntfy, answer("401 No", "", r#"{"code":40101}"#), gone(r#"HTTP 401: {"code":40101}"#)),
+        (&ntfy, answer("403 No", "", "no s3cr3t-topic for you"), gone("HTTP 403")),
+        (&ntfy, answer("404 Not Found", "", "later"), retry(None, "HTTP 404: later")),
+        (&ntfy, answer("413 No", "", ""), refused("HTTP 413")),
         (&slack, answer("403 No", "", "invalid_token"), gone("HTTP 403: invalid_token")),
         (&slack, answer("400 No", "", "invalid_blocks"), refused("HTTP 400: invalid_blocks")),
         (&slack, answer("500 No", "", "rollup_error"), retry(None, "HTTP 500: rollup_error")),

@@ -183,6 +183,33 @@ fn each_kind_has_a_command_that_says_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_topic_of_ntfy_is_added_with_its_token_from_a_file() {
+    let (bench, team) = bench().await;
+    let token = file("tk_s3cr3t\n");
+    let with_token = format!("--token-file {}", token.path().display());
+    let added = bench.add(&team, "ntfy", "s3cr3t-topic\n", &with_token).await;
+    assert_eq!(added.code, 0, "{}", added.said);
+    assert!(added.out.contains(r#""to": "https://ntfy.sh/…""#), "{}", added.out);
+    assert!(!added.out.contains("s3cr3t"), "{}", added.out);
+    let target = bench.app.store.target_of(&bench.channel(&team, "ntfy").await).await;
+    let stored = serde_json::to_string(&target.expect("read")).expect("JSON");
+    assert_eq!(
+        stored,
+        r#"{"kind":"ntfy","url":"https://ntfy.sh/s3cr3t-topic","token":"tk_s3cr3t"}"#
+    );
+    let open = bench.add(&team, "ntfy", "https://ntfy.example.com/open", "--name open").await;
+    assert_eq!(open.code, 0, "{}", open.said);
+    let ran = bench.add(&team, "ntfy", "https://ntfy.example.com", "--name none").await;
+    let said = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
+    assert_eq!((ran.code, ran.said.as_str()), (2, said));
+    let absent = "--name none --token-file /nonexistent/token";
+    let ran = bench.add(&team, "ntfy", "alerts", absent).await;
+    assert_eq!(ran.code, 2);
+    let said = "the access token cannot be read from /nonexistent/token: ";
+    assert!(ran.said.starts_with(said), "{}", ran.said);
+}
+
+#[tokio::test]
 async fn a_team_has_so_many_channels_with_a_name_each() {
     let (bench, team) = bench().await;
     let local = "http://127.0.0.1:9/hook";

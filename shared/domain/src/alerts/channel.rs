@@ -15,6 +15,7 @@ mod chat;
 mod description;
 pub mod discord;
 mod email;
+pub mod ntfy;
 mod request;
 mod secret;
 mod signature;

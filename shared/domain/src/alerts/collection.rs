@@ -171,6 +171,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::channel::{ChannelKind, ntfy};
     use crate::id::{IssueId, TeamId};
     use crate::issues::record::Issue;
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
@@ -207,6 +208,15 @@ mod tests {
     }
 
     fn collected(of: &[(Site, Issue)], kind: AlertKind, continues: bool) -> Collection {
+        collected_in(Room::Common, of, kind, continues)
+    }
+
+    fn collected_in(
+        room: Room,
+        of: &[(Site, Issue)],
+        kind: AlertKind,
+        continues: bool,
+    ) -> Collection {
         let subjects: Vec<_> = of
             .iter()
             .map(|(site, issue)| AlertSubject {
@@ -219,7 +229,7 @@ mod tests {
                 ended: None,
             })
             .collect();
-        collect(&subjects, Collecting { kind, continues }, Room::Common, at(720))
+        collect(&subjects, Collecting { kind, continues }, room, at(720))
     }
 
     fn shops(count: u128) -> Vec<(Site, Issue)> {
@@ -292,6 +302,12 @@ mod tests {
                 let last = alert.lines.last().map(|line| line.ends_with('…'));
                 prop_assert_eq!(Some(shown.ends_with('…')), last);
             }
+            let room = ChannelKind::Ntfy.description().room;
+            let own = collected_in(room, &of, AlertKind::Opened, false);
+            prop_assert!((1..=of.len()).contains(&own.named));
+            let message = json(ntfy::message(&own.alert, "alerts"));
+            let message = message["message"].as_str().expect("a message");
+            prop_assert!(message.starts_with(&own.alert.lines.join("\n")), "{}", message);
             let teams = json(teams::message(&alert));
             let body = teams["attachments"][0]["content"]["body"].as_array().expect("a body");
             prop_assert_eq!(body.len(), 1 + alert.lines.len() + alert.facts.len());

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
-use super::channel::{EventKind, discord, slack, teams, webhook};
+use super::channel::{
+    ChannelKind, EventKind, FieldValues, FieldsError, SecretUrl, SigningKey, discord, ntfy, slack,
+    teams, webhook,
+};
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
 use crate::id::SiteId;
@@ -425,6 +428,78 @@ fn teams_gets_a_card() {
       "type": "message"
     }
     "#);
+}
+
+#[test]
+fn ntfy_gets_a_message() {
+    insta::assert_json_snapshot!(json(&ntfy::message(&down(), "alerts")), @r#"
+    {
+      "click": "https://vedette.example.com/issues/01",
+      "message": "HTTP 503; 2 checks in a row.\n\nURL: https://shop.example.com/a_b\nSeverity: critical\nSince: 2026-11-21 12:01 UTC\nTeam: Web & Mobile\n\nNotes:\nCall the *host*.\nThen wait.",
+      "priority": 5,
+      "tags": [
+        "rotating_light"
+      ],
+      "title": "DOWN: Example Shop",
+      "topic": "alerts"
+    }
+    "#);
+    insta::assert_json_snapshot!(json(&ntfy::message(&collection(), "alerts")), @r#"
+    {
+      "message": "Resolved: Shop.\nResolved: Blog.",
+      "priority": 3,
+      "tags": [
+        "white_check_mark"
+      ],
+      "title": "RESOLVED: 2 sites",
+      "topic": "alerts"
+    }
+    "#);
+}
+
+#[test]
+fn a_topic_of_ntfy_is_given_by_its_url_or_its_name() {
+    let read = |destination: &str, token: &str| {
+        let options = [("token", token.to_owned())].into();
+        let values = FieldValues { destination: destination.to_owned(), options };
+        ChannelKind::Ntfy
+            .read(&values, || -> Result<SigningKey, ()> { panic!("nothing is signed") })
+    };
+    for (destination, url) in [
+        (" alerts-1\n", "https://ntfy.sh/alerts-1"),
+        ("https://ntfy.sh/alerts", "https://ntfy.sh/alerts"),
+        ("HTTPS://Ntfy.Example.com:8443/a_b", "https://ntfy.example.com:8443/a_b"),
+        ("http://127.0.0.1:8080/alerts", "http://127.0.0.1:8080/alerts"),
+    ] {
+        for token in ["", "tk_s3cr3t"] {
+            let target = read(destination, token).expect(destination);
+            assert_eq!(target.url().map(SecretUrl::reveal), Some(url));
+            assert!(!format!("{target:?}").contains("tk_s3cr3t"));
+            assert_eq!(target.default_name(), "ntfy");
+        }
+    }
+    let wrong = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
+    let long = "a".repeat(65);
+    for (destination, token, field, why) in [
+        ("", "", "url", "The url must start with http:// or https://."),
+        (&long, "", "url", "The url must start with http:// or https://."),
+        ("http://ntfy.sh/alerts", "", "url", "The url must start with https://."),
+        ("https://ntfy.sh", "", "url", wrong),
+        ("https://ntfy.sh/alerts/json", "", "url", wrong),
+        ("https://ntfy.sh/alerts?auth=x", "", "url", wrong),
+        ("https://ntfy.sh/al.erts", "", "url", wrong),
+        (
+            "alerts",
+            "tk secret",
+            "token",
+            "The access token must be at most 255 letters, digits and signs.",
+        ),
+    ] {
+        let Err(FieldsError::Field(error)) = read(destination, token) else {
+            panic!("{destination} is read")
+        };
+        assert_eq!((error.field, error.why.as_str()), (field, why), "{destination}");
+    }
 }
 
 #[test]
@@ -906,6 +981,19 @@ proptest! {
         let known = ["Container", "RichTextBlock", "TextRun"];
         prop_assert!(types.iter().all(|name| known.contains(name)), "{types:?}");
         prop_assert!(texts(&message, "text").iter().all(|text| !text.is_empty()));
+    }
+
+    #[test]
+    fn ntfy_takes_every_alert(alert in hostile_alert()) {
+        let bytes = ntfy::message(&alert, &"t".repeat(64));
+        // More of JSON is not read.
+        prop_assert!(bytes.len() <= 8_192, "{}", bytes.len());
+        let message = json(&bytes);
+        let keys: Vec<_> = message.as_object().expect("an object").keys().collect();
+        let known = ["click", "message", "priority", "tags", "title", "topic"];
+        prop_assert!(keys.iter().all(|key| known.contains(&key.as_str())), "{keys:?}");
+        prop_assert!(message["message"].as_str().expect("a text").len() <= 4_096);
+        prop_assert!(!message["title"].as_str().expect("a text").contains('\n'));
     }
 
     #[test]

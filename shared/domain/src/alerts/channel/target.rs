@@ -10,7 +10,7 @@ use super::chat::Chat;
 use super::description::{FieldValues, FieldsError, KindDescription};
 use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
-use super::{discord, email, slack, teams, webhook};
+use super::{discord, email, ntfy, slack, teams, webhook};
 
 /// Declares the kinds of channels. Whatever has to know all kinds follows from this table, so that none can be
 /// forgotten. A chat has a module, with a type that implements [`Chat`] and can be `read` from what was filled in,
@@ -188,6 +188,8 @@ kinds! {
         discord::Discord = "discord";
         /// A workflow of Microsoft Teams that starts when a webhook request is received.
         teams::Teams = "teams";
+        /// A topic of an ntfy server.
+        ntfy::Ntfy = "ntfy";
     }
     /// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
     program Webhook = "webhook";
@@ -290,6 +292,19 @@ mod tests {
         let all: [fn(u16) -> Failure; 4] =
             [slack::failure, discord::failure, teams::failure, webhook::failure];
         for (status, expected) in [
+            (400, Message),
+            (401, Channel),
+            (403, Channel),
+            (404, Attempt),
+            (410, Channel),
+            (413, Message),
+            (429, Attempt),
+            (500, Attempt),
+            (507, Attempt),
+        ] {
+            assert_eq!(ntfy::failure(status), expected, "ntfy: {status}");
+        }
+        for (status, expected) in [
             (301, [Attempt, Attempt, Attempt, Attempt]),
             (400, [Message, Message, Message, Attempt]),
             (401, [Message, Channel, Channel, Attempt]),
@@ -334,6 +349,16 @@ mod tests {
                 ChannelKind::Teams,
                 format!(r#"{{"kind":"teams",{url}}}"#),
                 format!(r#"{{"kind":"teams",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Ntfy,
+                format!(r#"{{"kind":"ntfy",{url}}}"#),
+                format!(r#"{{"kind":"ntfy",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Ntfy,
+                format!(r#"{{"kind":"ntfy",{url},"token":"tk_secret"}}"#),
+                format!(r#"{{"kind":"ntfy",{masked}}}"#),
             ),
             (
                 ChannelKind::Webhook,

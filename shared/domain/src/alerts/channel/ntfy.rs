@@ -1,0 +1,205 @@
+//! An alert as a message to a topic of [ntfy](https://docs.ntfy.sh/publish/#publish-as-json), whose apps show it as a
+//! notification.
+//!
+//! A message is plain text as long as it does not say that it is Markdown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::chat::Chat;
+use super::description::{
+    ChannelField, FieldError, FieldShape, FieldValues, KindDescription, Room, URL,
+};
+use super::request::{ChannelRequest, Failure, InvalidUrl};
+use super::secret::SecretUrl;
+use crate::alerts::text::cut;
+use crate::alerts::{Alert, Tone};
+
+/// The server of a topic that is given by its name alone.
+const SERVER: &str = "https://ntfy.sh";
+/// Characters in the name of a topic.
+const TOPIC: usize = 64;
+/// Characters in an access token, which has fewer.
+const TOKEN: usize = 255;
+
+/// Bytes in a message; a longer one arrives as a file.
+const MESSAGE: usize = 4_096;
+/// Bytes of a message that lines about many issues may take, so that there is room for what follows them.
+const LINES: usize = 3_600;
+/// Bytes in a title.
+const TITLE: usize = 1_024;
+/// Bytes in the address that a click leads to.
+const CLICK: usize = 1_024;
+/// Bytes of what is the same in all requests.
+const FRAME: usize = 256;
+
+// All lengths are those in JSON, of which ntfy takes twice as much as a message may have.
+const _: () = assert!(TOPIC + MESSAGE + TITLE + CLICK + FRAME < 2 * MESSAGE);
+
+/// A topic of an ntfy server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ntfy {
+    /// Its URL: that of the server, and the topic.
+    pub url: SecretUrl,
+    /// What the server knows us by, where the topic is not open to everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<NtfyToken>,
+}
+
+/// An access token of an ntfy server, which is a password.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NtfyToken(String);
+
+impl fmt::Debug for NtfyToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NtfyToken(…)")
+    }
+}
+
+const DESTINATION: ChannelField = ChannelField {
+    help: "the URL of the topic, which is a password, or the name of a topic at https://ntfy.sh",
+    ..URL
+};
+
+const ACCESS_TOKEN: ChannelField = ChannelField {
+    name: "token",
+    label: "Access token",
+    noun: "the access token",
+    help: "the access token, if the server asks for one",
+    shape: FieldShape::Secret,
+};
+
+pub(super) const DESCRIPTION: KindDescription = KindDescription {
+    label: "ntfy",
+    about: "A topic of an ntfy server (ntfy.sh, or your own)",
+    destination: DESTINATION,
+    options: &[ACCESS_TOKEN],
+    services: &["ntfy.sh"],
+    room: Room::Own { size: LINES, size_of: size },
+};
+
+impl Ntfy {
+    /// Reads what was filled in.
+    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
+        let given = values.destination.trim();
+        let url = match is_topic(given) {
+            true => SecretUrl::parse(&format!("{SERVER}/{given}")),
+            false => SecretUrl::parse(given),
+        };
+        let url = url.map_err(|error| DESTINATION.wrong(error.to_string()))?;
+        if parts(&url).is_none() {
+            let why = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
+            return Err(DESTINATION.wrong(why));
+        }
+        let token = values.option(&ACCESS_TOKEN).map(NtfyToken::parse).transpose()?;
+        Ok(Self { url, token })
+    }
+}
+
+impl NtfyToken {
+    fn parse(text: &str) -> Result<Self, FieldError> {
+        let is_token = text.len() <= TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let why = "The access token must be at most 255 letters, digits and signs.";
+        is_token.then(|| Self(text.to_owned())).ok_or_else(|| ACCESS_TOKEN.wrong(why))
+    }
+}
+
+impl Chat for Ntfy {
+    fn url(&self) -> &SecretUrl {
+        &self.url
+    }
+
+    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
+        let (server, topic) = parts(&self.url).ok_or(InvalidUrl)?;
+        let mut request = ChannelRequest::json(&self.url, message(alert, &topic), failure)?;
+        request.url = server;
+        request.secrets.push(topic);
+        let token = self.token.as_ref().map(|NtfyToken(token)| token.clone());
+        request.secrets.extend(token.clone());
+        let authorization = token.map(|token| ("authorization", format!("Bearer {token}")));
+        Ok(request.with_headers(authorization))
+    }
+}
+
+fn is_topic(text: &str) -> bool {
+    let is_in_topics = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=TOPIC).contains(&text.len()) && text.bytes().all(is_in_topics)
+}
+
+/// The server, to which messages are posted, and the topic.
+fn parts(url: &SecretUrl) -> Option<(Url, String)> {
+    let mut server = Url::parse(url.reveal()).ok()?;
+    let topic = server.path().strip_prefix('/').filter(|topic| is_topic(topic))?.to_owned();
+    if server.query().is_some() {
+        return None;
+    }
+    server.set_path("/");
+    Some((server, topic))
+}
+
+/// What a status other than success means. A server of one's own may be answered for by another one while it is
+/// away, so what is not found is tried again.
+pub(super) const fn failure(status: u16) -> Failure {
+    match status {
+        401 | 403 | 410 => Failure::Channel,
+        404 | 408 | 425 | 429 => Failure::Attempt,
+        400..500 => Failure::Message,
+        _ => Failure::Attempt,
+    }
+}
+
+/// The body of the request.
+pub fn message(alert: &Alert, topic: &str) -> Vec<u8> {
+    let alert = alert.tamed();
+    let details = alert.details().map(|(label, value)| format!("{label}: {value}"));
+    let parts = [
+        alert.lines.join("\n"),
+        details.collect::<Vec<_>>().join("\n"),
+        alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")).unwrap_or_default(),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut body = json!({
+        "topic": topic,
+        "title": cut(&alert.title(), TITLE, size),
+        "message": cut(&parts.join("\n\n"), MESSAGE, size),
+        "priority": priority(alert.tone()),
+        "tags": [tag(alert.tone())],
+    });
+    let link = alert.link.as_ref().map(|link| link.url.as_str());
+    if let Some(url) = link.filter(|url| url.chars().map(size).sum::<usize>() <= CLICK) {
+        body["click"] = Value::from(url);
+    }
+    body.to_string().into_bytes()
+}
+
+/// How loudly it is announced, of five degrees.
+const fn priority(tone: Tone) -> u8 {
+    match tone {
+        Tone::Critical => 5,
+        Tone::Warning => 4,
+        Tone::Info | Tone::Good | Tone::Neutral => 3,
+    }
+}
+
+/// The picture before its title, by its name.
+const fn tag(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Critical => "rotating_light",
+        Tone::Warning => "warning",
+        Tone::Info => "information_source",
+        Tone::Good => "white_check_mark",
+        Tone::Neutral => "bell",
+    }
+}
+
+/// Bytes of a character in JSON. Of what is written as an escape sequence, only line breaks are left in texts.
+const fn size(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' => 2,
+        _ => c.len_utf8(),
+    }
+}
