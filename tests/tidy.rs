@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_domain::accounts::plan::{Plan, cadence_wording};
+use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::sites::settings::Settings;
 
 fn root() -> PathBuf {
@@ -218,6 +219,17 @@ fn the_readme_names_every_variable() {
                 assert!(readme.contains(&name), "README does not name {name}, see {path:?}");
             }
         }
+    }
+}
+
+#[test]
+fn the_readme_names_every_kind_of_channel() {
+    let readme = read("README.md");
+    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `")).collect();
+    for kind in ChannelKind::ALL {
+        let name = format!("`{kind}`");
+        let is_named = rows.iter().any(|row| row.split(" | ").next().unwrap_or("").contains(&name));
+        assert!(is_named, "README has no row for {kind}");
     }
 }
 

@@ -6,8 +6,8 @@
 //! 2. [`due`](mod@due) compares what is the case with what the channel was notified of. [`storm`] says how much goes out at
 //!    once, [`reminder`] and [`retry`] when to look again.
 //! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows of each outcome.
-//! 4. [`compose`] makes an [`Alert`], which says it once, without markup. A renderer for each kind of channel makes bytes
-//!    of it.
+//! 4. [`compose`] makes an [`Alert`], which says it once, without markup. The module of each kind of [`channel`] makes a
+//!    request of it; a mail is written by [`mail`].
 
 use jiff::Timestamp;
 
