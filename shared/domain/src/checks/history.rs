@@ -1,6 +1,7 @@
 //! Counted history: how many checks each hour of each day holds, so that a list's total is a sum
 //! over days and any of its pages is found without reading the pages before it.
 
+pub mod block;
 mod hours;
 mod page;
 mod recent;

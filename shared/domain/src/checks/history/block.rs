@@ -1,0 +1,329 @@
+//! Packed status checks: consecutive checks that differ in hardly more than their times, in a few bytes each.
+//!
+//! A block begins with its version and the slot of its first check. Each check then takes the index of its *shape*
+//! (its result without the response time), its slot as the difference of differences, its completion as the
+//! difference to its slot, both in milliseconds, and its response time in hundredths of a millisecond. The numbers
+//! are variable-length, seven bits a byte, the lowest first; signed ones are zigzag-encoded. A shape stands where it
+//! is first used, and a text where it is first named.
+//!
+//! Time-series databases store their samples in the same way; see Pelkonen et al., "Gorilla: A Fast, Scalable,
+//! In-Memory Time Series Database", VLDB 2015, §4.1.
+
+use jiff::Timestamp;
+
+use crate::checks::check::StatusResult;
+
+/// The version of the format, its first byte.
+const VERSION: u8 = 1;
+/// Different shapes in a block. A site that answers in more ways than these has little to gain.
+pub const SHAPES_MAX: usize = 8;
+/// Redirects in a shape. The engine follows fewer.
+pub const REDIRECTS_MAX: usize = 32;
+
+const UP: u64 = 1;
+const REDIRECTED: u64 = 1 << 1;
+const HAS_ERROR: u64 = 1 << 2;
+
+/// A scheduled status check that completed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PackedCheck {
+    /// The slot, in whole milliseconds.
+    pub slot: Timestamp,
+    /// When the check completed, in whole milliseconds.
+    pub completed_at: Timestamp,
+    /// What it found.
+    pub result: StatusResult,
+}
+
+/// Checks of one tool in one day, in the order of their slots; never empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    bytes: Vec<u8>,
+    texts: Vec<String>,
+    /// Results with a response time of 0.
+    shapes: Vec<StatusResult>,
+    records: Vec<Record>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Record {
+    slot: Timestamp,
+    completed_at: Timestamp,
+    shape: usize,
+    hundredths: u32,
+}
+
+/// Why a check is not added to a block. The block is as it was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The slot is not after the block's last one.
+    #[error("the slot is not after the last one")]
+    Order,
+    /// The block has [`SHAPES_MAX`] other shapes.
+    #[error("the block has as many shapes as it may have")]
+    Shapes,
+    /// There are more than [`REDIRECTS_MAX`] redirects.
+    #[error("too many redirects")]
+    Redirects,
+    /// The response time is not a whole number of hundredths, below twelve hours.
+    #[error("the response time is not in hundredths of a millisecond")]
+    ResponseTime,
+}
+
+/// Why bytes are not a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// A version that this code does not know.
+    #[error("unknown version {0}")]
+    Version(u8),
+    /// The bytes end within a value.
+    #[error("cut off")]
+    CutOff,
+    /// A value that no block has.
+    #[error("malformed")]
+    Malformed,
+}
+
+impl Block {
+    /// A block with its first check.
+    ///
+    /// # Errors
+    ///
+    /// Why the check cannot be packed.
+    pub fn begin(check: &PackedCheck) -> Result<Self, Refused> {
+        let mut bytes = vec![VERSION];
+        put_signed(&mut bytes, check.slot.as_millisecond());
+        let mut block = Self { bytes, texts: Vec::new(), shapes: Vec::new(), records: Vec::new() };
+        block.push(check)?;
+        Ok(block)
+    }
+
+    /// Reads a block from its bytes.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn read(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let (&version, rest) = bytes.split_first().ok_or(Unreadable::CutOff)?;
+        if version != VERSION {
+            return Err(Unreadable::Version(version));
+        }
+        let mut reader = Reader(rest);
+        let first = reader.signed()?;
+        let (mut texts, mut shapes, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut last, mut step) = (first, 0_i64);
+        while records.is_empty() || !reader.is_at_end() {
+            let shape = reader.index(shapes.len(), SHAPES_MAX)?;
+            if shape == shapes.len() {
+                shapes.push(reader.shape(&mut texts)?);
+            }
+            step = step.checked_add(reader.signed()?).ok_or(Unreadable::Malformed)?;
+            if records.is_empty() != (step == 0) || step < 0 {
+                return Err(Unreadable::Malformed);
+            }
+            last = last.checked_add(step).ok_or(Unreadable::Malformed)?;
+            let completed = last.checked_add(reader.signed()?).ok_or(Unreadable::Malformed)?;
+            let hundredths =
+                u32::try_from(reader.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+            let (slot, completed_at) = (instant(last)?, instant(completed)?);
+            records.push(Record { slot, completed_at, shape, hundredths });
+        }
+        Ok(Self { bytes: bytes.to_vec(), texts, shapes, records })
+    }
+
+    /// Adds a check.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not added.
+    pub fn push(&mut self, check: &PackedCheck) -> Result<(), Refused> {
+        let PackedCheck { slot, completed_at, result } = check;
+        let (at, completed) = (slot.as_millisecond(), completed_at.as_millisecond());
+        let step = self.records.last().map_or(0, |last| at - last.slot.as_millisecond());
+        if !self.records.is_empty() && step <= 0 {
+            return Err(Refused::Order);
+        }
+        let hundredths = hundredths(result.response_time).ok_or(Refused::ResponseTime)?;
+        let shape = StatusResult { response_time: 0.0, ..result.clone() };
+        let known = self.shapes.iter().position(|known| *known == shape);
+        let index = known.unwrap_or(self.shapes.len());
+        put_index(&mut self.bytes, index);
+        if known.is_none()
+            && let Err(refused) = self.add_shape(shape)
+        {
+            self.bytes.pop();
+            return Err(refused);
+        }
+        let change = step - self.last_step();
+        put_signed(&mut self.bytes, change);
+        put_signed(&mut self.bytes, completed - at);
+        put_unsigned(&mut self.bytes, u64::from(hundredths));
+        let record = Record { slot: *slot, completed_at: *completed_at, shape: index, hundredths };
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Adds a shape, or leaves everything as it is.
+    fn add_shape(&mut self, shape: StatusResult) -> Result<(), Refused> {
+        if self.shapes.len() == SHAPES_MAX {
+            return Err(Refused::Shapes);
+        }
+        if shape.redirects.len() > REDIRECTS_MAX {
+            return Err(Refused::Redirects);
+        }
+        let flags =
+            [(shape.up, UP), (shape.redirected, REDIRECTED), (shape.error.is_some(), HAS_ERROR)];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum();
+        put_unsigned(&mut self.bytes, flags);
+        put_unsigned(&mut self.bytes, u64::from(shape.code));
+        put_unsigned(&mut self.bytes, u64::from(shape.redirect_count));
+        put_index(&mut self.bytes, shape.redirects.len());
+        let texts = [&shape.url, &shape.effective_url].into_iter();
+        for text in texts.chain(&shape.redirects).chain(&shape.error) {
+            let known = self.texts.iter().position(|known| known == text);
+            put_index(&mut self.bytes, known.unwrap_or(self.texts.len()));
+            if known.is_none() {
+                put_index(&mut self.bytes, text.len());
+                self.bytes.extend_from_slice(text.as_bytes());
+                self.texts.push(text.clone());
+            }
+        }
+        self.shapes.push(shape);
+        Ok(())
+    }
+
+    /// The time between the last two slots, in milliseconds; 0 before there are two.
+    fn last_step(&self) -> i64 {
+        match self.records.as_slice() {
+            [.., before, last] => last.slot.as_millisecond() - before.slot.as_millisecond(),
+            _ => 0,
+        }
+    }
+
+    /// What is stored.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The checks, the oldest first.
+    pub fn checks(&self) -> impl DoubleEndedIterator<Item = PackedCheck> {
+        self.records.iter().filter_map(|record| {
+            let result = StatusResult {
+                response_time: f64::from(record.hundredths) / 100.0,
+                ..self.shapes.get(record.shape)?.clone()
+            };
+            Some(PackedCheck { slot: record.slot, completed_at: record.completed_at, result })
+        })
+    }
+}
+
+/// A response time as a whole number of hundredths, where it is one.
+fn hundredths(ms: f64) -> Option<u32> {
+    let written = format!("{ms:.2}");
+    let (whole, part) = written.split_once('.')?;
+    let whole: u32 = whole.parse().ok()?;
+    let hundredths = whole.checked_mul(100)?.checked_add(part.parse().ok()?)?;
+    let is_exact = (f64::from(hundredths) / 100.0).to_bits() == ms.to_bits();
+    is_exact.then_some(hundredths)
+}
+
+fn instant(millisecond: i64) -> Result<Timestamp, Unreadable> {
+    Timestamp::from_millisecond(millisecond).map_err(|_| Unreadable::Malformed)
+}
+
+fn put_unsigned(bytes: &mut Vec<u8>, mut value: u64) {
+    loop {
+        let [low, ..] = value.to_le_bytes();
+        value >>= 7;
+        if value == 0 {
+            bytes.push(low);
+            return;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn put_signed(bytes: &mut Vec<u8>, value: i64) {
+    let zigzag = (value << 1) ^ (value >> 63);
+    put_unsigned(bytes, u64::from_le_bytes(zigzag.to_le_bytes()));
+}
+
+fn put_index(bytes: &mut Vec<u8>, index: usize) {
+    put_unsigned(bytes, u64::try_from(index).unwrap_or(u64::MAX));
+}
+
+/// What is left to read of a block.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    const fn is_at_end(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn unsigned(&mut self) -> Result<u64, Unreadable> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first().ok_or(Unreadable::CutOff)?;
+            self.0 = rest;
+            let bits = u64::from(byte & 0x7f);
+            // Of the tenth byte only one bit is left.
+            if shift == 63 && bits > 1 {
+                return Err(Unreadable::Malformed);
+            }
+            value |= bits << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Unreadable::Malformed)
+    }
+
+    fn signed(&mut self) -> Result<i64, Unreadable> {
+        let zigzag = i64::from_le_bytes(self.unsigned()?.to_le_bytes());
+        Ok(((zigzag >> 1) & i64::MAX) ^ -(zigzag & 1))
+    }
+
+    /// The index of something known, or the next one, where that is below `max`.
+    fn index(&mut self, known: usize, max: usize) -> Result<usize, Unreadable> {
+        let index = usize::try_from(self.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+        let is_valid = index <= known && index < max;
+        is_valid.then_some(index).ok_or(Unreadable::Malformed)
+    }
+
+    fn text(&mut self, texts: &mut Vec<String>) -> Result<String, Unreadable> {
+        let index = self.index(texts.len(), usize::MAX)?;
+        if let Some(text) = texts.get(index) {
+            return Ok(text.clone());
+        }
+        let length = usize::try_from(self.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+        let (text, rest) = self.0.split_at_checked(length).ok_or(Unreadable::CutOff)?;
+        self.0 = rest;
+        let text = std::str::from_utf8(text).map_err(|_| Unreadable::Malformed)?.to_owned();
+        texts.push(text.clone());
+        Ok(text)
+    }
+
+    fn shape(&mut self, texts: &mut Vec<String>) -> Result<StatusResult, Unreadable> {
+        let flags = self.unsigned()?;
+        if flags > UP | REDIRECTED | HAS_ERROR {
+            return Err(Unreadable::Malformed);
+        }
+        let code = u16::try_from(self.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+        let redirect_count = u32::try_from(self.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+        let redirects = self.index(REDIRECTS_MAX, usize::MAX)?;
+        Ok(StatusResult {
+            up: flags & UP != 0,
+            code,
+            url: self.text(texts)?,
+            effective_url: self.text(texts)?,
+            response_time: 0.0,
+            redirected: flags & REDIRECTED != 0,
+            redirect_count,
+            redirects: (0..redirects).map(|_| self.text(texts)).collect::<Result<_, _>>()?,
+            error: (flags & HAS_ERROR != 0).then(|| self.text(texts)).transpose()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
