@@ -230,6 +230,8 @@ fn what_functions_read_can_be_set() {
         if !is_checker {
             // Who runs what at once is asked by those alone that run it.
             read.remove("VEDETTE_CONCURRENCY");
+            // Every function reads blocks, and checkers alone write them.
+            read.remove("VEDETTE_BLOCKS");
         }
         if !(is_notifier || is_letters || template.handler(function).starts_with("pages.")) {
             // Whether mail is sent is asked by those alone that have it sent, or send it.

@@ -119,7 +119,7 @@ async fn a_slot_that_was_used_is_checked_once_and_beside_the_first_check() {
     let again = scene.service.run_scheduled(site, Tool::Status).await;
     assert_eq!(dropped(&again), vedette_checker::Dropped::Discarded(Discard::Stale));
     assert_eq!(scene.target.requests() - before, 1, "probed once");
-    let newest = scene.state(site).await.automatic.expect("a check").id;
+    let newest = scene.state(site).await.automatic.expect("a check").id();
     assert_eq!(newest.created_at(), used + SignedDuration::from_millis(1));
     let listed = scene.client().get(&format!("/sites/{site}/checks")).await;
     let ids: Vec<_> = listed.body["data"]

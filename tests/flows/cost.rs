@@ -5,9 +5,8 @@ use std::fs;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_runtime::BATCH;
-use vedette_testkit::Spent;
 
-use crate::scene::{Scene, is_finished};
+use crate::scene::{Scene, URL, is_finished};
 
 // List prices in dollars, us-east-1, on-demand, without the free tier, November 2026.
 const MILLION_WRITE_UNITS: f64 = 0.625;
@@ -37,26 +36,35 @@ const SMALL_BATCH: f64 = 4.1;
 const CHECK_LOG_BYTES: f64 = 427.0;
 /// … and this is that of a batch, whose metrics and lines of Lambda's it has.
 const BATCH_LOG_BYTES: f64 = 1_133.0;
-/// A row of the history with a URL of common length, and what DynamoDB adds to each item.
-const ROW_BYTES: f64 = 343.0;
+/// What a check takes in the history: its share of its block, with what DynamoDB adds to each item. It is less where
+/// all answers take the same time, as in this test.
+const CHECK_BYTES: f64 = 20.0;
 const ITEM_OVERHEAD_BYTES: f64 = 100.0;
+const CHECKS_PER_DAY: u32 = 24 * 60 / 5;
 /// 532 bytes of a check over TLS, with the headers of its packets.
 const EGRESS_BYTES: f64 = 1_000.0;
 /// A row of a bucket, of which 4 KB are half a unit.
 const BUCKET_ROW_BYTES: f64 = 200.0;
 
+/// Units of a check, on average over a day.
+#[derive(Debug, Clone, Copy)]
+struct Units {
+    reads: f64,
+    writes: f64,
+}
+
 /// A part of the price of a million checks: with a schedule for each site and tool, and with buckets.
 type Part = (&'static str, f64, f64);
 
 /// Those of a history of so many days, in batches of so many messages.
-fn parts(spent: Spent, days: u32, batch: f64) -> Vec<Part> {
+fn parts(spent: Units, days: u32, batch: f64) -> Vec<Part> {
     let both = |name, dollars| (name, dollars, dollars);
     let gb = |bytes: f64| bytes * 1e6 / 1e9;
     // Buckets are sent by the ten, however many a function takes at once.
     let sending = |dollars| (dollars, dollars / BATCH as f64);
     let ((send, send_buckets), (fair, fair_buckets)) =
         (sending(MILLION_SQS_REQUESTS), sending(MILLION_FAIR_SENDS));
-    let stored = gb(ROW_BYTES + ITEM_OVERHEAD_BYTES) * f64::from(days) / DAYS_PER_MONTH;
+    let stored = gb(CHECK_BYTES) * f64::from(days) / DAYS_PER_MONTH;
     vec![
         both("write units", spent.writes * MILLION_WRITE_UNITS),
         both("read units", spent.reads * MILLION_READ_UNITS),
@@ -81,26 +89,35 @@ fn together(parts: &[Part]) -> (f64, f64) {
 #[tokio::test]
 async fn a_million_status_checks_cost_what_the_readme_says() {
     let scene = Scene::start().await;
-    let site = scene.watch().await;
-    let meter = scene.service.test.meter();
-    scene.service.advance_minutes(5);
-    let message = scene.scheduled(site, Tool::Status, scene.service.test.now());
-    let before = scene.service.test.table.sizes().await;
-    meter.start();
-    assert!(is_finished(&scene.service.check(&message).await));
-    let spent = meter.stop();
-    let after = scene.service.test.table.sizes().await;
-    let added = after.iter().filter(|(key, _)| !before.contains_key(key));
-    let added: usize = added.map(|(_, size)| size).sum();
-    // The site of this test has a short URL.
-    assert!((ROW_BYTES - 60.0..=ROW_BYTES).contains(&(added as f64)), "a row of {added} bytes");
+    let site = scene.watch_url(&format!("{URL}/a/path/as/long/as/they/usually/are")).await;
+    let (meter, table) = (scene.service.test.meter(), &scene.service.test.table);
+    let (mut reads, mut writes) = (0.0, 0.0);
+    for _ in 0..CHECKS_PER_DAY {
+        scene.service.advance_minutes(5);
+        let message = scene.scheduled(site, Tool::Status, scene.service.test.now());
+        meter.start();
+        assert!(is_finished(&scene.service.check(&message).await));
+        let spent = meter.stop();
+        reads += spent.reads / f64::from(CHECKS_PER_DAY);
+        writes += spent.writes / f64::from(CHECKS_PER_DAY);
+    }
+    let spent = Units { reads, writes };
+    let blocks = table.blocks().await;
+    let closed = table.sizes().await.into_iter().filter(|((_, sk), _)| sk.starts_with("H#"));
+    let (mut bytes, mut checks) = (0.0, 0.0);
+    for (key, size) in closed {
+        bytes += size as f64 + ITEM_OVERHEAD_BYTES;
+        checks += blocks[&key] as f64;
+    }
+    let stored = bytes / checks;
+    assert!(stored <= CHECK_BYTES, "{stored} bytes of a check");
 
     let growth = Plan::Growth.limits().history_retention_days;
     let batch = BATCH as f64;
     let parts = |days, batch| parts(spent, days, batch);
     let (each, buckets) = together(&parts(growth, batch));
-    assert!(each <= 6.0, "{each} with a schedule for each");
-    assert!(buckets <= 4.5, "{buckets} with buckets");
+    assert!(each <= 3.10, "{each} with a schedule for each");
+    assert!(buckets <= 1.75, "{buckets} with buckets");
 
     let row =
         |name: &str, each: f64, buckets: f64| format!("| {name} | {each:.2} | {buckets:.2} |");

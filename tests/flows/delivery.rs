@@ -89,7 +89,7 @@ async fn different_messages_at_once_count_each() {
     // The earlier slot counts only if it was saved first.
     let scheduled = 2 + u64::from(is_finished(&two));
     assert_eq!(kinds, [("dc".to_owned(), 1), ("sc".to_owned(), scheduled)].into());
-    assert_eq!(scene.state(site).await.automatic.expect("run").id.created_at(), now);
+    assert_eq!(scene.state(site).await.automatic.expect("run").id().created_at(), now);
     assert_balanced(&scene.service).await;
 }
 
@@ -149,7 +149,7 @@ async fn in_any_order_slots_rise_and_what_comes_too_late_is_not_probed() {
         );
         let state = scene.state(site).await;
         assert_eq!(
-            state.automatic.expect("run").id.created_at(),
+            state.automatic.expect("run").id().created_at(),
             failed_at + SignedDuration::from_mins(10)
         );
         assert_eq!(state.timer.expect("a follow-up").reason, RunReason::IncidentFollowUp);
@@ -359,7 +359,7 @@ async fn of_the_slots_of_a_queue_that_stood_still_one_is_probed() {
         scene.service.check(&scene.scheduled(site, Tool::Status, *slot)).await;
     }
     assert_eq!(scene.target.requests() - requests, 1);
-    assert_eq!(scene.state(site).await.automatic.expect("a run").id.created_at(), slots[59]);
+    assert_eq!(scene.state(site).await.automatic.expect("a run").id().created_at(), slots[59]);
     assert_balanced(&scene.service).await;
 }
 

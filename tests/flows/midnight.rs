@@ -205,7 +205,7 @@ impl Walk {
             }
             3..=5 => {
                 // Soon after the last slot, and so perhaps days late.
-                let last = scene.state(*site).await.automatic.expect("a run").id.created_at();
+                let last = scene.state(*site).await.automatic.expect("a run").id().created_at();
                 let minutes = i64::try_from(1 + dice.roll(400)).expect("small");
                 let slot = last + SignedDuration::from_mins(minutes);
                 scene.service.check(&scene.scheduled(*site, Tool::Status, slot)).await;

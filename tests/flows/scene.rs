@@ -76,6 +76,13 @@ impl Scene {
         site
     }
 
+    /// A site with this address whose first run is done.
+    pub(crate) async fn watch_url(&self, url: &str) -> SiteId {
+        let site = self.create(url, &json!({})).await;
+        self.service.consume().await;
+        site
+    }
+
     /// A site whose first run is done.
     pub(crate) async fn watch(&self) -> SiteId {
         self.watch_with(&json!({})).await

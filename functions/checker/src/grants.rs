@@ -5,10 +5,11 @@ use vedette_store::Grant;
 use vedette_store::keys::Prefix::{Directory, IssueIndex, Leases, Site, Team};
 
 /// What every run reads and writes: the site with what is to be known of its team, the check, the
-/// issues that it opens or resolves, and the newest state in the directory.
+/// blocks of packed ones, the issues that it opens or resolves, and the newest state in the directory.
 const RUN: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
+    query: &[Site],
     put: &[IssueIndex, Site],
     update: &[Directory],
     delete: &[IssueIndex, Site],

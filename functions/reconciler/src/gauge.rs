@@ -114,7 +114,7 @@ fn of_site(
         }
         gauge.due += 1;
         let latest = stored.tool(tool)?.automatic;
-        gauge.done += u64::from(latest.is_some_and(|latest| latest.id.created_at() >= slot));
+        gauge.done += u64::from(latest.is_some_and(|latest| latest.id().created_at() >= slot));
     }
     Ok(gauge)
 }

@@ -15,8 +15,9 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde_json::json;
 use vedette_domain::checks::check::{Check, CheckError, Finish, StatusResult, ToolResult};
 use vedette_domain::checks::history::{Day, Kind, day_of, day_start};
+use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::checks::tool_state::{DayWrite, Latest, ToolChange, ToolState};
+use vedette_domain::checks::tool_state::{DayWrite, Keeping, ToolChange, ToolState};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_embedded::{Expiry, TABLE};
 use vedette_store::Changes;
@@ -265,7 +266,7 @@ fn changed(
     expires_at: Timestamp,
 ) -> ToolChange {
     let mut state = ToolState { rev: read.rev + 1, timer: None, ..read.clone() };
-    let latest = Some(Latest { id: seed.id, status: seed.kind.status });
+    let latest = Some(Latest::row(seed.id, seed.kind.status));
     match seed.kind.trigger {
         Trigger::Automatic(_) => state.automatic = latest,
         Trigger::OnDemand => state.on_demand = latest,
@@ -276,6 +277,8 @@ fn changed(
     ToolChange {
         state,
         check,
+        keeping: Keeping::Row,
+        closed_block: None,
         was_pending: false,
         expires_at,
         day,

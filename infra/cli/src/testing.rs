@@ -144,6 +144,7 @@ impl Bench {
                 time_scale: TimeScale::default(),
                 tools: vec![Tool::Status],
                 concurrency: None,
+                writes_blocks: true,
                 sends_mail: false,
                 trusted_proxies: TrustedProxies::default(),
             },

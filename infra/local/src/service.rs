@@ -129,6 +129,8 @@ impl Service {
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
+        // No other version runs beside this one.
+        service.writes_blocks = true;
         service.own_pages = own_pages(listen);
         let pages_url = service.pages_base().unwrap_or_default().to_owned();
         let SendConfig { mail, mut receivers } = send;

@@ -18,6 +18,7 @@ pub mod cooldown;
 pub mod history;
 pub mod limits;
 pub mod on_demand;
+pub mod pointer;
 pub mod policy;
 pub mod report;
 pub mod run;

@@ -189,18 +189,23 @@ impl Trigger {
 impl CheckId {
     /// The id of the automatic run of a tool at a slot: always the same for the same run.
     pub fn automatic(site: SiteId, tool: Tool, reason: RunReason, slot: Timestamp) -> Self {
-        Self::pack(site, tool, Trigger::Automatic(reason), slot, 0)
+        Self::pack(site.partition(), tool, Trigger::Automatic(reason), slot, 0)
+    }
+
+    /// As [`CheckId::automatic`] for a scheduled run, of the site with a partition.
+    pub fn scheduled(partition: Partition, tool: Tool, slot: Timestamp) -> Self {
+        Self::pack(partition, tool, Trigger::Automatic(RunReason::Scheduled), slot, 0)
     }
 
     /// The id of an on-demand run; the low 7 bits of `unique` part those of one millisecond.
     pub fn on_demand(site: SiteId, tool: Tool, created: Timestamp, unique: u8) -> Self {
-        Self::pack(site, tool, Trigger::OnDemand, created, unique)
+        Self::pack(site.partition(), tool, Trigger::OnDemand, created, unique)
     }
 
-    fn pack(site: SiteId, tool: Tool, trigger: Trigger, at: Timestamp, unique: u8) -> Self {
+    fn pack(partition: Partition, tool: Tool, trigger: Trigger, at: Timestamp, unique: u8) -> Self {
         let kind =
             (u128::from(tool.code()) << 9) | (trigger.code() << 7) | u128::from(unique & 0x7f);
-        Self { uuid: pack(at, kind, site), tool, trigger }
+        Self { uuid: pack(at, kind, partition), tool, trigger }
     }
 
     /// Whether the service itself caused the run.
@@ -222,7 +227,7 @@ impl CheckId {
 impl IssueId {
     /// The id of the record for a fingerprint of a site, first opened by the run at `slot`.
     pub fn new(site: SiteId, fingerprint: Fingerprint, slot: Timestamp) -> Self {
-        let uuid = pack(slot, u128::from(fingerprint.code()) << 8, site);
+        let uuid = pack(slot, u128::from(fingerprint.code()) << 8, site.partition());
         Self { uuid, fingerprint }
     }
 }
@@ -251,14 +256,14 @@ impl TryFrom<Uuid> for IssueId {
 }
 
 /// `unix_ts_ms | 8 | kind | 10 | partition`, the bit layout of RFC 9562 §5.8.
-fn pack(at: Timestamp, kind: u128, site: SiteId) -> Uuid {
+fn pack(at: Timestamp, kind: u128, partition: Partition) -> Uuid {
     let millis = u128::try_from(at.as_millisecond()).unwrap_or(0) & ((1 << 48) - 1);
     Uuid::from_u128(
         (millis << 80)
             | (0x8 << 76)
             | ((kind & 0xfff) << 64)
             | (0b10 << 62)
-            | u128::from(site.partition().0),
+            | u128::from(partition.0),
     )
 }
 

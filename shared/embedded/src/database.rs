@@ -407,7 +407,7 @@ mod tests {
         }
         fs::write(&format, "1").expect("written");
         Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
-        assert_eq!(fs::read_to_string(&format).expect("read"), "3", "taken over");
+        assert_eq!(fs::read_to_string(&format).expect("read"), "4", "taken over");
         fs::write(&format, "").expect("written");
         Database::open(&folder, Fsync::Always).await.expect_err("says nothing");
         fs::remove_file(&format).expect("removed");

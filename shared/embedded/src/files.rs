@@ -30,7 +30,7 @@ pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, 
 
 /// The format in which the table's items are written; it rises when the version before cannot read
 /// them.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// Which file it is, whatever its name: two names with the same identity are one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

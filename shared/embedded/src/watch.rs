@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(running.watch.look(), [], "an editor does that");
             File::create(&path).expect("emptied");
             assert_eq!(running.fault_of(name).problem, FileProblem::Overwritten);
-            fs::write(&path, "3").expect("written");
+            fs::write(&path, "4").expect("written");
             assert_eq!(running.watch.look(), []);
         }
     }

@@ -51,7 +51,10 @@ pub async fn history_page(
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, filter, page.offset(), page.limit());
     let checks = match &located.window {
-        Some(window) => store.page(access.stored.site.id.partition(), filter, window).await?,
+        Some(window) => {
+            let partition = access.stored.site.id.partition();
+            store.page(partition, &access.stored.tools, filter, window).await?
+        }
         None => Vec::new(),
     };
     Ok((checks, located.total))

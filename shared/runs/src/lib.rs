@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::error;
 use vedette_domain::checks::check::{Check, DnsBaseline, Finish, ToolResult};
@@ -19,7 +19,7 @@ use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::message::{AlertMessage, CheckMessage, Message};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
-use vedette_store::{Changes, StoreError, StoredCheck, budget, retry_on_conflict};
+use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry_on_conflict};
 
 /// What became of a finished run.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub async fn record_run(
             let closed = app.store.closed_day(&state, run.check).await?;
             let evaluations = run.evaluate(finish, baseline.as_ref(), now);
             let change = match state.apply_run(run, finish, evaluations, closed.as_ref(), now) {
-                Ok(change) => change,
+                Ok(change) => packed(app, run, change, finish, now),
                 // The given state may be as it was a moment ago.
                 Err(_) if is_given => return Err(StoreError::STALE),
                 Err(discard) => return Ok(Recorded::Discarded(discard)),
@@ -91,6 +91,15 @@ pub async fn record_run(
         }
     })
     .await
+}
+
+/// The change with its check packed, where that can be and this process writes blocks.
+fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timestamp) -> ToolChange {
+    if !app.service.writes_blocks {
+        return change;
+    }
+    let partition = run.site.id.partition();
+    change.packed(finish, |state| fits_a_unit(partition, run.tool(), state, now))
 }
 
 /// The learnt records that a DNS result is held against. The records themselves are read only when

@@ -31,6 +31,8 @@ pub struct Service {
     /// How many crawls, or audits, run at a time in all processes together; `None` if one process
     /// runs them all and itself sees to it that teams share.
     pub concurrency: Option<usize>,
+    /// Whether checks are packed into blocks. Every version reads them from the one on that writes them.
+    pub writes_blocks: bool,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
     /// The proxies that are trusted to say for whom they ask.
@@ -148,6 +150,7 @@ impl Service {
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
+        let writes_blocks = one(read, "VEDETTE_BLOCKS")?.unwrap_or(false);
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let tools = Tool::runnable(|need| match need {
             Need::Resolvers => Self::has_resolvers(read),
@@ -162,6 +165,7 @@ impl Service {
             time_scale: TimeScale::default(),
             tools,
             concurrency,
+            writes_blocks,
             sends_mail: read(Self::MAIL_FROM).is_some(),
             trusted_proxies: TrustedProxies(list(read, Self::TRUSTED_PROXIES)?),
         })
@@ -274,6 +278,7 @@ mod tests {
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_CONCURRENCY", "-1"),
+            ("VEDETTE_BLOCKS", "yes"),
             ("VEDETTE_AUDITOR", "somebody"),
             ("VEDETTE_TRUSTED_PROXIES", "10.0.0.0/8, proxy.example.com"),
         ] {

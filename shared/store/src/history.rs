@@ -7,17 +7,22 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::history::{Day, HistoryFilter, Kind, Retention, RowWindow, day_of};
+use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
-use vedette_domain::checks::tool_state::{Latest, ToolState};
+use vedette_domain::checks::tool_state::{CheckSource, ToolState, keeps_packed, may_be_packed};
 use vedette_domain::id::{CheckId, Partition, Trigger};
 
 use crate::StoreError;
-use crate::item::{Stored, expiry, stored};
+use crate::block::open_check;
+use crate::item::{Item, Stored, expiry, stored};
 use crate::keys;
 use crate::row;
 use crate::table::{Range, Sort, Store};
 
 stored!(attributes: Day);
+
+/// The states that automatic checks end in.
+const AUTOMATIC: [CheckStatus; 2] = [CheckStatus::Completed, CheckStatus::Failed];
 
 /// A check with its whole result.
 #[derive(Debug, Clone)]
@@ -31,23 +36,60 @@ pub struct StoredCheck {
 }
 
 impl Store {
-    /// A check by its id alone: it is in the stream of its state.
+    /// A check by its id alone.
     pub async fn check(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
+        if may_be_packed(id) {
+            return self.row_or_packed(id).await;
+        }
         let in_states = |states: &[CheckStatus]| {
             self.batch_get(states.iter().map(|status| keys::check(id, *status)).collect::<Vec<_>>())
         };
         // An on-demand check leaves the stream that it was pending in once, so that it is found if
         // this is looked at first.
         let mut found = match id.is_automatic() {
-            true => in_states(&[CheckStatus::Completed, CheckStatus::Failed]).await?,
+            true => in_states(&AUTOMATIC).await?,
             false => in_states(&[CheckStatus::Completed]).await?,
         };
         if found.is_empty() && !id.is_automatic() {
             found = in_states(&[CheckStatus::Failed, CheckStatus::Skipped]).await?;
         }
-        let Some(item) = found.into_values().next() else { return Ok(None) };
-        let expires_at = expiry(&item)?;
-        let (mut check, has_body) = row::read(item)?;
+        match found.into_values().next() {
+            Some(row) => self.stored_check(id, row).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A check that is in the open block, in a closed one or in a row.
+    async fn row_or_packed(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
+        let tool = keys::tool(id.partition(), id.tool());
+        let rows = AUTOMATIC.map(|status| keys::check(id, status));
+        let (mut found, closed) = futures::try_join!(
+            self.batch_get(rows.into_iter().chain([tool.clone()])),
+            self.check_in_closed_block(id),
+        )?;
+        let state: Option<ToolState> = found.remove(&tool).map(Stored::read).transpose()?;
+        if let Some(row) = found.into_values().next() {
+            return self.stored_check(id, row).await;
+        }
+        let open = state.as_ref().and_then(|state| open_check(state, id));
+        let packed = match (open.or(closed), state) {
+            (Some(packed), _) => Some(packed),
+            // The block may have been closed after closed ones were looked at, and before the state was read.
+            (None, Some(_)) => self.check_in_closed_block(id).await?,
+            (None, None) => None,
+        };
+        let stored = |(check, expires_at)| StoredCheck { check, has_body: false, expires_at };
+        Ok(packed.map(stored))
+    }
+
+    /// The check of a row, with its whole result.
+    async fn stored_check(
+        &self,
+        id: CheckId,
+        row: Item,
+    ) -> Result<Option<StoredCheck>, StoreError> {
+        let expires_at = expiry(&row)?;
+        let (mut check, has_body) = row::read(row)?;
         if check.id != id {
             return Ok(None);
         }
@@ -58,28 +100,41 @@ impl Store {
         Ok(Some(StoredCheck { check, has_body, expires_at }))
     }
 
-    /// The checks that pointers name, in their list form; those that are gone, or past the
-    /// retention beside them, are left out.
+    /// The checks of some sources, in their list form; those that are gone, or past the retention beside them, are
+    /// left out.
     pub async fn checks(
         &self,
-        pointers: impl IntoIterator<Item = (Latest, Retention)>,
+        sources: impl IntoIterator<Item = (CheckSource, Retention)>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        self.checks_with_bodies(pointers, &[]).await
+        self.checks_with_bodies(sources, &[]).await
     }
 
     /// As [`Store::checks`], but those of the `whole` tools with their whole results.
     pub async fn checks_with_bodies(
         &self,
-        pointers: impl IntoIterator<Item = (Latest, Retention)>,
+        sources: impl IntoIterator<Item = (CheckSource, Retention)>,
         whole: &[Tool],
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
         let (mut kept, mut changing, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut packed, mut read) = (Vec::new(), Vec::new());
         let mut retentions = BTreeMap::new();
-        for (Latest { id, status }, retention) in pointers {
+        for (source, retention) in sources {
+            let (CheckPointer { id, block }, status) = match source {
+                CheckSource::State { check, expires_at } => {
+                    retentions.insert(check.id, retention);
+                    read.push((check, expires_at));
+                    continue;
+                }
+                CheckSource::Table(Latest { check, status }) => (check, status),
+            };
             if !retention.reaches(day_of(id.created_at())) {
                 continue;
             }
             retentions.insert(id, retention);
+            if let Some(first) = block {
+                packed.push((id, first));
+                continue;
+            }
             // The row of an automatic check never changes, so that any copy of it will do.
             let keys = if id.is_automatic() { &mut kept } else { &mut changing };
             // By now it may have ended and be elsewhere.
@@ -92,12 +147,16 @@ impl Store {
                 bodies.push(keys::body(id, CheckStatus::Completed));
             }
         }
-        let (kept, changing, mut bodies) = futures::try_join!(
+        let blocks =
+            packed.iter().map(|(id, first)| keys::block(id.partition(), id.tool(), *first));
+        kept.extend(blocks.clone());
+        let (mut kept, changing, mut bodies) = futures::try_join!(
             self.batch_get_relaxed(kept),
             self.batch_get(changing),
             self.batch_get(bodies),
         )?;
-        let mut checks = BTreeMap::new();
+        let blocks = blocks.filter_map(|key| kept.remove_entry(&key)).collect();
+        read.extend(self.checks_in_blocks(&packed, blocks).await?);
         for item in kept.into_values().chain(changing.into_values()) {
             let expires_at = expiry(&item)?;
             let (mut check, has_body) = row::read(item)?;
@@ -109,12 +168,13 @@ impl Store {
             } else {
                 check = row::listed(check);
             }
-            let retention = retentions.get(&check.id);
-            if retention.is_some_and(|it| it.shows_row(check.id.created_at(), expires_at)) {
-                checks.insert(check.id, check);
-            }
+            read.push((check, expires_at));
         }
-        Ok(checks)
+        let shown = read.into_iter().filter(|(check, expires_at)| {
+            let retention = retentions.get(&check.id);
+            retention.is_some_and(|it| it.shows_row(check.id.created_at(), *expires_at))
+        });
+        Ok(shown.map(|(check, _)| (check.id, check)).collect())
     }
 
     /// The newest on-demand check of the same tool before this one.
@@ -133,8 +193,8 @@ impl Store {
         for item in try_join_all(newest).await?.into_iter().flatten() {
             let Check { id, status, .. } = row::read_listed(item)?;
             if id != check {
-                let latest = Some(Latest { id, status });
-                before = before.into_iter().chain(latest).max_by_key(|latest| latest.id);
+                let latest = Some(Latest::row(id, status));
+                before = before.into_iter().chain(latest).max_by_key(Latest::id);
             }
         }
         Ok(before)
@@ -175,10 +235,12 @@ impl Store {
         Ok(try_join_all(spans).await?.into_iter().flatten().collect())
     }
 
-    /// The checks of a window's page in their list form, newest first.
+    /// The checks of a window's page in their list form, newest first; the window was found by the states of the
+    /// site's tools.
     pub async fn page(
         &self,
         partition: Partition,
+        tools: &BTreeMap<Tool, ToolState>,
         filter: &HistoryFilter,
         window: &RowWindow,
     ) -> Result<Vec<Check>, StoreError> {
@@ -204,14 +266,21 @@ impl Store {
             let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
             self.query(Range { newest_first, limit, ..Range::new(&pk, sort) })
         });
-        let mut checks = Vec::new();
-        for item in try_join_all(reads).await?.into_iter().flatten() {
+        let packed = window.streams.iter().filter(|(tool, kind)| keeps_packed(*tool, *kind));
+        let packed = packed.filter_map(|(tool, _)| Some((*tool, tools.get(tool)?)));
+        let packed =
+            packed.map(|tool| self.packed_checks(partition, tool, window, (newest_first, needed)));
+        let (rows, packed) = futures::try_join!(try_join_all(reads), try_join_all(packed))?;
+        let mut checks: Vec<Check> = packed.into_iter().flatten().collect();
+        for item in rows.into_iter().flatten() {
             let check = row::read_listed(item)?;
             if filter.status.is_none_or(|status| status == check.status) {
                 checks.push(check);
             }
         }
         checks.sort_unstable_by_key(|check| check.id);
+        // One of a block that was closed since the states were read is there twice.
+        checks.dedup_by_key(|check| check.id);
         if newest_first {
             checks.reverse();
         }

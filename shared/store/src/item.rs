@@ -125,6 +125,22 @@ pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
     item
 }
 
+/// The bytes by which DynamoDB counts an item whose values are strings, numbers and bytes.
+///
+/// Of a number it counts two digits a byte and one more; this counts no less, as leading zeros and the point are in.
+/// See "DynamoDB item sizes and formats" in the developer guide.
+pub(crate) fn size(item: &Item) -> usize {
+    let value = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number.len().div_ceil(2) + 1,
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::Bool(_) | AttributeValue::Null(_) => 1,
+        // No item that is measured has any.
+        _ => 0,
+    };
+    item.iter().map(|(name, attribute)| name.len() + value(attribute)).sum()
+}
+
 /// When DynamoDB forgets an item.
 pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
     item.get(TTL)

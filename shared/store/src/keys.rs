@@ -220,7 +220,26 @@ pub(crate) fn is_shared(kind: Kind) -> bool {
 
 /// Sort key within a stream: 13 digits of milliseconds, then what parts checks of one millisecond.
 pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
-    format!("{:013}{unique:02x}", at.as_millisecond().max(0))
+    format!("{}{unique:02x}", millis(at))
+}
+
+fn millis(at: Timestamp) -> String {
+    format!("{:013}", at.as_millisecond().max(0))
+}
+
+/// A closed block of packed checks, by the slot of its first one.
+pub(crate) fn block(partition: Partition, tool: Tool, first: Timestamp) -> Key {
+    Key::new(site_partition(partition), block_sort(tool, first))
+}
+
+/// Sort key of a closed block, by the slot of its first check.
+pub(crate) fn block_sort(tool: Tool, first: Timestamp) -> String {
+    format!("{ROW}{tool}#b#{}", millis(first))
+}
+
+/// A block that was set aside, as the version that met it could not read it.
+pub(crate) fn unreadable_block(partition: Partition, tool: Tool, at: Timestamp) -> Key {
+    Key::new(site_partition(partition), format!("{ROW}{tool}#bx#{}", millis(at)))
 }
 
 /// The row of a check in a state.

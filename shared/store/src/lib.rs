@@ -12,6 +12,7 @@
 
 mod account;
 mod audit;
+mod block;
 mod changes;
 mod channel;
 mod clock;
@@ -41,6 +42,7 @@ mod work;
 
 pub use account::{Account, MemberRow};
 pub use audit::{Audit, AuditPage};
+pub use block::fits_a_unit;
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, FanOut, Off, Rederivation, UrlClaim};
 pub use definition::TableState;

@@ -14,7 +14,7 @@ use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::cooldown::Cooldowns;
 use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::{FailingChange, Latest, ToolState};
+use vedette_domain::checks::tool_state::{CheckSource, FailingChange, ToolState};
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
@@ -58,8 +58,13 @@ impl SiteWithTools {
     }
 
     /// The newest check of each tool that has any.
-    pub fn latest(&self) -> impl Iterator<Item = Latest> {
-        self.tools.values().filter_map(ToolState::latest)
+    pub fn latest(&self) -> impl Iterator<Item = CheckSource> {
+        self.tools.values().filter_map(|tool| Some(tool.source(tool.latest()?)))
+    }
+
+    /// The newest check of each tool that has any with a result.
+    pub fn latest_completed(&self) -> impl Iterator<Item = CheckSource> {
+        self.tools.values().filter_map(|tool| Some(tool.source(tool.latest_completed()?)))
     }
 }
 
@@ -95,7 +100,7 @@ fn site_item(site: &Site) -> Result<Item, StoreError> {
     Ok(outstanding(stored, keys::site_shard(partition), site.work_due()))
 }
 
-fn tool_item(
+pub(crate) fn tool_item(
     partition: Partition,
     tool: Tool,
     state: &ToolState,

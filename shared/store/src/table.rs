@@ -265,6 +265,23 @@ impl Store {
         .boxed()
     }
 
+    /// Writes one item.
+    pub(crate) fn put(&self, item: Item, condition: Condition) -> Call<'_, ()> {
+        async move {
+            let mut request = self
+                .client
+                .put_item()
+                .table_name(&self.table)
+                .set_item(Some(item))
+                .set_condition_expression(condition.expression());
+            for (name, value) in condition.values() {
+                request = request.expression_attribute_values(name, value);
+            }
+            request.send().await.map(drop).map_err(unavailable)
+        }
+        .boxed()
+    }
+
     /// Changes attributes of an item and returns it as it is now.
     pub(crate) fn update<'a>(
         &'a self,

@@ -82,6 +82,7 @@ impl TestApp {
             time_scale: TimeScale::default(),
             tools: vec![Tool::Status],
             concurrency: None,
+            writes_blocks: true,
             sends_mail: false,
             trusted_proxies: TrustedProxies::default(),
         };

@@ -6,12 +6,15 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use vedette_domain::alerts::channel::Channel;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::history::block::Block;
 use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::id::Partition;
 use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Database, TABLE, sdk_client};
-use vedette_store::DirectoryRow;
+use vedette_store::{DirectoryRow, keys};
 
 use crate::{Faults, Meter};
 
@@ -34,9 +37,23 @@ impl TestTable {
         Self { database, faults: Faults::default(), meter: Meter::default(), client }
     }
 
-    /// Every item, by key, as JSON that shows what is stored.
+    /// Every item, by key, as JSON that shows what is stored; packed checks as the rows that they would be.
     pub async fn dump(&self) -> BTreeMap<(String, String), Value> {
-        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(key, item))).collect()
+        let items = self.scan().await;
+        let is_block = |(_, sort_key): &&(String, String)| sort_key.starts_with(CLOSED_BLOCKS);
+        let kept = items.iter().filter(|(key, _)| !is_block(key));
+        let kept = kept.map(|(key, item)| (key.clone(), shown(key, item)));
+        kept.chain(unpacked(&items)).collect()
+    }
+
+    /// How many checks each block holds, by the key of its item, the open ones included.
+    pub async fn blocks(&self) -> BTreeMap<(String, String), usize> {
+        let items = self.scan().await;
+        let blocks = items.iter().filter_map(|(key, item)| {
+            let (block, _) = block(item)?;
+            Some((key.clone(), block.checks().count()))
+        });
+        blocks.collect()
     }
 
     /// The bytes by which DynamoDB counts each item, by key.
@@ -128,16 +145,58 @@ fn bytes(value: &AttributeValue) -> usize {
     }
 }
 
+/// What the sort keys of closed blocks begin with.
+const CLOSED_BLOCKS: &str = "H#status#b#";
+
+/// The block that an item is or holds, and when its checks may be forgotten.
+fn block(item: &Item) -> Option<(Block, Value)> {
+    if let (Some(AttributeValue::B(bytes)), Some(ttl)) = (item.get("b"), item.get("ttl")) {
+        return Some((Block::read(bytes.as_ref()).expect("a block"), show(ttl)));
+    }
+    let Some(AttributeValue::B(document)) = item.get("doc") else { return None };
+    let state: ToolState = rmp_serde::from_slice(document.as_ref()).ok()?;
+    let expires_at = state.day.as_ref()?.rows_expire_at();
+    Some((state.open_block()?.expect("a block"), expires_at.as_second().into()))
+}
+
+/// The packed checks, each as its row would be.
+fn unpacked(
+    items: &BTreeMap<(String, String), Item>,
+) -> impl Iterator<Item = ((String, String), Value)> {
+    let site = |(pk, sk): &&(String, String)| pk.starts_with("S#") && sk.contains("#status");
+    let blocks = items.iter().filter(move |(key, _)| site(key));
+    let blocks = blocks.filter_map(|((pk, _), item)| Some((pk, block(item)?)));
+    blocks.flat_map(|(pk, (block, ttl))| {
+        let partition = u64::from_str_radix(&pk[2..], 16).expect("a partition");
+        let row = move |check: Check| {
+            let keys::Key { pk, sk } = keys::check(check.id, check.status);
+            let fields = json!({
+                "pk": pk,
+                "sk": sk,
+                "ttl": ttl,
+                "id": check.id,
+                "s": check.status,
+                "r": check.result.map(|result| result.to_string()),
+                "u": check.updated_at,
+                "c": check.completed_at,
+            });
+            ((pk, sk), fields)
+        };
+        block.checks_of(Partition(partition)).into_iter().map(row)
+    })
+}
+
 /// An item as JSON, a document by its fields.
 fn shown((partition, sort_key): &(String, String), item: &Item) -> Value {
     let mut fields: Map<String, Value> =
         item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
     if let Some(AttributeValue::B(document)) = item.get("doc") {
-        let document = match sort_key.as_str() {
+        let mut document = match sort_key.as_str() {
             _ if partition.starts_with("L#") => fields_of::<DirectoryRow>(document.as_ref()),
             "M" => fields_of::<Settings>(document.as_ref()),
             _ => fields_of::<ToolState>(document.as_ref()),
         };
+        document.remove("bl");
         fields.remove("doc");
         fields.extend(document);
     }

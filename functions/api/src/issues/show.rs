@@ -22,7 +22,7 @@ pub(super) async fn resources(
         .iter()
         .flat_map(|(found, team)| {
             let retention = team.retention(context.caller.now);
-            let checks = IssueResource::checks(found).into_iter().flatten();
+            let checks = IssueResource::checks(found);
             checks.map(move |check| (check, retention))
         })
         .collect();

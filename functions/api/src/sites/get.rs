@@ -10,7 +10,7 @@ use crate::Context;
 pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
     let retention = access.team.retention(context.caller.now);
     let checks =
-        context.app.store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;
+        context.app.store.checks(access.stored.latest().map(|check| (check, retention))).await?;
     let site = SiteResource::new(&access.stored.site, &access.team, context.links);
     Ok(ok(&site.with_latest(&access.stored, &checks)))
 }

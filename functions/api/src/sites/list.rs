@@ -31,7 +31,7 @@ pub(crate) async fn handle(
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
     let sites = store.sites(partitions).await?;
     let latest = sites.values().flat_map(SiteWithTools::latest);
-    let checks = store.checks(latest.map(|latest| (latest, retention))).await?;
+    let checks = store.checks(latest.map(|check| (check, retention))).await?;
 
     // A site that was deleted since the directory was read is not there, and not counted.
     let sites = shown.iter().filter_map(|row| sites.get(&row.id.partition()));

@@ -22,7 +22,7 @@ pub(crate) async fn handle(
     save_site(context.app, &mut access, next, context.caller.actor(), now).await?;
 
     let retention = access.team.retention(now);
-    let checks = store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;
+    let checks = store.checks(access.stored.latest().map(|check| (check, retention))).await?;
     let resource = SiteResource::new(&access.stored.site, &access.team, context.links);
     Ok(ok(&resource.with_latest(&access.stored, &checks)))
 }

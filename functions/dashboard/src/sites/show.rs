@@ -24,7 +24,6 @@ use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report;
 use vedette_domain::checks::report::Span;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::CheckId;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::Settings;
@@ -148,8 +147,8 @@ impl History {
             Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
         };
         let retention = access.team.retention(now);
-        let completed = access.stored.tools.values().filter_map(ToolState::latest_completed);
-        let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
+        let wanted = access.stored.latest().chain(access.stored.latest_completed());
+        let wanted = wanted.map(|check| (check, retention));
         let partition = access.stored.site.id.partition();
         let whole: Vec<_> = Tool::ALL.into_iter().filter(|tool| is_shown_whole(*tool)).collect();
         let (checks, watched, audited, mut issues) = futures::try_join!(
@@ -181,7 +180,7 @@ impl SiteView<'_> {
     /// The newest completed check of a tool.
     fn newest(&self, tool: Tool) -> Option<&Check> {
         let latest = self.access.stored.tools.get(&tool)?.latest_completed()?;
-        self.history.checks.get(&latest.id)
+        self.history.checks.get(&latest.id())
     }
 }
 

@@ -84,11 +84,11 @@ async fn a_lost_format_is_named() {
             None => fs::remove_file(&format).expect("removed"),
             Some(left) => fs::write(&format, left).expect("written"),
         }
-        is_refused_with(folder.path(), &[&text(&format), "backup", "echo 3 >"]).await;
+        is_refused_with(folder.path(), &[&text(&format), "backup", "echo 4 >"]).await;
     }
     fs::write(&format, "1000").expect("written");
     is_refused_with(folder.path(), &["another version of Vedette"]).await;
-    fs::write(&format, "3\n").expect("written");
+    fs::write(&format, "4\n").expect("written");
     start(folder.path()).await.0.stop().await;
 }
 

@@ -42,14 +42,14 @@ async fn every_item_of_an_older_folder_is_read() {
         let SiteWithTools { site, tools } = site(&store, name).await;
         for (tool, state) in tools.iter().filter(|(tool, _)| **tool != Tool::Performance) {
             if let Some(latest) = state.latest() {
-                let stored = store.check(latest.id).await.expect("read").expect("a check");
+                let stored = store.check(latest.id()).await.expect("read").expect("a check");
                 assert_eq!((stored.check.id.tool(), stored.check.status), (*tool, latest.status));
             }
         }
         let status = &tools[&Tool::Status];
         let newest = status.automatic.expect("a check");
         assert_eq!(newest.status, CheckStatus::Completed);
-        let stored = store.check(newest.id).await.expect("read").expect("a check");
+        let stored = store.check(newest.id()).await.expect("read").expect("a check");
         assert_eq!(stored.check.result.expect("a result")["up"], up);
         let is_down = status.trackers[&Fingerprint::StatusDown].tracker.issue().is_some();
         assert_eq!(is_down, !up);

@@ -1,7 +1,7 @@
 //! What is remembered of one tool on one site, and what a finished run makes of it.
 //!
-//! The state is one small item, rewritten by every run together with the run's row. It never holds
-//! a result. Each function here takes the state as it was read and says what to write. It is
+//! The state is one small item, rewritten by every run: together with the run's row, or with the check packed in the
+//! state's open block. Each function here takes the state as it was read and says what to write. It is
 //! saved on the condition that `rev` is still the same; otherwise the state is read again and the
 //! same run applied to it: nothing is probed twice.
 
@@ -10,15 +10,19 @@ mod delete;
 mod failing;
 mod learnt;
 mod newest;
+mod pack;
+mod source;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use crate::checks::check::{Check, Finish, ToolResult};
 use crate::checks::history::{Day, Kind, RecentDays};
+use crate::checks::pointer::{CheckPointer, Latest};
 use crate::checks::policy::ToolPolicy;
 use crate::checks::run::Run;
 use crate::checks::schedule::TimeScale;
@@ -35,6 +39,8 @@ pub use delete::{CheckDeletion, NewestChange};
 pub use failing::FailingChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
+pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
+pub use source::CheckSource;
 
 /// What is remembered of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -63,10 +69,10 @@ pub struct ToolState {
     pub on_demand: Option<Latest>,
     /// The last evaluated check, and the one before it: automatic and completed.
     #[serde(rename = "ev", default, skip_serializing_if = "Option::is_none")]
-    pub evaluated: Option<CheckId>,
+    pub evaluated: Option<CheckPointer>,
     /// See `evaluated`.
     #[serde(rename = "pv", default, skip_serializing_if = "Option::is_none")]
-    pub previous: Option<CheckId>,
+    pub previous: Option<CheckPointer>,
     /// Since which slot status checks have failed, where the last evaluated one failed and no issue is
     /// active. The team's list of failing sites says the same.
     #[serde(
@@ -82,6 +88,10 @@ pub struct ToolState {
     /// The open day.
     #[serde(rename = "da", default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Day>,
+    /// The newest packed checks of the open day. Every write of the state carries them, and a version that cannot
+    /// read them sets them aside.
+    #[serde(rename = "bl", default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<ByteBuf>,
     /// How the days before the open one were, for status checks.
     #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentDays>,
@@ -106,15 +116,6 @@ pub struct Tracked {
     /// tracker names it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueId>,
-}
-
-/// A check and its state: enough to find its row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latest {
-    /// The check.
-    pub id: CheckId,
-    /// Its state.
-    pub status: CheckStatus,
 }
 
 /// Why a run counts nothing.
@@ -155,8 +156,12 @@ pub enum DayWrite {
 pub struct ToolChange {
     /// The state to write; `rev` is one above the one read.
     pub state: ToolState,
-    /// The row to write.
+    /// The check.
     pub check: Check,
+    /// How it is stored.
+    pub keeping: Keeping,
+    /// The block to write, where one is closed.
+    pub closed_block: Option<ClosedBlock>,
     /// Whether there is a row of the check already, which is pending.
     pub was_pending: bool,
     /// When the row may be forgotten.
@@ -188,14 +193,14 @@ impl ToolState {
 
     /// The newest check of either sort.
     pub fn latest(&self) -> Option<Latest> {
-        [self.automatic, self.on_demand].into_iter().flatten().max_by_key(|latest| latest.id)
+        [self.automatic, self.on_demand].into_iter().flatten().max_by_key(Latest::id)
     }
 
     /// The newest check of either sort that has a result, as far as it is remembered.
     pub fn latest_completed(&self) -> Option<Latest> {
-        let evaluated = self.evaluated.map(|id| Latest { id, status: CheckStatus::Completed });
+        let evaluated = self.evaluated.map(Latest::completed);
         let known = [self.automatic, self.on_demand, evaluated].into_iter().flatten();
-        known.filter(|known| known.status == CheckStatus::Completed).max_by_key(|known| known.id)
+        known.filter(|known| known.status == CheckStatus::Completed).max_by_key(Latest::id)
     }
 
     /// Whether a run that a message asks for is still wanted.
@@ -231,7 +236,7 @@ impl ToolState {
     /// The slot of the last automatic run. One that lies ahead was used by a clock that has been set back
     /// since, and holds nothing up.
     fn last_slot(&self, now: Timestamp) -> Option<Timestamp> {
-        let last = self.automatic.map(|latest| latest.id.created_at());
+        let last = self.automatic.map(|latest| latest.id().created_at());
         last.filter(|last| !is_ahead(*last, now))
     }
 
@@ -245,7 +250,8 @@ impl ToolState {
     /// rows stay: [`ToolState::used_until`] says how far there may be some.
     fn rewind(&mut self, now: Timestamp) {
         let trackers = self.trackers.values().filter_map(|tracked| tracked.tracker.last_slot);
-        let slots = self.automatic.map(|latest| latest.id.created_at()).into_iter().chain(trackers);
+        let slots =
+            self.automatic.map(|latest| latest.id().created_at()).into_iter().chain(trackers);
         let Some(last) = slots.filter(|slot| is_ahead(*slot, now)).max() else { return };
         self.used_until = self.used_until.max(Some(last));
         for tracked in self.trackers.values_mut() {
@@ -254,9 +260,9 @@ impl ToolState {
         self.timer = None;
         self.last_on_demand = self.last_on_demand.filter(|at| !is_ahead(*at, now));
         let pending = self.pending;
-        self.on_demand = self
-            .on_demand
-            .filter(|newest| !is_ahead(newest.id.created_at(), now) || pending == Some(newest.id));
+        self.on_demand = self.on_demand.filter(|newest| {
+            !is_ahead(newest.id().created_at(), now) || pending == Some(newest.id())
+        });
     }
 
     /// Applies a run that has ended: counts it, and has the trackers observe what it says.
@@ -281,12 +287,12 @@ impl ToolState {
 
         let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
         let check = Check::finished(run.check, finish.clone(), now);
-        let latest = Latest { id: run.check, status: check.status };
+        let latest = Latest::row(run.check, check.status);
         let mut next = self.clone();
         next.rev += 1;
         let kind = Kind { trigger, status: check.status };
         let sample = finish.sample().filter(|_| trigger.is_automatic());
-        let (day, expires_at) = next.count(closed, run.check, run.retention_days(), |day| {
+        let counted = next.count(closed, run.check, run.retention_days(), |day| {
             if !trigger.is_automatic() {
                 day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
             }
@@ -301,7 +307,7 @@ impl ToolState {
         match trigger {
             Trigger::OnDemand => {
                 next.pending = None;
-                if next.on_demand.is_some_and(|newest| newest.id == run.check) {
+                if next.on_demand.is_some_and(|newest| newest.id() == run.check) {
                     next.on_demand = Some(latest);
                 }
             }
@@ -326,9 +332,11 @@ impl ToolState {
             failing: next.failing_change(self),
             state: next,
             check,
+            keeping: Keeping::Row,
+            closed_block: counted.closed_block,
             was_pending: !trigger.is_automatic(),
-            expires_at,
-            day,
+            expires_at: counted.expires_at,
+            day: counted.day,
             events,
             timer,
         })
@@ -363,7 +371,7 @@ impl ToolState {
             self.note_failing(fingerprint, outcome, slot);
         }
         if is_observed {
-            self.previous = self.evaluated.replace(check);
+            self.previous = self.evaluated.replace(CheckPointer::row(check));
         }
         events
     }
@@ -384,9 +392,9 @@ impl ToolState {
         next.rev += 1;
         next.pending = Some(check);
         next.last_on_demand = Some(created_at);
-        next.on_demand = Some(Latest { id: check, status: CheckStatus::Pending });
+        next.on_demand = Some(Latest::row(check, CheckStatus::Pending));
         let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
-        let (day, expires_at) = next.count(closed, check, retention_days, |day| {
+        let counted = next.count(closed, check, retention_days, |day| {
             day.counters.add(kind, created_at);
         });
         ToolChange {
@@ -394,9 +402,11 @@ impl ToolState {
             is_first: false,
             state: next,
             check: Check::pending(check, now),
+            keeping: Keeping::Row,
+            closed_block: counted.closed_block,
             was_pending: false,
-            expires_at,
-            day,
+            expires_at: counted.expires_at,
+            day: counted.day,
             events: Vec::new(),
             failing: None,
             timer: None,
@@ -404,18 +414,18 @@ impl ToolState {
     }
 
     /// The check by which a fingerprint was last judged, and the one that it was compared with.
-    pub fn compared(&self, fingerprint: Fingerprint) -> [Option<CheckId>; 2] {
+    pub fn compared(&self, fingerprint: Fingerprint) -> [Option<CheckPointer>; 2] {
         [self.evaluated, self.baseline(fingerprint).or(self.previous)]
     }
 
     /// The check that the next one is compared with.
-    fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+    fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckPointer> {
         self.baseline(fingerprint).or(self.evaluated)
     }
 
     /// Records are compared with the learnt ones, and all else with the check before.
-    fn baseline(&self, fingerprint: Fingerprint) -> Option<CheckId> {
-        let learnt = self.learnt.as_ref().map(|learnt| learnt.check);
+    fn baseline(&self, fingerprint: Fingerprint) -> Option<CheckPointer> {
+        let learnt = self.learnt.as_ref().map(|learnt| CheckPointer::row(learnt.check));
         learnt.filter(|_| fingerprint == Fingerprint::DnsRecordsChanged)
     }
 

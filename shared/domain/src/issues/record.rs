@@ -10,6 +10,7 @@ use super::evaluate::Evaluation;
 use super::note::{NOTES_KEPT, Note};
 use super::tracker::{Event, Failures};
 use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
+use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
 
@@ -30,10 +31,10 @@ pub struct Issue {
     pub context: Value,
     /// The check of the last transition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<CheckId>,
+    pub check: Option<CheckPointer>,
     /// The evaluated check before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous_check: Option<CheckId>,
+    pub previous_check: Option<CheckPointer>,
     /// When `check` was evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_evaluated_at: Option<Timestamp>,
@@ -68,7 +69,7 @@ pub struct IssueEvent {
     /// By which check.
     pub check: CheckId,
     /// The evaluated check before it.
-    pub previous: Option<CheckId>,
+    pub previous: Option<CheckPointer>,
     /// When it was evaluated.
     pub now: Timestamp,
 }
@@ -112,7 +113,7 @@ pub fn follow(
             .then(lifecycle),
         summary,
         context,
-        check: Some(*check),
+        check: Some(CheckPointer::row(*check)),
         previous_check: *previous,
         last_evaluated_at: Some(*now),
         // A snooze ends with the opening that it was about.
@@ -199,11 +200,11 @@ impl IssueChange {
     /// The change that ends an issue's life by hand: the checks that it was last judged by, which
     /// it had from its tool's state while it was active, are its own from now on.
     #[must_use]
-    pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckId>; 2]) -> Self {
+    pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckPointer>; 2]) -> Self {
         let after = &mut self.after;
         if after.check != evaluated {
             (after.check, after.previous_check) = (evaluated, previous);
-            after.last_evaluated_at = evaluated.map(CheckId::created_at);
+            after.last_evaluated_at = evaluated.map(|check| check.id.created_at());
         }
         self
     }
@@ -337,7 +338,7 @@ mod tests {
             event: *event,
             evaluation: evaluation(&format!("down at {slot}"), json!({ "code": 503 })),
             check: check(slot),
-            previous: Some(check(FAILED)),
+            previous: Some(CheckPointer::row(check(FAILED))),
             now: at(slot) + jiff::SignedDuration::from_secs(1),
         };
         follow(before, &observed)
@@ -364,8 +365,8 @@ mod tests {
                 "first_failed_at": "2026-11-20T09:52:00+00:00",
                 "last_failed_at": "2026-11-20T09:54:00+00:00",
             }),
-            check: Some(check(OPENED)),
-            previous_check: Some(check(FAILED)),
+            check: Some(CheckPointer::row(check(OPENED))),
+            previous_check: Some(CheckPointer::row(check(FAILED))),
             last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
             snoozed_until: None,
             notes: Vec::new(),
@@ -396,7 +397,7 @@ mod tests {
             rev: 3,
             lifecycle: over,
             timeline: taken.timeline.then(over),
-            check: Some(check(CLEARED)),
+            check: Some(CheckPointer::row(check(CLEARED))),
             last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
             updated_at: at("2026-11-20T09:59:01Z"),
             ..taken.clone()
@@ -484,7 +485,7 @@ mod tests {
         let over = resolve(taken.after.clone(), user(2), over_at).expect("active");
         assert_eq!((over.after.rev, over.after.status()), (3, IssueStatus::Resolved));
         assert_eq!(over.after.lifecycle.resolved_by(), Some(user(2)));
-        assert_eq!(over.after.check, Some(check(OPENED)));
+        assert_eq!(over.after.check, Some(CheckPointer::row(check(OPENED))));
         assert_eq!(over.after.timeline, taken.after.timeline.then(over.after.lifecycle));
 
         let refused = |from, transition| Err(InvalidTransition { from, transition });
@@ -499,13 +500,17 @@ mod tests {
     #[test]
     fn what_ends_by_hand_keeps_the_checks_it_was_last_judged_by() {
         let over = resolve(open(), user(1), at(AGAIN)).expect("active");
-        let judged_by = [Some(check(CLEARED)), Some(check(OPENED))];
+        let judged_by =
+            [Some(CheckPointer::row(check(CLEARED))), Some(CheckPointer::row(check(OPENED)))];
         let after = over.clone().keeping_checks(judged_by).after;
         assert_eq!(
             (after.check, after.previous_check),
-            (Some(check(CLEARED)), Some(check(OPENED)))
+            (Some(CheckPointer::row(check(CLEARED))), Some(CheckPointer::row(check(OPENED))))
         );
         assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
-        assert_eq!(over.clone().keeping_checks([Some(check(OPENED)), None]), over);
+        assert_eq!(
+            over.clone().keeping_checks([Some(CheckPointer::row(check(OPENED))), None]),
+            over
+        );
     }
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 use vedette_domain::accounts::account::User;
 use vedette_domain::checks::check::Check;
+use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::Latest;
+use vedette_domain::checks::tool_state::CheckSource;
 use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{
@@ -103,16 +104,19 @@ pub struct IssueParts<'a> {
 impl IssueResource {
     /// The check that the issue was last judged by, and the one before it. While an issue is
     /// active they go on with its tool; the last transition freezes them.
-    pub fn checks(found: &IssueWithSite) -> [Option<Latest>; 2] {
+    fn pointers(found: &IssueWithSite) -> [Option<CheckPointer>; 2] {
         let IssueWithSite { issue, state, .. } = found;
-        let [check, previous] = match issue.lifecycle.is_active() {
+        match issue.lifecycle.is_active() {
             true => state.compared(issue.id.fingerprint()),
             false => [issue.check, issue.previous_check],
-        };
+        }
+    }
+
+    /// Where to read the checks that the issue is shown with.
+    pub fn checks(found: &IssueWithSite) -> impl Iterator<Item = CheckSource> {
         // Only completed checks are evaluated.
-        [check, previous].map(|id| {
-            id.map(|id| Latest { id, status: vedette_domain::checks::tool::CheckStatus::Completed })
-        })
+        let completed = Self::pointers(found).into_iter().flatten().map(Latest::completed);
+        completed.map(|check| found.state.source(check))
     }
 
     /// The people in an issue's life.
@@ -127,7 +131,7 @@ impl IssueResource {
         let IssueParts { found, team, .. } = parts;
         let IssueWithSite { issue, site, .. } = found;
         let fingerprint = issue.id.fingerprint();
-        let [check, previous] = Self::checks(found).map(|pointer| {
+        let [check, previous] = Self::pointers(found).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
             Some(CheckResource::new(check, site))
         });
@@ -139,7 +143,7 @@ impl IssueResource {
             timestamp: entry.timestamp,
             user: entry.user.and_then(user),
         };
-        let [judged_by, _] = Self::checks(found);
+        let [judged_by, _] = Self::pointers(found);
         let evaluated_at =
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
         Self {

@@ -127,7 +127,7 @@ impl SiteResource {
     pub fn with_latest(self, stored: &SiteWithTools, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {
             let newest = stored.tools.get(&tool).and_then(ToolState::latest);
-            let check = newest.and_then(|newest| checks.get(&newest.id));
+            let check = newest.and_then(|newest| checks.get(&newest.id()));
             (tool, check.map(|check| CheckResource::new(check, &stored.site)))
         });
         let mut shown = Self { latest_checks: Some(latest.collect()), ..self };

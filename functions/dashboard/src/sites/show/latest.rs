@@ -68,7 +68,7 @@ fn counted(status: &ToolState, access: &SiteAccess) -> Option<(NonZeroU32, NonZe
 pub(super) fn results(access: &SiteAccess, checks: &Checks, issues: &[Issue]) -> Markup {
     let newest = |tool: Tool| {
         let latest = access.stored.tools.get(&tool)?.latest()?;
-        checks.get(&latest.id)
+        checks.get(&latest.id())
     };
     html! {
         h2 { "Latest results" }

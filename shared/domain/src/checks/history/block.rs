@@ -11,7 +11,9 @@
 
 use jiff::Timestamp;
 
-use crate::checks::check::StatusResult;
+use crate::checks::check::{Check, Finish, StatusResult, ToolResult};
+use crate::checks::tool::Tool;
+use crate::id::{CheckId, Partition};
 
 /// The version of the format, its first byte.
 const VERSION: u8 = 1;
@@ -33,6 +35,12 @@ pub struct PackedCheck {
     pub completed_at: Timestamp,
     /// What it found.
     pub result: StatusResult,
+}
+
+impl PackedCheck {
+    fn into_check(self, id: CheckId) -> Check {
+        Check::finished(id, Finish::Completed(ToolResult::Status(self.result)), self.completed_at)
+    }
 }
 
 /// Checks of one tool in one day, in the order of their slots; never empty.
@@ -203,6 +211,31 @@ impl Block {
     /// What is stored.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What is stored.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The slot of the first check, by which the block is found.
+    pub fn first_slot(&self) -> Timestamp {
+        self.records.first().map_or(Timestamp::UNIX_EPOCH, |record| record.slot)
+    }
+
+    /// A check, if it is in the block.
+    pub fn check(&self, id: CheckId) -> Option<Check> {
+        let mut packed = self.checks();
+        Some(packed.find(|packed| packed.slot == id.created_at())?.into_check(id))
+    }
+
+    /// The checks as those of a site, the oldest first.
+    pub fn checks_of(&self, partition: Partition) -> Vec<Check> {
+        let check = |packed: PackedCheck| {
+            let id = CheckId::scheduled(partition, Tool::Status, packed.slot);
+            packed.into_check(id)
+        };
+        self.checks().map(check).collect()
     }
 
     /// The checks, the oldest first.

@@ -3,10 +3,20 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::{DayWrite, ToolState};
+use super::{ClosedBlock, DayWrite, ToolState};
 use crate::checks::history::{Day, DayUptime, RecentDays, day_of};
 use crate::checks::tool::Tool;
 use crate::id::CheckId;
+
+/// What counting a check leads to.
+pub(super) struct Counted {
+    /// The day item to write, if any.
+    pub(super) day: Option<DayWrite>,
+    /// The block that ended with its day, if any.
+    pub(super) closed_block: Option<ClosedBlock>,
+    /// When the check may be forgotten.
+    pub(super) expires_at: Timestamp,
+}
 
 impl ToolState {
     /// The closed day that a check created at this instant belongs to: its item must be read
@@ -17,14 +27,14 @@ impl ToolState {
     }
 
     /// Applies a change to the day of a check: the open one, a later one that becomes the open
-    /// one, or a closed one.
+    /// one, or a closed one. With its day, a block ends.
     pub(super) fn count(
         &mut self,
         closed: Option<&Day>,
         check: CheckId,
         retention_days: u32,
         change: impl FnOnce(&mut Day),
-    ) -> (Option<DayWrite>, Timestamp) {
+    ) -> Counted {
         let created_at = check.created_at();
         let date = day_of(created_at);
         let tool = check.tool();
@@ -34,20 +44,22 @@ impl ToolState {
             day.rev += 1;
             self.remember(tool, &day);
             let expires_at = day.rows_expire_at();
-            return (Some(DayWrite::Amend(day)), expires_at);
+            return Counted { day: Some(DayWrite::Amend(day)), closed_block: None, expires_at };
         }
         let turned = self.day.take_if(|open| open.date < date);
+        let mut closed_block = None;
         if let Some(day) = &turned {
             self.remember(tool, day);
+            closed_block = self.close_block(day, created_at);
         }
         let open = self.day.get_or_insert_with(|| Day::new(date, retention_days));
         change(open);
         let expires_at = open.rows_expire_at();
-        let write = turned.map(|mut day| {
+        let day = turned.map(|mut day| {
             day.rev = 1;
             DayWrite::Close(day)
         });
-        (write, expires_at)
+        Counted { day, closed_block, expires_at }
     }
 
     fn remember(&mut self, tool: Tool, closed: &Day) {

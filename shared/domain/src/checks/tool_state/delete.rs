@@ -1,8 +1,9 @@
 //! Deleting an on-demand check: what it leaves behind.
 
-use super::{DayWrite, Latest, Newest, ToolState};
+use super::{DayWrite, Newest, ToolState};
 use crate::checks::check::Check;
 use crate::checks::history::{Day, Kind};
+use crate::checks::pointer::Latest;
 use crate::checks::tool::CheckStatus;
 use crate::id::{CheckId, Trigger};
 
@@ -50,7 +51,7 @@ impl ToolState {
         let mut next = self.clone();
         next.rev += 1;
         next.pending = self.pending.filter(|pending| *pending != check.id);
-        if self.on_demand.is_some_and(|newest| newest.id == check.id) {
+        if self.on_demand.is_some_and(|newest| newest.id() == check.id) {
             next.on_demand = older;
         }
         let day = if self.closed_day(created_at).is_some() {
@@ -134,13 +135,13 @@ mod tests {
     #[test]
     fn the_next_older_check_becomes_the_newest_unless_an_automatic_one_is_newer() {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
-        let latest = |time: &str, status| Latest {
-            id: CheckId::on_demand(site(), Tool::Status, at(time), 0),
-            status,
+        let latest = |time: &str, status| {
+            Latest::row(CheckId::on_demand(site(), Tool::Status, at(time), 0), status)
         };
-        let automatic = |time: &str, status| Latest {
-            id: CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, at(time)),
-            status,
+        let automatic = |time: &str, status| {
+            let slot = at(time);
+            let id = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, slot);
+            Latest::row(id, status)
         };
         let now =
             |status| NewestChange::Now(Newest { status, date: date(2026, 11, 20), days: Some(30) });
@@ -171,7 +172,7 @@ mod tests {
     fn of_a_check_before_the_open_day_the_directory_knows_no_end() {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
         let id = CheckId::on_demand(site(), Tool::Status, at("2026-11-12T09:54:00Z"), 0);
-        let older = Latest { id, status: CheckStatus::Failed };
+        let older = Latest::row(id, CheckStatus::Failed);
         let deletion = state.delete_check(None, &check, Some(older));
         let newest = Newest { status: CheckStatus::Failed, date: date(2026, 11, 12), days: None };
         assert_eq!(deletion.newest, NewestChange::Now(newest));

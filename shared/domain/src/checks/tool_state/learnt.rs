@@ -64,7 +64,7 @@ impl ToolState {
     pub(super) fn accept_records(&mut self) {
         let accepted = self.evaluated.zip(self.learnt.as_mut().and_then(|it| it.seen.take()));
         if let Some((check, baseline)) = accepted {
-            self.learnt = Some(Learnt { check, baseline, seen: None });
+            self.learnt = Some(Learnt { check: check.id, baseline, seen: None });
         }
     }
 

@@ -35,7 +35,7 @@ impl ToolState {
     /// state, and once a day.
     pub fn newest(&self) -> Option<Newest> {
         let latest = self.latest()?;
-        let date = day_of(latest.id.created_at());
+        let date = day_of(latest.id().created_at());
         let counted = self.day.as_ref().filter(|open| open.date == date);
         let days = counted.and_then(|day| u16::try_from((day.until - date).get_days()).ok());
         Some(Newest { status: latest.status, date, days })

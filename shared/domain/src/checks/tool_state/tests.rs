@@ -1,6 +1,7 @@
 //! What runs, orders and people's decisions make of a tool's state.
 
 mod failing;
+mod pack;
 
 use std::num::NonZeroU32;
 
@@ -155,7 +156,7 @@ fn a_message_is_wanted_or_there_is_a_reason() {
     let now = after(600);
     let last = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(300));
     let state = ToolState {
-        automatic: Some(Latest { id: last, status: CheckStatus::Completed }),
+        automatic: Some(Latest::row(last, CheckStatus::Completed)),
         timer: timer(RunReason::ConfirmationRetry, after(420)),
         pending: Some(order(0)),
         ..ToolState::new()
@@ -196,8 +197,8 @@ fn a_run_counts_once() {
     let saved = run.saved(&ToolState::new());
     let state = &saved.state;
     assert_eq!((state.rev, state.cfg), (2, 1));
-    assert_eq!(state.automatic.map(|latest| latest.id), Some(run.check));
-    assert_eq!((state.evaluated, state.previous), (Some(run.check), None));
+    assert_eq!(state.automatic.map(|latest| latest.id()), Some(run.check));
+    assert_eq!((state.evaluated, state.previous), (Some(CheckPointer::row(run.check)), None));
     assert_eq!(count(state, SCHEDULED, CheckStatus::Completed), 1);
     assert_eq!(told(&saved), Some(CheckStatus::Completed));
     assert_eq!(saved.check.completed_at, Some(after(1)));
@@ -209,7 +210,10 @@ fn a_run_counts_once() {
     let saved = next.saved(state);
     assert_eq!(saved.newest, None, "the newest check has the state that the one before had");
     let evaluated = (saved.state.evaluated, saved.state.previous);
-    assert_eq!(evaluated, (Some(next.check), Some(run.check)));
+    assert_eq!(
+        evaluated,
+        [next.check, run.check].map(|check| Some(CheckPointer::row(check))).into()
+    );
     assert_eq!(count(&saved.state, SCHEDULED, CheckStatus::Completed), 2);
 }
 
@@ -272,7 +276,7 @@ fn a_run_that_failed_is_counted_and_not_observed() {
     assert_eq!(count(&saved.state, SCHEDULED, CheckStatus::Failed), 1);
     assert_eq!(saved.state.trackers, failing.state.trackers);
     assert_eq!(saved.state.evaluated, failing.state.evaluated);
-    assert_eq!(saved.state.automatic.map(|latest| latest.id), Some(run.check));
+    assert_eq!(saved.state.automatic.map(|latest| latest.id()), Some(run.check));
     assert_eq!(told(&saved), Some(CheckStatus::Failed));
     assert_eq!(
         (saved.state.timer, saved.timer),
@@ -522,7 +526,7 @@ proptest! {
             run.now = run.now.max(now);
             now = run.now;
             let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
-            let last = state.automatic.map(|latest| latest.id.created_at());
+            let last = state.automatic.map(|latest| latest.id().created_at());
             match run.on_day(&state, closed.as_ref()) {
                 Err(discard) => {
                     prop_assert_eq!(discard, Discard::Stale);
@@ -566,7 +570,7 @@ proptest! {
             let finish = if code == 0 { answered(200) } else { answered(503) };
             let run = Scenario::automatic(RunReason::Scheduled, slot, finish);
             let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
-            let last = state.automatic.map(|latest| latest.id.created_at());
+            let last = state.automatic.map(|latest| latest.id().created_at());
             let just_ran = last.is_some_and(|last| slot <= last && !is_ahead(last, run.now));
             let change = run.on_day(&state, closed.as_ref());
             prop_assert_eq!(change.is_err(), just_ran);
@@ -713,18 +717,18 @@ fn an_order_by_a_fast_clock_holds_up_no_other() {
     let ordered = down_by_a_fast_clock(ahead).enqueue(None, order(3_700), after(3_700), 30).state;
     let pending = Scenario::scheduled(after(180), 503).saved(&ordered).state;
     assert_eq!(pending.pending, Some(order(3_700)), "it still runs");
-    assert_eq!(pending.on_demand.map(|newest| newest.id), pending.pending);
+    assert_eq!(pending.on_demand.map(|newest| newest.id()), pending.pending);
     assert_eq!(pending.last_on_demand, None);
     let mut run = Scenario::on_demand(order(3_700), answered(200));
     run.now = after(190);
     let done = run.saved(&pending).state;
     let newest = Scenario::scheduled(after(240), 503).saved(&done).state.latest();
-    assert_eq!(newest.map(|newest| newest.id), done.on_demand.map(|newest| newest.id));
+    assert_eq!(newest.map(|newest| newest.id()), done.on_demand.map(|newest| newest.id()));
     // With the next correction it is not the newest any more.
     let fast = Scenario::scheduled(after(7_200), 503).saved(&done).state;
     let back = Scenario::scheduled(after(300), 503).saved(&fast).state;
     assert_eq!(
-        (back.on_demand, back.latest().map(|newest| newest.id.created_at())),
+        (back.on_demand, back.latest().map(|newest| newest.id().created_at())),
         (None, Some(after(300)))
     );
 }

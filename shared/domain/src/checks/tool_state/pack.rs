@@ -1,0 +1,144 @@
+//! Packing: an uneventful scheduled check goes to the open block in its tool's state, and costs no row.
+//!
+//! A block holds checks of one day. It is closed, and gets an item of its own, when it is full or the day turns.
+
+use jiff::Timestamp;
+
+use super::{DayWrite, ToolChange, ToolState};
+use crate::checks::check::{Check, Finish, ToolResult};
+use crate::checks::history::block::{Block, PackedCheck, Refused, Unreadable};
+use crate::checks::history::{Day, Kind};
+use crate::checks::pointer::CheckPointer;
+use crate::checks::tool::{CheckStatus, RunReason, Tool};
+use crate::id::{CheckId, Partition, Trigger};
+
+/// How a change stores its check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// In a row of its own.
+    Row,
+    /// In the open block of its tool's state.
+    Packed,
+}
+
+/// A block that takes no more checks, to be written on its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedBlock {
+    /// Where it goes.
+    pub place: BlockPlace,
+    /// The block.
+    pub bytes: Vec<u8>,
+    /// When it may be forgotten: with the rows of its day.
+    pub expires_at: Timestamp,
+}
+
+/// Where a closed block goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockPlace {
+    /// Among the blocks of its tool, by the slot of its first check.
+    First(Timestamp),
+    /// Aside, as this version cannot read it, by the slot or creation of the check that met it.
+    Unreadable(Timestamp),
+}
+
+/// Whether a check may be in a block: it is a scheduled one of a tool whose results differ in one measured value.
+/// Of a status check, that is `/response_time`; the results of the other tools differ in more than that.
+pub fn may_be_packed(check: CheckId) -> bool {
+    keeps_packed(check.tool(), Kind { trigger: check.trigger(), status: CheckStatus::Completed })
+}
+
+/// Whether checks of a kind may be in blocks.
+pub fn keeps_packed(tool: Tool, kind: Kind) -> bool {
+    let scheduled = Trigger::Automatic(RunReason::Scheduled);
+    match tool {
+        Tool::Status => kind == Kind { trigger: scheduled, status: CheckStatus::Completed },
+        Tool::Ssl | Tool::Dns | Tool::BrokenLinks | Tool::Performance => false,
+    }
+}
+
+impl ToolState {
+    /// The block that takes the next check, if there is one.
+    pub fn open_block(&self) -> Option<Result<Block, Unreadable>> {
+        self.block.as_ref().map(|bytes| Block::read(bytes))
+    }
+
+    /// What [`ToolState::open_block`] holds of the checks of a site, the oldest first; nothing of one that cannot be
+    /// read.
+    pub fn open_checks(&self, partition: Partition) -> Vec<Check> {
+        let block = self.open_block().and_then(Result::ok);
+        block.map_or_else(Vec::new, |block| block.checks_of(partition))
+    }
+
+    /// Takes the open block, which the check created `at` an instant leaves behind.
+    pub(super) fn close_block(&mut self, day: &Day, at: Timestamp) -> Option<ClosedBlock> {
+        let bytes = self.block.take()?.into_vec();
+        let place = Block::read(&bytes)
+            .map_or(BlockPlace::Unreadable(at), |block| BlockPlace::First(block.first_slot()));
+        Some(ClosedBlock { place, bytes, expires_at: day.rows_expire_at() })
+    }
+}
+
+impl ToolChange {
+    /// The change with its check packed, where it is uneventful and can be. `fits` says whether a state is within one
+    /// write unit.
+    #[must_use]
+    pub fn packed(self, finish: &Finish, fits: impl Fn(&ToolState) -> bool) -> Self {
+        match self.packed_state(finish, fits) {
+            Some((state, closed_block)) => Self {
+                state,
+                keeping: Keeping::Packed,
+                closed_block: closed_block.or(self.closed_block),
+                ..self
+            },
+            None => self,
+        }
+    }
+
+    fn packed_state(
+        &self,
+        finish: &Finish,
+        fits: impl Fn(&ToolState) -> bool,
+    ) -> Option<(ToolState, Option<ClosedBlock>)> {
+        let check = self.uneventful(finish)?;
+        let day = self.state.day.as_ref()?;
+        let appended = match self.state.open_block() {
+            None => None,
+            Some(Ok(mut block)) => match block.push(&check) {
+                Ok(()) => Some(block),
+                Err(Refused::Shapes) => None,
+                Err(Refused::Order | Refused::Redirects | Refused::ResponseTime) => return None,
+            },
+            Some(Err(_)) => None,
+        };
+        let appended = appended.map(|block| self.with_block(block)).filter(&fits);
+        if let Some(state) = appended {
+            return Some((state, None));
+        }
+        let begun = self.with_block(Block::begin(&check).ok()?);
+        let closed = self.state.clone().close_block(day, check.slot);
+        fits(&begun).then_some((begun, closed))
+    }
+
+    /// The check as it may be packed: nothing happened by it, and its day is open.
+    fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
+        let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
+        let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
+        let is_packed = may_be_packed(self.check.id) && self.events.is_empty() && !is_amended;
+        let completed_at = self.check.completed_at.filter(|_| is_packed)?;
+        Some(PackedCheck { slot: self.check.id.created_at(), completed_at, result: result.clone() })
+    }
+
+    /// The state with an open block that holds the check.
+    fn with_block(&self, block: Block) -> ToolState {
+        let pointer = CheckPointer { id: self.check.id, block: Some(block.first_slot()) };
+        let mut state = self.state.clone();
+        let latest = state.automatic.as_mut().map(|latest| &mut latest.check);
+        for kept in latest.into_iter().chain(&mut state.evaluated) {
+            if kept.id == pointer.id {
+                *kept = pointer;
+            }
+        }
+        state.block = Some(block.into_bytes().into());
+        state
+    }
+}

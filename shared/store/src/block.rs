@@ -1,0 +1,160 @@
+//! Packed checks. The open block is in its tool's item, and a closed one is an item of its own, which never changes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::{Timestamp, ToSpan};
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::history::block::Block;
+use vedette_domain::checks::history::{RowWindow, day_of, day_start};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::{BlockPlace, ClosedBlock, ToolState};
+use vedette_domain::id::{CheckId, Partition};
+
+use crate::StoreError;
+use crate::item::{Item, Stored, expiring, expiry, item, readable, size, stored};
+use crate::keys::{self, Key};
+use crate::site::tool_item;
+use crate::table::{Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
+
+stored!(attributes: StoredBlock);
+
+/// What a write unit pays for, in bytes as DynamoDB counts them.
+const WRITE_UNIT: usize = 1_024;
+
+#[derive(Serialize, Deserialize)]
+struct StoredBlock {
+    #[serde(rename = "b")]
+    bytes: ByteBuf,
+}
+
+/// Whether a tool's item takes one write unit.
+pub fn fits_a_unit(partition: Partition, tool: Tool, state: &ToolState, now: Timestamp) -> bool {
+    tool_item(partition, tool, state, now).is_ok_and(|item| size(&item) <= WRITE_UNIT)
+}
+
+/// Writes a block that takes no more checks.
+pub(crate) fn write_closed_block<'a>(
+    transaction: Transaction<'a>,
+    partition: Partition,
+    tool: Tool,
+    closed: Option<&ClosedBlock>,
+) -> Result<Transaction<'a>, StoreError> {
+    let Some(ClosedBlock { place, bytes, expires_at }) = closed else { return Ok(transaction) };
+    let (key, condition) = match place {
+        BlockPlace::First(slot) => (keys::block(partition, tool, *slot), Condition::Absent),
+        // No check waits for what cannot be read.
+        BlockPlace::Unreadable(at) => {
+            (keys::unreadable_block(partition, tool, *at), Condition::Always)
+        }
+    };
+    let stored = StoredBlock { bytes: ByteBuf::from(bytes.as_slice()) };
+    Ok(transaction.put(expiring(item(&key, &stored)?, *expires_at), condition))
+}
+
+/// A closed block, and when its checks may be forgotten.
+fn read(item: Item) -> Result<(Block, Timestamp), StoreError> {
+    let expires_at = expiry(&item)?;
+    let StoredBlock { bytes } = Stored::read(item)?;
+    Ok((Block::read(&bytes).map_err(StoreError::corrupt)?, expires_at))
+}
+
+/// A check of a tool's open block, and when it may be forgotten.
+pub(crate) fn open_check(state: &ToolState, id: CheckId) -> Option<(Check, Timestamp)> {
+    let check = state.open_block()?.ok()?.check(id)?;
+    Some((check, state.day.as_ref()?.rows_expire_at()))
+}
+
+impl Store {
+    /// A check in the closed block that it is in, if it is in one, and when it may be forgotten.
+    pub(crate) async fn check_in_closed_block(
+        &self,
+        id: CheckId,
+    ) -> Result<Option<(Check, Timestamp)>, StoreError> {
+        let pk = keys::site_partition(id.partition());
+        let place = |at| keys::block_sort(id.tool(), at);
+        let (slot, day) = (id.created_at(), day_start(day_of(id.created_at())));
+        let sort = Sort::Between(place(day), place(slot));
+        let last = Range { newest_first: true, limit: Some(1), ..Range::new(&pk, sort) };
+        let block = self.query(last).await?.into_iter().find_map(|item| readable(item, read));
+        Ok(block.and_then(|(block, expires_at)| Some((block.check(id)?, expires_at))))
+    }
+
+    /// Checks that pointers say are in blocks, with when they may be forgotten. `found` are the closed blocks that
+    /// were read already; those that are missing were open at that time.
+    pub(crate) async fn checks_in_blocks(
+        &self,
+        pointers: &[(CheckId, Timestamp)],
+        mut found: HashMap<Key, Item>,
+    ) -> Result<Vec<(Check, Timestamp)>, StoreError> {
+        let mut checks = Vec::new();
+        let block =
+            |(id, first): (CheckId, Timestamp)| keys::block(id.partition(), id.tool(), first);
+        let is_open = |pointer: &&(CheckId, Timestamp)| !found.contains_key(&block(**pointer));
+        let open: Vec<_> = pointers.iter().filter(is_open).copied().collect();
+        if !open.is_empty() {
+            let tools = open.iter().map(|(id, _)| keys::tool(id.partition(), id.tool()));
+            let tools = self.batch_get(tools.collect::<Vec<_>>()).await?;
+            let states: BTreeMap<Key, ToolState> = tools
+                .into_iter()
+                .filter_map(|(key, item)| Some((key, readable(item, Stored::read)?)))
+                .collect();
+            let mut closed = Vec::new();
+            for pointer in open {
+                let (id, _) = pointer;
+                let state = states.get(&keys::tool(id.partition(), id.tool()));
+                match state.and_then(|state| open_check(state, id)) {
+                    Some(check) => checks.push(check),
+                    // It was closed since.
+                    None => closed.push(block(pointer)),
+                }
+            }
+            found.extend(self.batch_get(closed).await?);
+        }
+        let mut ids: HashMap<Key, Vec<CheckId>> = HashMap::new();
+        for pointer in pointers {
+            ids.entry(block(*pointer)).or_default().push(pointer.0);
+        }
+        for (key, ids) in ids {
+            let block = found.remove(&key).and_then(|item| readable(item, read));
+            let Some((block, expires_at)) = block else { continue };
+            checks.extend(ids.iter().filter_map(|id| Some((block.check(*id)?, expires_at))));
+        }
+        Ok(checks)
+    }
+
+    /// The packed checks of a window: those of the state, which was read before, and of the closed blocks that begin in
+    /// the window, and in the one before them. `limit` is how many checks are needed from the end that is read
+    /// from.
+    pub(crate) async fn packed_checks(
+        &self,
+        partition: Partition,
+        (tool, state): (Tool, &ToolState),
+        window: &RowWindow,
+        (newest_first, limit): (bool, usize),
+    ) -> Result<Vec<Check>, StoreError> {
+        let pk = keys::site_partition(partition);
+        let place = |at| keys::block_sort(tool, at);
+        let just_before = |at: Timestamp| at.saturating_sub(1.millisecond()).unwrap_or(at);
+        let inside = Sort::Between(place(window.from), place(just_before(window.before)));
+        let day = day_start(day_of(window.from));
+        let below = Sort::Between(place(day), place(just_before(window.from)));
+        let inside = Range { newest_first, limit: Some(limit), ..Range::new(&pk, inside) };
+        let below = Range { newest_first: true, limit: Some(1), ..Range::new(&pk, below) };
+        let below = async {
+            // A block ends with its day.
+            if day == window.from { Ok(Vec::new()) } else { self.query(below).await }
+        };
+        let (inside, below) = futures::try_join!(self.query(inside), below)?;
+        let blocks = inside.into_iter().chain(below).filter_map(|item| readable(item, read));
+        let closed = blocks.flat_map(|(block, _)| block.checks_of(partition));
+        let checks = closed.chain(state.open_checks(partition));
+        let is_inside = |check: &Check| {
+            let at = check.id.created_at();
+            window.from <= at && at < window.before
+        };
+        Ok(checks.filter(is_inside).collect())
+    }
+}
