@@ -41,7 +41,7 @@ async function signIn(window, email) {
 async function liveThrough(window, team, names) {
   await window.go(`/teams/${team}`);
   await window.inspect();
-  await window.press("Add sites");
+  await window.go(`/teams/${team}/sites/new`);
   await window.inspect();
   // One line is wrong: it stays, and says why.
   await window.fill("URLs, one in a line", [...names.map((name) => `${base}/${name}`), "ftp://example.com"].join("\n"));
@@ -58,9 +58,9 @@ async function liveThrough(window, team, names) {
     /Down/.test(first) && first.includes(last));
   await window.inspect();
 
-  const link = await window.page.$eval("main tbody tr a", (link) => link.getAttribute("href"));
+  const link = await window.page.$eval("main tbody tr a.name", (link) => link.getAttribute("href"));
   await window.go(link);
-  assert.match(await window.text(), /Down since/);
+  assert.match(await window.text(), /Down for/);
   await window.inspect();
   const issue = await window.page.$eval('main a[href^="/issues/"]', (link) => link.getAttribute("href"));
   await window.go(issue);
@@ -71,7 +71,7 @@ async function liveThrough(window, team, names) {
   down.delete(`/${last}`);
   await window.until(issue, "it is over", (text) => /[Rr]esolved/.test(text));
   await window.inspect();
-  await window.until(link, "the site is up again", (text) => /Up since/.test(text));
+  await window.until(link, "the site is up again", (text) => /Up for/.test(text));
   // The hour in which a site was down is a gap.
   await window.go(`/teams/${team}`);
   const rows = (rows, path) => rows.find((row) => row.innerText.includes(path)).querySelector("a").getAttribute("href");
@@ -89,11 +89,11 @@ async function lookCloser(window, site) {
   await window.go(site);
   await window.inspect();
   const isShown = (what) => page.$eval(what, (element) => element.checkVisibility());
-  assert.equal(await isShown("[data-step] > svg"), !window.scripts);
+  assert.equal(await isShown("[data-step] > .drawn"), !window.scripts);
   if (!window.scripts) return;
   const isPart = () => page.$eval("[data-step]", (part) => part.hasAttribute("data-zoomed"));
-  await page.$eval(".plot", (plot) => plot.scrollIntoView());
-  const { x, y, width, height } = await (await page.$(".plot .u-over")).boundingBox();
+  await page.$eval(".plot.live", (plot) => plot.scrollIntoView());
+  const { x, y, width, height } = await (await page.$(".live .u-over")).boundingBox();
   const at = (part) => [x + width * part, y + height / 2];
   assert.equal(await isPart(), false);
   await page.mouse.move(...at(0.2));

@@ -48,7 +48,7 @@ async fn the_history_is_filtered_and_paged() {
     assert_eq!(wrong.status(), 422);
     for text in [
         "The selected type is invalid. (and 1 more error)",
-        "<p class=\"error\" id=\"to-problem\" role=\"alert\">The to field must be a date on or after from.",
+        "<p class=\"err\" id=\"to-problem\" role=\"alert\">The to field must be a date on or after from.",
         "value=\"2026-11-21\"",
     ] {
         assert!(main_part(&wrong).contains(text), "{text}: {}", main_part(&wrong));

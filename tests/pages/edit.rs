@@ -191,7 +191,7 @@ async fn what_is_refused_stays_beside_its_field() {
     for text in [
         "value=\"&lt;script&gt;\"".to_owned(),
         format!("value=\"six\" aria-describedby=\"{retry}-problem\" aria-invalid=\"true\""),
-        format!("<p class=\"error\" id=\"{retry}-problem\" role=\"alert\">The {retry} field must be an integer.</p>"),
+        format!("<p class=\"err\" id=\"{retry}-problem\" role=\"alert\">The {retry} field must be an integer."),
         "The monitoring_settings.request_header.value field is required with monitoring_settings.request_header.name.".to_owned(),
         "The dns_expected_records.A.1 field".to_owned(),
         "192.0.2.1\nnonsense</textarea>".to_owned(),
@@ -211,16 +211,16 @@ async fn a_site_is_paused_and_resumed() {
     let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/sites/{id}");
-    assert!(said(&browser.get(&path).await).contains("Pause</button>"));
+    assert!(said(&browser.get(&path).await).contains("Pause monitoring</button>"));
     let paused = browser.post(&format!("{path}/pause"), "").await;
     let page = browser.get(sent_to(&paused)).await;
-    for text in ["Paused. No tool", "</svg> Paused</span>", "Resume</button>"] {
+    for text in ["Monitoring paused.", "<span>Paused</span>", "Resume monitoring</button>"] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
-    assert!(!said(&page).contains("Pause</button>"));
-    assert!(said(&browser.get("/").await).contains("Paused 1"));
+    assert!(!said(&page).contains("Pause monitoring</button>"));
+    assert!(said(&browser.get("/").await).contains("<span>Paused</span></span><b>1</b>"));
     let resumed = browser.post(&format!("{path}/resume"), "").await;
-    assert!(said(&browser.get(sent_to(&resumed)).await).contains("Pause</button>"));
+    assert!(said(&browser.get(sent_to(&resumed)).await).contains("Pause monitoring</button>"));
     let overrides = stored(&service, id).await.overrides;
     assert_eq!(serde_json::to_value(&overrides).expect("JSON"), json!({}));
 }
@@ -239,15 +239,18 @@ async fn resuming_is_offered_where_the_team_enables_a_tool() {
     let changed = json!({ "monitoring_settings": { "tools": tools } });
     assert_eq!(service.client(&owner).patch(&team, &changed).await.status, 200);
     let shown = browser.get(&page).await;
-    assert!(said(&shown).contains("The team enables no tool."), "{}", said(&shown));
-    assert!(!said(&shown).contains("Resume</button>") && !said(&shown).contains("Pause</button>"));
+    assert!(said(&shown).contains("The team has all checks off."), "{}", said(&shown));
+    assert!(
+        !said(&shown).contains("Resume monitoring</button>")
+            && !said(&shown).contains("Pause monitoring</button>")
+    );
     // What the site has of its own can be paused all the same.
     let own = filled(
         said(&browser.get(&format!("{page}/edit")).await),
         &[(&format!("{STATUS}.enabled"), "true")],
     );
     sent_to(&browser.post(&format!("{page}/edit"), &own).await);
-    assert!(said(&browser.get(&page).await).contains("Pause</button>"));
+    assert!(said(&browser.get(&page).await).contains("Pause monitoring</button>"));
 }
 
 #[tokio::test]
@@ -260,7 +263,7 @@ async fn a_site_is_deleted_once_somebody_says_so() {
     assert!(said(&question).contains("&lt;i&gt;") && said(&question).contains("for good"));
     assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 200);
     let deleted = browser.post(&path, "").await;
-    assert!(said(&browser.get(sent_to(&deleted)).await).contains("The site is deleted."));
+    assert!(said(&browser.get(sent_to(&deleted)).await).contains("Site deleted."));
     assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 404);
     assert_eq!(browser.post(&path, "").await.status(), 404);
     service.consume().await;

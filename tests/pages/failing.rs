@@ -4,11 +4,12 @@ use serde_json::json;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::Fingerprint;
+use vedette_domain::time;
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
 use crate::sites::add;
-use crate::support::{Browser, said, sent_to};
+use crate::support::{Browser, said, sent_to, text};
 
 /// A service that watches one site, whose browser looks at the pages.
 struct Watched {
@@ -51,15 +52,16 @@ impl Watched {
 async fn assert_shown(browser: &Browser<'_>, site: SiteId, state: &str, on_page: &str) {
     let list = browser.get("/").await;
     let list = said(&list);
-    for word in ["Down", "Failing", "Issues", "Not checked yet", "Up", "Paused"] {
-        let count = format!("{word} {}</a>", u8::from(word == state));
+    for word in ["Down", "Failing", "Issues", "Up", "Paused"] {
+        let count = format!("<span>{word}</span></span><b>{}</b>", u8::from(word == state));
         assert!(list.contains(&count), "{count}: {list}");
     }
     let filtered = browser.get(&format!("/?state={}", state.to_lowercase())).await;
     assert!(said(&filtered).contains(&format!("/sites/{site}")), "{}", said(&filtered));
     let page = browser.get(&format!("/sites/{site}")).await;
-    for text in [format!("</svg> {state}</span>"), on_page.to_owned()] {
-        assert!(said(&page).contains(&text), "{text}: {}", said(&page));
+    let shown = text(said(&page));
+    for words in [format!(" {state} http://"), on_page.to_owned()] {
+        assert!(shown.contains(&words), "{words}: {shown}");
     }
 }
 
@@ -68,18 +70,27 @@ async fn a_site_that_fails_below_the_threshold_is_failing_until_the_issue_opens(
     let watched = Watched::start().await;
     let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
     let site = watched.site(&mut browser, 200).await;
-    assert_shown(&browser, site, "Up", "Nothing was ever wrong.").await;
+    assert_shown(&browser, site, "Up", "No issues so far.").await;
 
     watched.check(site, 503).await;
-    assert_shown(&browser, site, "Failing", "1 of 2 failed checks").await;
+    assert_shown(&browser, site, "Failing", "Failing, 1 of 2, checks again at ").await;
+    let list = browser.get("/").await;
+    let list = text(said(&list));
+    assert!(list.contains("Your site is failing"), "{list}");
+    // The time is that of the check that confirms it or does not.
+    let store = &watched.service.test.app.store;
+    let stored = store.site(site.partition()).await.expect("read").expect("a site");
+    let due = stored.tools[&Tool::Status].timer.expect("a retry").due;
+    let said_of_it = format!("1 of 2, checks again at {} ·", time::clock(due));
+    assert!(list.contains(&said_of_it), "{said_of_it}: {list}");
     let page = browser.get(&format!("/sites/{site}")).await;
-    assert!(!said(&page).contains("Nothing was ever wrong."), "{}", said(&page));
+    assert!(!said(&page).contains("No issues so far."), "{}", said(&page));
 
     watched.check(site, 503).await;
-    assert_shown(&browser, site, "Down", " since ").await;
+    assert_shown(&browser, site, "Down", "Down for ").await;
 
     watched.check(site, 200).await;
-    assert_shown(&browser, site, "Up", " since ").await;
+    assert_shown(&browser, site, "Up", "Up for ").await;
 }
 
 #[tokio::test]
@@ -90,12 +101,12 @@ async fn a_site_whose_issue_was_resolved_by_hand_is_failing_while_it_fails() {
     watched.check(site, 503).await;
     let resolve = format!("/issues/{}/resolve", watched.issue(site).await);
     sent_to(&browser.post(&resolve, "").await);
-    assert_shown(&browser, site, "Failing", " since ").await;
+    assert_shown(&browser, site, "Failing", "Failing for ").await;
 
     watched.check(site, 503).await;
-    assert_shown(&browser, site, "Failing", "1 of 2 failed checks").await;
+    assert_shown(&browser, site, "Failing", "Failing, 1 of 2, checks again at ").await;
     watched.check(site, 200).await;
-    assert_shown(&browser, site, "Up", " since ").await;
+    assert_shown(&browser, site, "Up", "Up for ").await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use vedette_testkit::{Member, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::sites::after;
-use crate::support::{Browser, main_part, said, sent_to};
+use crate::support::{Browser, main_part, said, sent_to, text};
 
 /// A site that has failed once, which opened an issue.
 pub(crate) async fn broken(service: &Service, owner: &Member) -> (WebServer, IssueId) {
@@ -84,6 +84,31 @@ async fn a_member_signs_in_and_handles_an_issue() {
         assert_eq!(late.status(), 409, "{verb}");
         assert!(main_part(&late).contains("Nothing was changed: an issue that is resolved"));
     }
+}
+
+#[tokio::test]
+async fn an_issue_is_acknowledged_where_it_stands_above_the_sites() {
+    let (service, owner) = Service::with_team().await;
+    let (_target, id) = broken(&service, &owner).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}", owner.team);
+    let list = browser.get(&path).await;
+    let shown = text(said(&list));
+    assert!(shown.contains("Not acknowledged Acknowledge"), "{shown}");
+    let form = format!(
+        "action=\"/issues/{id}/acknowledge\"><input type=\"hidden\" name=\"then\" value=\"list\">"
+    );
+    assert!(said(&list).contains(&form), "{}", said(&list));
+    let taken = browser.post(&format!("/issues/{id}/acknowledge"), "then=list").await;
+    let list = browser.get(sent_to(&taken)).await;
+    let shown = text(said(&list));
+    for words in ["Issue acknowledged.", "A Acknowledged by Ada"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!said(&list).contains("/acknowledge\""), "{}", said(&list));
+    // Only there: nobody is sent elsewhere.
+    let late = browser.post(&format!("/issues/{id}/acknowledge"), "then=list").await;
+    assert_eq!(late.status(), 409);
 }
 
 #[tokio::test]

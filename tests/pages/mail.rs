@@ -93,9 +93,9 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     );
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains(path.trim_start_matches("/sign-in/")), "only its hash is kept");
-    assert!(said(&browser.get(&path).await).contains("<form method=\"post\"><button>Sign in"));
+    assert!(said(&browser.get(&path).await).contains("<button class=\"main\">Sign in"));
     assert_eq!(sent_to(&browser.post(&path, "").await), "/");
-    assert!(said(&browser.get("/").await).contains("Sites of Observers"));
+    assert!(said(&browser.get("/").await).contains("Add your first site"));
     assert_eq!(Browser::new(&test).post(&path, "").await.status(), 404);
     for wrong in ["", "email=ada"] {
         let refused = Browser::new(&test).post("/sign-in", wrong).await;
@@ -341,7 +341,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     }
     let (_, path) = only_mail(&test).await;
     assert_eq!(sent_to(&guest.post(&path, "").await), "/");
-    assert!(said(&guest.get("/").await).contains("Sites of Observers"));
+    assert!(said(&guest.get("/").await).contains("Add your first site"));
 }
 
 #[tokio::test]

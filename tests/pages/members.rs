@@ -8,7 +8,7 @@ use vedette_domain::id::UserId;
 use vedette_testkit::{Client, Member, TestApp, member_of, new_team};
 
 use crate::sites::after;
-use crate::support::{Browser, body, main_part, said, sent_to};
+use crate::support::{Browser, body, main_part, said, sent_to, text};
 use vedette_store::Audit;
 
 pub(crate) fn page(owner: &Member) -> String {
@@ -338,5 +338,5 @@ async fn the_plan_says_what_it_allows_and_how_much_is_used() {
     let owner = new_team(&test, Plan::Starter).await;
     let browser = Browser::of(&test, owner.user).await;
     let page = browser.get(&format!("/teams/{}/plan", owner.team)).await;
-    insta::assert_snapshot!(said(&page), @"<h1>Plan of Observers</h1><dl><dt>Plan</dt><dd>Starter</dd><dt>Sites</dt><dd>0 of 5</dd><dt>Seats</dt><dd>1 of 3: 1 member, 0 pending invitations</dd><dt>Checks on demand this month</dt><dd>0 of 50</dd><dt>Fastest checks</dt><dd>Every 30 minutes; Broken links: every 12 hours; Performance: every 12 hours</dd><dt>History</dt><dd>30 days</dd><dt>Tools</dt><dd>Status, SSL, DNS, Broken links, Performance</dd></dl><p>Who operates this service changes plans.</p>");
+    insta::assert_snapshot!(text(said(&page)), @r#"Plan of Observers Monitoring Status Certificate DNS Broken links Performance Request header Notifications Quiet time Reminders Team Members Plan Audit log Plan Starter Sites 0 of 5 Seats 1 of 3: 1 member, 0 pending invitations Checks on demand this month 0 of 50 Fastest checks Every 30 minutes; Broken links: every 12 hours; Performance: every 12 hours History 30 days Tools Status, SSL, DNS, Broken links, Performance Who operates this service changes plans."#);
 }

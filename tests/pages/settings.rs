@@ -46,8 +46,8 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     let mut browser = Browser::of(&test, owner.user).await;
     let before = settings(&test, &owner).await;
     let saved = browser.post(&path(&owner, "status"), &form("status", STATUS)).await;
-    let shown = format!("/teams/{}/settings?saved=status", owner.team);
-    assert_eq!(sent_to(&saved), format!("{shown}#status"));
+    let shown = format!("/teams/{}/settings/status?said=saved", owner.team);
+    assert_eq!(sent_to(&saved), shown);
     let mut expected = before.clone();
     expected.tools.status.cadence_minutes = 15;
     expected.tools.status.settings.incident_status_codes = [500, 503].into();
@@ -59,7 +59,7 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     assert!(test.queue.drain(Destination::Alerts).is_empty(), "alerts do not depend on it");
     let page = browser.get(&shown).await;
     for text in [
-        "role=\"status\">Saved.",
+        "<p>Saved.</p>",
         "<option value=\"15\" selected>Every 15 minutes</option>",
         "value=\"500\" checked>",
         "name=\"monitoring_settings.tools.status.settings.failures_to_open\" value=\"3\"",
@@ -238,22 +238,29 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let owner = new_team(&test, Plan::Agency).await;
     let browser = Browser::of(&test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
-    let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"true\">");
-    for (path, part) in [
-        (team.clone(), team.clone()),
-        (format!("{team}/sites/new"), team.clone()),
-        (format!("{team}/settings"), format!("{team}/settings")),
-        (format!("{team}/channels"), format!("{team}/channels")),
-        ("/tokens".to_owned(), "/tokens".to_owned()),
-        (format!("{team}/members"), format!("{team}/members")),
-        (format!("{team}/plan"), format!("{team}/plan")),
+    let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
+    for (path, parts) in [
+        ("", &[""][..]),
+        ("/sites/new", &[""]),
+        ("/events", &["/events"]),
+        ("/channels", &["/channels"]),
+        ("/settings", &["/settings", "/settings/status"]),
+        ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
+        ("/members", &["/settings", "/members"]),
+        ("/plan", &["/settings", "/plan"]),
+        ("/audit-log", &["/settings", "/audit-log"]),
     ] {
-        let response = browser.get(&path).await;
+        let response = browser.get(&format!("{team}{path}")).await;
         let page = crate::support::body(&response);
-        assert!(page.contains(&here(&part)), "{path}: {page}");
-        assert_eq!(page.matches("aria-current=\"true\"").count(), 1, "{path}");
-        for word in ["Sites", "Settings", "Channels", "Tokens", "Members", "Plan"] {
-            assert!(page.contains(&format!(">{word}</a></li>")), "{word} on {path}");
+        for part in parts {
+            assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
+        }
+        assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
+        for word in ["Sites", "Events", "Channels", "Settings"] {
+            assert!(page.contains(&format!(">{word}</a>")), "{word} on {path}");
+        }
+        for own in ["/tokens", "/sessions", "/sign-out"] {
+            assert!(page.contains(&format!("=\"{own}\"")), "{own} on {path}");
         }
     }
 }

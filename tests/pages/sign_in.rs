@@ -21,7 +21,7 @@ async fn a_link_signs_in_once_and_only_by_its_button() {
     let mut browser = Browser::new(&test);
     let before = test.table.dump().await;
     for _ in 0..2 {
-        assert!(said(&browser.get(&path).await).contains("<form method=\"post\"><button>Sign in"));
+        assert!(said(&browser.get(&path).await).contains("<button class=\"main\">Sign in"));
     }
     assert_eq!(test.table.dump().await, before, "a scanner that follows links uses none up");
 
@@ -35,7 +35,7 @@ async fn a_link_signs_in_once_and_only_by_its_button() {
     let secret = rest.split(['.', ';']).nth(1).expect("a secret");
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains(secret) && !stored.contains(path.trim_start_matches("/sign-in/")));
-    assert!(said(&browser.get("/").await).contains("Sites of Observers"));
+    assert!(said(&browser.get("/").await).contains("Add your first site"));
 
     let mut other = Browser::new(&test);
     for response in [other.get(&path).await, other.post(&path, "").await] {
@@ -138,7 +138,7 @@ async fn who_left_the_team_sees_nothing_at_the_next_click() {
         .expect("removed");
     assert_eq!(browser.get(&team).await.status(), 404);
     assert_eq!(browser.post(&format!("{team}/sites"), "urls=a.test").await.status(), 404);
-    assert!(said(&browser.get("/").await).contains("You belong to no team."));
+    assert!(said(&browser.get("/").await).contains("You don’t belong to a team yet."));
 }
 
 #[tokio::test]
@@ -261,5 +261,5 @@ async fn who_is_signed_in_is_known_behind_api_gateway() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../events/dashboard/sites.json");
     let event = std::fs::read_to_string(path).expect("an event");
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
-    assert!(said(&send(&test, &head, "").await).contains("Sites of Observers"));
+    assert!(said(&send(&test, &head, "").await).contains("Add your first site"));
 }

@@ -7,7 +7,7 @@ use vedette_testkit::Member;
 use vedette_tests::Service;
 
 use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};
-use crate::support::{Browser, ask, body, said, sent_to};
+use crate::support::{Browser, ask, body, said, sent_to, text};
 
 /// A service with a site whose checks are ended by hand.
 pub(crate) async fn watched() -> (Service, Member, SiteId) {
@@ -26,7 +26,7 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
     let browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/sites/{site}");
     // Nothing is known yet.
-    assert!(said(&browser.get(&path).await).contains("There are no response times"));
+    assert!(said(&browser.get(&path).await).contains("No response times in the last 24 hours."));
     for finish in [certificate(), dns(&["192.0.2.1"]), links(), performance(93)] {
         end(&service, site, finish).await;
     }
@@ -92,21 +92,27 @@ async fn a_range_is_chosen_and_what_was_down_is_a_gap() {
         rest.split('"').next().expect("its end").matches('M').count()
     };
     assert_eq!(line(&day), 2, "one gap: {day}");
-    assert!(day.contains("The last 24 hours by the hour, up to 195 ms on average."), "{day}");
+    assert!(day.contains("The slowest hour: 195 ms"), "{day}");
+    assert_eq!(day.matches("<path class=\"band\"").count(), 1, "when it was down: {day}");
+    assert!(text(&day).contains("Down 2 h"), "{}", text(&day));
     // Of the 23 hours of checks that began within the last 24, the outage has three.
-    assert_eq!(day.matches(" ms</td>").count(), 20 + 1, "{day}");
+    assert_eq!(day.matches(" ms</td>").count(), 20, "{day}");
     assert!(day.contains("range=24h\" aria-current=\"page\""));
     let week = page("7d").await;
     assert_eq!(line(&week), 2);
-    assert!(week.contains("of the last 7 days found the site up"), "{week}");
+    assert!(week.contains("Uptime, 7 days"), "{week}");
     let month = page("30d").await;
-    assert!(month.contains("by the day") && month.contains("viewBox=\"0 0 150 40\""), "{month}");
+    assert!(
+        month.contains("Mean response time of each day of the last 30 days")
+            && month.contains("Uptime, 30 days"),
+        "{month}"
+    );
     assert_eq!(line(&month), 1);
     for range in ["90d", "1y", "other"] {
         page(range).await;
     }
-    assert!(page("1y").await.contains("viewBox=\"0 0 1825 40\""));
-    assert!(page("other").await.contains("The last 24 hours"));
+    assert!(page("1y").await.contains("Uptime, 1 year"));
+    assert!(page("other").await.contains("of the last 24 hours"));
 }
 
 #[tokio::test]
@@ -136,14 +142,14 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
     let then = sent_to(&queued).to_owned();
     let page = browser.get(&then).await;
     assert_eq!(refresh(&page).as_deref(), Some("5"));
-    assert!(said(&page).contains("Checks are queued or running: "), "{}", said(&page));
+    assert!(said(&page).contains("Checking now: "), "{}", said(&page));
     assert!(said(&page).contains("CN=Root of all"), "the last result stays meanwhile");
     // What does not end is not waited for.
     service.advance_minutes(11);
     assert_eq!(refresh(&browser.get(&then).await), None);
     service.consume().await;
     let page = browser.get(&then).await;
-    assert!(said(&page).contains("The checks are done."), "{}", said(&page));
+    assert!(said(&page).contains("Checks finished."), "{}", said(&page));
 }
 
 #[tokio::test]
@@ -165,9 +171,9 @@ async fn the_list_has_a_bar_for_each_of_ninety_days() {
         let bars = format!("<path class=\"{state}\" d=\"{path}\">");
         assert!(page.contains(&bars), "{bars}: {page}");
     };
-    bars("up", "M425 20h4v20h-4zM445 20h4v20h-4z");
-    bars("issues", "M430 10h4v30h-4z");
-    bars("down", "M440 0h4v40h-4z");
+    bars("u", "M255 15h2v9h-2zM267 15h2v9h-2z");
+    bars("w", "M258 8h2v16h-2z");
+    bars("d", "M264 0h2v24h-2z");
     assert!(page.contains("<title>86 days without checks</title>"), "{page}");
 }
 

@@ -13,7 +13,7 @@ use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
-use crate::support::{Browser, main_part, said, send_with, sent_to};
+use crate::support::{Browser, main_part, said, send_with, sent_to, text};
 
 /// What follows the text in a page, up to a double quote.
 pub(crate) fn after<'a>(page: &'a str, text: &str) -> &'a str {
@@ -28,14 +28,14 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
     bad.answer(503);
     let mut browser = Browser::of(&service.test, owner.user).await;
     let home = browser.get("/").await;
-    assert!(said(&home).contains("No sites are watched yet."));
-    let form = browser.get(after(said(&home), "<p><a href=\"")).await;
+    assert!(said(&home).contains("Add your first site"));
+    let form = browser.get(after(said(&home), "Adding many sites? <a href=\"")).await;
     let path = after(said(&form), "action=\"").to_owned();
     let urls = format!("urls={}%0D%0A%0D%0A+{}%0A{}", good.url, bad.url, good.url);
     let added = browser.post(&path, &urls).await;
     let list = sent_to(&added).to_owned();
-    assert!(said(&browser.get(&list).await).contains("2 sites are watched from now on."));
-    assert!(said(&browser.get("/").await).contains("Not checked yet 2"));
+    assert!(said(&browser.get(&list).await).contains("<b>2 sites added.</b>"));
+    assert!(said(&browser.get("/").await).contains("<span>New</span></span><b>2</b>"));
 
     service.consume().await;
     service.advance_minutes(2);
@@ -45,11 +45,19 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
     service.consume().await;
     let list = browser.get("/").await;
     let list = said(&list);
-    for count in ["All 2", "Down 1", "Up 1", "Paused 0"] {
-        assert!(list.contains(count), "{count}: {list}");
+    let shown = text(list);
+    for count in ["One of 2 sites is down One is up.", "All sites 2", "Down 1", "Up 1", "Paused 0"]
+    {
+        assert!(shown.contains(count), "{count}: {shown}");
     }
-    let place = |url: &str| list.find(&format!(">{url}")).expect("listed");
+    let place = |url: &str| list.find(&format!("title=\"{url}")).expect("listed");
     assert!(place(&bad.url) < place(&good.url), "{list}");
+    let nothing = browser.get("/?search=%3Cb%3E").await;
+    assert!(
+        text(said(&nothing)).contains("No sites match “ <b> ”. Show all sites"),
+        "{}",
+        said(&nothing)
+    );
     for (query, shown) in [
         ("state=down", vec![&bad]),
         ("state=up", vec![&good]),
@@ -61,7 +69,7 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
     ] {
         let page = browser.get(&format!("/?{query}")).await;
         for site in [&good, &bad] {
-            let is_shown = said(&page).contains(&format!(">{}", site.url));
+            let is_shown = said(&page).contains(&format!("title=\"{}", site.url));
             assert_eq!(is_shown, shown.iter().any(|one| one.url == site.url), "{query}");
         }
     }
@@ -78,7 +86,7 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     assert_eq!(refused.status(), 422);
     let page = main_part(&refused);
     for text in [
-        "1 created.",
+        "1 site added.",
         "<bdi>a.test</bdi>: This URL is already monitored by the team.",
         "<bdi>ftp://c.test</bdi>: The url must start with http:// or https://.",
         "a.test\nftp://c.test\n&lt;script&gt;</textarea>",
@@ -102,12 +110,12 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
     let path = format!("/sites/{site}");
     let page = browser.get(&path).await;
     for text in [
-        "</svg> Up</span>",
+        "<span>Up</span>",
         "HTTP 200 in",
-        "100 % of the checks of today and yesterday",
-        "1 day without any check that found the site down",
+        "Uptime, since yesterday</h3><p class=\"big\">100 %</p>",
+        "1 day on which no check failed",
         "Mean response time of each hour of the last 24 hours",
-        "Nothing was ever wrong.",
+        "No issues so far.",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
@@ -115,7 +123,7 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
     let before = target.requests();
     let run = format!("{path}/checks");
     let queued = browser.post(&run, "").await;
-    assert!(said(&browser.get(sent_to(&queued)).await).contains("Checks are queued or running"));
+    assert!(said(&browser.get(sent_to(&queued)).await).contains("Checking now: "));
     let refused = browser.post(&run, "").await;
     assert_eq!(refused.status(), 422);
     assert!(main_part(&refused).contains("role=\"alert\""), "{}", main_part(&refused));
@@ -212,8 +220,8 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     let path = format!("/teams/{}", owner.team);
     let list = async || {
         let response = send_with(&test, &dashboard, &browser.head("GET", &path), "").await;
-        let (_, caption) = said(&response).split_once("<caption>").expect("a table");
-        caption.split(" of ").next().expect("a count").to_owned()
+        let (_, count) = said(&response).split_once("All sites</span><b>").expect("a count");
+        count.split('<').next().expect("a count").replace('\u{202f}', "")
     };
     assert_eq!(list().await, "1100", "in ranges side by side");
     test.meter().start();

@@ -78,9 +78,16 @@ pub(crate) fn said(response: &Response<Body>) -> &str {
 }
 
 pub(crate) fn main_part(response: &Response<Body>) -> &str {
-    let (_, main) = body(response).split_once("<main id=\"main\"").expect("the main part");
+    let (_, main) = body(response).split_once("<main").expect("the main part");
     let (_, main) = main.split_once('>').expect("the end of its tag");
     main.split_once("</main>").expect("its end").0
+}
+
+/// What a part of a page says, without its tags; a space stands between what is in different ones.
+pub(crate) fn text(part: &str) -> String {
+    let texts = part.split('<').map(|rest| rest.split_once('>').map_or(rest, |(_, text)| text));
+    let words: Vec<&str> = texts.flat_map(str::split_whitespace).collect();
+    unescaped(&words.join(" "))
 }
 
 /// Where a browser is sent.
@@ -109,16 +116,20 @@ fn assert_sound(page: &str) {
         let mut names = tag.split('"').step_by(2).flat_map(|part| part.split(' '));
         assert!(!names.any(|name| name.starts_with("on") && name.contains('=')), "{tag}");
         let name = tag.split(' ').next().unwrap_or_default();
+        assert!(tag.matches(" class=\"").count() < 2, "of two classes one counts: {tag}");
         if ["input", "select", "textarea"].contains(&name) && !tag.contains("type=\"hidden\"") {
             let id = tag.split("id=\"").nth(1).and_then(|rest| rest.split('"').next());
             let id = id.unwrap_or_else(|| panic!("{tag} has no id"));
-            assert!(page.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
+            assert!(page.contains(&format!(" for=\"{id}\">")), "{id} has no label");
         }
         if name == "a" && tag.contains("href=\"http") {
             assert!(tag.contains("rel=\"noreferrer noopener\""), "{tag}");
         }
     }
-    assert_eq!(page.matches("<table>").count(), page.matches("<caption>").count(), "{page}");
+    assert_eq!(page.matches("<table").count(), page.matches("<caption").count(), "{page}");
+    for nav in page.split("<nav").skip(1).filter_map(|rest| rest.split('>').next()) {
+        assert!(nav.contains("aria-label=\""), "a nav without a name: {page}");
+    }
 }
 
 /// Somebody's browser.

@@ -3,13 +3,20 @@
 // that is looked at as it is now.
 
 const EVERY = 30_000;
-const inOwnZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const WHEN_LOST = 5_000;
+const inOwnZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-// The time in UTC, as it was written, stays where the pointer finds it.
+// The time in UTC, as it was written, stays where the pointer finds it. What is said as "2 min ago" stays.
 function localize(within) {
   for (const time of within.querySelectorAll("time[datetime*=T]")) {
-    time.title = time.textContent;
-    time.textContent = inOwnZone.format(new Date(time.dateTime));
+    const at = new Date(time.dateTime);
+    if ("ago" in time.dataset) {
+      time.title = inOwnZone.format(at);
+    } else {
+      time.title = time.textContent;
+      time.textContent = ("clock" in time.dataset ? clock : inOwnZone).format(at);
+    }
   }
 }
 
@@ -24,30 +31,72 @@ function isInUse(main) {
   return (
     main.contains(document.activeElement) ||
     !getSelection().isCollapsed ||
-    main.querySelector("[data-zoomed], .plot:hover") ||
+    main.querySelector("[data-zoomed], .plot:hover, .menu[open]") ||
     [...main.querySelectorAll("input, textarea, select")].some(isChanged)
   );
 }
 
+// Since when the page could not be asked for again.
+let lost = null;
+
+function showLost(isLost) {
+  if (isLost === Boolean(lost)) return;
+  lost = isLost ? { again: setInterval(refresh, WHEN_LOST) } : clearInterval(lost.again);
+  document.getElementById("lost")?.remove();
+  if (!isLost) return;
+  const band = document.createElement("aside");
+  band.id = "lost";
+  band.className = "band issues";
+  band.role = "alert";
+  const words = document.createElement("p");
+  words.className = "wrap";
+  words.textContent = `Connection lost at ${clock.format(new Date())}. This page shows how things were then. Trying again every 5 seconds.`;
+  band.append(words);
+  document.querySelector("main").before(band);
+}
+
 async function refresh() {
   const main = document.querySelector("main[data-live]");
-  if (!main || document.hidden || isInUse(main)) return;
+  if (!main || document.hidden || (isInUse(main) && !lost)) return;
   const response = await fetch(location.href).catch(() => null);
+  showLost(!response?.ok);
   if (!response?.ok) return;
   // Whoever was signed out sees so.
   if (response.redirected) return location.reload();
-  const text = await response.text();
-  const next = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const [next, band] = [page.querySelector("main"), page.getElementById("band")];
   if (!next || isInUse(main)) return;
-  localize(next);
   const parts = [...main.querySelectorAll("details")];
   next.querySelectorAll("details").forEach((part, place) => {
-    part.open = parts[place]?.open ?? false;
+    part.open = parts[place]?.open ?? part.open;
   });
+  for (const part of [next, band]) localize(part);
+  document.getElementById("band").replaceWith(band);
   main.replaceWith(next);
   document.dispatchEvent(new Event("refreshed"));
 }
 
+// Menus close when something else is wanted.
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll(".menu[open]")) {
+    if (!menu.contains(except)) menu.open = false;
+  }
+}
+
+document.addEventListener("click", ({ target }) => closeMenus(target));
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeMenus(null);
+  const search = document.querySelector("[aria-keyshortcuts='/']");
+  if (event.key === "/" && search && !event.target.closest("input, select, textarea")) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+
 localize(document);
+const zone = document.getElementById("zone");
+if (zone) zone.textContent = inOwnZone.resolvedOptions().timeZone.replaceAll("_", " ");
 setInterval(refresh, EVERY);
 document.addEventListener("visibilitychange", refresh);
+addEventListener("offline", () => showLost(true));
+addEventListener("online", refresh);

@@ -37,25 +37,41 @@ function draw() {
   const part = document.querySelector("[data-step]");
   // Where it could not begin, the picture stays.
   if (!part || !globalThis.uPlot) return;
-  const picture = part.querySelector("svg");
-  const line = part.querySelector(".line");
+  const picture = part.querySelector(".drawn");
   const plot = document.createElement("div");
-  plot.className = "plot";
+  plot.className = "plot live";
   plot.role = "img";
-  plot.ariaLabel = picture.ariaLabel;
+  plot.ariaLabel = picture.querySelector(".plot").ariaLabel;
   const below = document.createElement("p");
-  below.className = "plot-hint quiet";
+  below.className = "plot-hint";
   const hint = document.createElement("span");
   hint.textContent = HINT;
   const whole = document.createElement("button");
   whole.textContent = "Show all";
+  whole.className = "s";
+  whole.type = "button";
   whole.onclick = () => drawn.setData(drawn.data);
   below.append(hint, " ", whole);
-  picture.before(plot, below);
+  picture.before(plot);
+  picture.after(below);
 
   const [times, means] = read(part);
-  const faint = { stroke: "#8884", width: 1 };
-  const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: faint };
+  // The picture that is not shown has the colours.
+  const colour = (of) => getComputedStyle(picture.querySelector(of));
+  const faint = { stroke: () => colour(".grid").stroke, width: 1 };
+  const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
+  // The axis is the range that was chosen, however little of it is known.
+  const range = [Number(part.dataset.from), Date.now() / 1000];
+  const bands = part.dataset.bands.split(" ").filter(Boolean).map((band) => band.split("-").map(Number));
+  function drawBands({ ctx, bbox, valToPos }) {
+    ctx.save();
+    ctx.fillStyle = `color-mix(in srgb, ${getComputedStyle(part.querySelector(".legend .down i")).backgroundColor} 14%, transparent)`;
+    for (const [from, to] of bands) {
+      const [left, right] = [from, to].map((at) => Math.min(Math.max(valToPos(at, "x", true), bbox.left), bbox.left + bbox.width));
+      if (right > left) ctx.fillRect(left, bbox.top, Math.max(right - left, 2), bbox.height);
+    }
+    ctx.restore();
+  }
   let all;
   function showScale({ scales }, key) {
     if (key !== "x") return;
@@ -71,21 +87,21 @@ function draw() {
   }
   const options = {
     width: plot.clientWidth,
-    height: 220,
+    height: 240,
     legend: { show: false },
-    scales: { y: { range: (_, __, top) => [0, top * 1.05] } },
+    scales: { x: { range: (_, min, max) => (min === times[0] && max === times.at(-1) ? range : [min, max]) }, y: { range: (_, __, top) => [0, top * 1.05] } },
     // A lone value has no line, but a point.
-    series: [{}, { stroke: () => getComputedStyle(line).stroke, width: 2, points: { show: true, size: 4 } }],
+    series: [{}, { stroke: () => colour(".line").stroke, fill: () => `color-mix(in srgb, ${colour(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }],
     axes: [
-      { ...axis, space: 70, values: (_, ticks) => ticks.map(inShort) },
+      { ...axis, grid: { show: false }, space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
     ],
-    hooks: { setScale: [showScale], setCursor: [showValue] },
+    hooks: { drawClear: [drawBands], setScale: [showScale], setCursor: [showValue] },
   };
   drawn = new uPlot(options, [times, means], plot);
 }
 
-addEventListener("resize", () => drawn?.setSize({ width: drawn.root.parentElement.clientWidth, height: 220 }));
+addEventListener("resize", () => drawn?.setSize({ width: drawn.root.parentElement.clientWidth, height: 240 }));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn?.redraw());
 document.addEventListener("refreshed", draw);
 draw();

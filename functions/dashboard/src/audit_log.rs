@@ -17,6 +17,7 @@ use vedette_store::{AuditPage, TeamWithSettings};
 
 use crate::layout::NavTab;
 use crate::members::role_word;
+use crate::settings::{Part, beside_others};
 use crate::{RequestContext, layout};
 
 /// The entries of a page.
@@ -38,7 +39,8 @@ pub(crate) async fn show(
     let users = store.users(people).await?;
     let content = content(id, before, &page, &users);
     let title = format!("Audit log of {}", team.team.name);
-    Ok(layout::team_page(context, (id, NavTab::AuditLog), StatusCode::OK, &title, &content))
+    let content = beside_others(id, Part::AuditLog, &content);
+    Ok(layout::team_page(context, (&team.team, NavTab::AuditLog), StatusCode::OK, title, &content))
 }
 
 fn content(

@@ -41,7 +41,7 @@ pub(crate) async fn show(
     let issues = load(&context.app.store, id, number).await?;
     let content = content(id, &EventsPage::new(&issues, number));
     let title = format!("Events of {}", team.team.name);
-    Ok(layout::team_page(context, (id, NavTab::Events), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (&team.team, NavTab::Events), StatusCode::OK, title, &content))
 }
 
 /// How many events there are up to the end of a page.

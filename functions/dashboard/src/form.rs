@@ -9,6 +9,8 @@ use maud::{Markup, html};
 use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
+use crate::look::Look;
+
 pub(crate) use input::{Choice, FormInput};
 pub(crate) use vedette_http::wording::{capitalized, sentence};
 
@@ -51,7 +53,7 @@ impl Problems {
     pub(crate) fn shown(&self) -> Markup {
         html! {
             @if !self.texts.is_empty() {
-                p.error id=(self.id) role="alert" { (self.texts.join(" ")) }
+                p.err id=(self.id) role="alert" { (self.texts.join(" ")) (Look::Down.shape()) }
             }
         }
     }

@@ -65,13 +65,18 @@ fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
     layout::page(context, StatusCode::OK, "Where to read this issue", &content)
 }
 
-/// Takes an open issue.
+/// Takes an open issue, on its page or in the list of sites.
 pub(crate) async fn acknowledge(
     context: RequestContext<'_>,
     access: IssueAccess,
 ) -> Result<Response, ApiError> {
     let by = context.member()?.caller.user.id;
-    carry_out(context, &access, Decision::Acknowledge(by)).await
+    let answer = carry_out(context, &access, Decision::Acknowledge(by)).await?;
+    if field(context.body, "then") == "list" && answer.status() == StatusCode::SEE_OTHER {
+        let team = access.stored.site.team;
+        return layout::redirect(&format!("/teams/{team}?said=acknowledged"));
+    }
+    Ok(answer)
 }
 
 /// Says that an issue is over.
@@ -150,7 +155,13 @@ async fn page(
     let users = context.app.store.users(people(&access.stored.issue)).await?;
     let view = IssueView::new(access, &users, role, context.app.clock.now());
     let content = content(&view, shown);
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &view.title, &content))
+    Ok(layout::team_page(
+        context,
+        (&access.team.team, NavTab::Sites),
+        status,
+        view.title.as_str(),
+        &content,
+    ))
 }
 
 /// Whom the page of an issue names.
@@ -207,7 +218,7 @@ impl<'a> IssueView<'a> {
 fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
     let IssueView { issue, site, users, now, .. } = *view;
     html! {
-        @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+        @if let Some(problem) = problem { (layout::problem(problem)) }
         p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
         @for line in &view.lines { p { (line) } }
         @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {

@@ -9,27 +9,120 @@ use lambda_http::http::header::{
 };
 use lambda_http::http::{HeaderValue, Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::time;
+use vedette_http::access::Caller;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
-use crate::{RequestContext, assets};
+use crate::look::{Icon, Look};
+use crate::{RequestContext, assets, look};
 
 /// Nothing from elsewhere is loaded, nothing within a page is run but our own file, and forms lead back
 /// here.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page with one heading, for anybody.
+/// What a page is about, and what stands beside that.
+pub(crate) struct Heading {
+    title: String,
+    /// The ways to what the page is a part of, each with its address.
+    crumbs: Vec<(String, String)>,
+    /// Beside the title: a state.
+    state: Markup,
+    /// What is said below it.
+    lead: Markup,
+    /// What can be done.
+    actions: Markup,
+    /// Whether the content has the title in a place of its own.
+    is_within: bool,
+}
+
+impl Heading {
+    /// A title that stands above the content.
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        let [state, lead, actions] = [(); 3].map(|()| Markup::default());
+        Self { title: title.into(), crumbs: Vec::new(), state, lead, actions, is_within: false }
+    }
+
+    /// A title that the content has in a place of its own.
+    pub(crate) fn within(title: impl Into<String>) -> Self {
+        Self { is_within: true, ..Self::new(title) }
+    }
+
+    /// The same below something else.
+    pub(crate) fn below(mut self, address: String, name: &str) -> Self {
+        self.crumbs.push((address, name.to_owned()));
+        self
+    }
+
+    pub(crate) fn state(self, state: Markup) -> Self {
+        Self { state, ..self }
+    }
+
+    pub(crate) fn lead(self, lead: Markup) -> Self {
+        Self { lead, ..self }
+    }
+
+    pub(crate) fn actions(self, actions: Markup) -> Self {
+        Self { actions, ..self }
+    }
+
+    fn shown(&self) -> Markup {
+        let has_state = !self.state.0.is_empty();
+        html! {
+            @if !self.crumbs.is_empty() || !self.is_within {
+                div {
+                    @if !self.crumbs.is_empty() { (self.crumbs()) }
+                    @if !self.is_within {
+                        div.title {
+                            div {
+                                @if has_state { div.row.gm { h1 { (self.title) } (self.state) } }
+                                @else { h1 { (self.title) } }
+                                (self.lead)
+                            }
+                            @if !self.actions.0.is_empty() { div.row.screen { (self.actions) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn crumbs(&self) -> Markup {
+        html! {
+            nav.crumbs aria-label="Breadcrumb" {
+                @for (place, (address, name)) in self.crumbs.iter().enumerate() {
+                    @if place > 0 { span aria-hidden="true" { "/" } }
+                    a.cut href=(address) { bdi { (name) } }
+                }
+            }
+        }
+    }
+}
+
+impl From<&str> for Heading {
+    fn from(title: &str) -> Self {
+        Self::new(title)
+    }
+}
+
+impl From<String> for Heading {
+    fn from(title: String) -> Self {
+        Self::new(title)
+    }
+}
+
+/// A page with one heading and nothing around it, for anybody.
 pub(crate) fn page(
     context: RequestContext<'_>,
     status: StatusCode,
     title: &str,
     content: &Markup,
 ) -> Response {
-    framed(status, title, false, None, &degraded(context), content)
+    framed(status, title, &lone(title, &degraded(context), content))
 }
 
 /// A part of a team's pages, as their navigation names it.
@@ -37,25 +130,16 @@ pub(crate) fn page(
 pub(crate) enum NavTab {
     Sites,
     Events,
-    Settings,
     Channels,
-    Tokens,
+    Settings,
     Members,
     Plan,
     AuditLog,
 }
 
 impl NavTab {
-    const ALL: [Self; 8] = [
-        Self::Sites,
-        Self::Events,
-        Self::Settings,
-        Self::Channels,
-        Self::Tokens,
-        Self::Members,
-        Self::Plan,
-        Self::AuditLog,
-    ];
+    /// What stands below the app bar. The others are found beside the settings.
+    const TABS: [Self; 4] = [Self::Sites, Self::Events, Self::Channels, Self::Settings];
 
     const fn word(self) -> &'static str {
         match self {
@@ -63,7 +147,6 @@ impl NavTab {
             Self::Events => "Events",
             Self::Settings => "Settings",
             Self::Channels => "Channels",
-            Self::Tokens => "Tokens",
             Self::Members => "Members",
             Self::Plan => "Plan",
             Self::AuditLog => "Audit log",
@@ -76,11 +159,17 @@ impl NavTab {
             Self::Events => format!("/teams/{team}/events"),
             Self::Settings => format!("/teams/{team}/settings"),
             Self::Channels => format!("/teams/{team}/channels"),
-            // A token belongs to its user, whatever the team.
-            Self::Tokens => "/tokens".to_owned(),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
             Self::AuditLog => format!("/teams/{team}/audit-log"),
+        }
+    }
+
+    /// The tab that it is found under.
+    const fn tab(self) -> Self {
+        match self {
+            Self::Sites | Self::Events | Self::Channels | Self::Settings => self,
+            Self::Members | Self::Plan | Self::AuditLog => Self::Settings,
         }
     }
 }
@@ -88,56 +177,110 @@ impl NavTab {
 /// A page of a team, with the ways to the team's other pages.
 pub(crate) fn team_page(
     context: RequestContext<'_>,
-    (team, here): (TeamId, NavTab),
+    (team, here): (&Team, NavTab),
     status: StatusCode,
-    title: &str,
+    heading: impl Into<Heading>,
     content: &Markup,
 ) -> Response {
-    let parts = html! {
-        nav aria-label="Team" {
-            ul.filters {
-                @for part in NavTab::ALL {
-                    li {
-                        a href=(part.path(team)) aria-current=[(part == here).then_some("true")] {
-                            (part.word())
-                        }
-                    }
+    let tabs = html! {
+        nav.tabs aria-label="Team" {
+            @for tab in NavTab::TABS {
+                a href=(tab.path(team.id)) aria-current=[(tab == here.tab()).then_some("page")] {
+                    (tab.word())
                 }
             }
         }
     };
-    member_page(context, Some(&parts), status, title, content)
+    member_page(context, Some((team, &tabs)), status, &heading.into(), content)
 }
 
 /// A page with one heading, with the ways to the other pages if somebody is signed in.
 pub(crate) fn own_page(
     context: RequestContext<'_>,
     status: StatusCode,
-    title: &str,
+    heading: impl Into<Heading>,
     content: &Markup,
 ) -> Response {
-    member_page(context, None, status, title, content)
+    member_page(context, None, status, &heading.into(), content)
 }
 
 fn member_page(
     context: RequestContext<'_>,
-    parts: Option<&Markup>,
+    team: Option<(&Team, &Markup)>,
     status: StatusCode,
-    title: &str,
+    heading: &Heading,
     content: &Markup,
 ) -> Response {
-    let ways = context.signed_in.map(|signed_in| {
-        html! {
-            nav { a href="/" { "Sites" } " " a href="/sessions" { "Sessions" } }
-            form method="post" action="/sign-out" {
-                button { "Sign out " (signed_in.caller.user.name) }
-            }
-            @if let Some(parts) = parts { (parts) }
-        }
-    });
+    let Some(signed_in) = context.signed_in else {
+        return framed(status, &heading.title, &lone(&heading.title, &degraded(context), content));
+    };
     // What a form led to cannot be asked for again.
     let is_live = status == StatusCode::OK && context.head.method == Method::GET;
-    framed(status, title, is_live, ways.as_ref(), &degraded(context), content)
+    let body = html! {
+        header.bar {
+            div.wrap {
+                div.top {
+                    a.brand href="/" { (look::mark(28)) span.wordmark { "Vedette" } span.hide { " home" } }
+                    @if let Some((team, _)) = team { (team_menu(&signed_in.caller, team)) }
+                    (user_menu(&signed_in.caller))
+                }
+                @if let Some((_, tabs)) = team { (tabs) }
+            }
+        }
+        (degraded(context))
+        main #main data-live[is_live] { div.wrap.stack { (heading.shown()) (content) } }
+        // The script names the reader's own.
+        footer.wrap.foot { p { "Times are in " span #zone { "UTC" } "." } }
+    };
+    framed(status, &heading.title, &body)
+}
+
+/// The team whose page it is, with the way to the others of somebody who belongs to several.
+fn team_menu(caller: &Caller, team: &Team) -> Markup {
+    let face = html! { span.face.sq aria-hidden="true" { (initial(&team.name)) } };
+    html! {
+        span.slash aria-hidden="true" { "/" }
+        @if caller.memberships.len() > 1 {
+            details.menu {
+                summary.plain { (face) span { (team.name) } (Icon::Unfold.shape()) }
+                div.pop.left {
+                    a href=(NavTab::Sites.path(team.id)) { (face) bdi.grow.cut { (team.name) } }
+                    hr;
+                    a href="/" { "All your teams" }
+                }
+            }
+        } @else {
+            a.plain href=(NavTab::Sites.path(team.id)) { (face) span.cut { (team.name) } }
+        }
+    }
+}
+
+fn user_menu(caller: &Caller) -> Markup {
+    let user = &caller.user;
+    html! {
+        details.menu {
+            summary.plain {
+                span.face.l aria-hidden="true" { (initial(&user.name)) }
+                span.who { (user.name) }
+                (Icon::Unfold.shape())
+            }
+            div.pop {
+                p.head.cut { (user.email) }
+                hr;
+                a href="/tokens" { (Icon::Key.shape()) "Personal tokens" }
+                a href="/sessions" { (Icon::Lock.shape()) "Sessions" }
+                hr;
+                form method="post" action="/sign-out" { button { (Icon::Leave.shape()) "Sign out" } }
+            }
+        }
+    }
+}
+
+/// What stands for a name where there is room for one letter.
+pub(crate) fn initial(name: &str) -> String {
+    name.chars()
+        .find(|letter| letter.is_alphanumeric())
+        .map_or_else(String::new, |letter| letter.to_uppercase().collect())
 }
 
 /// What keeps the service from doing its work, if anything does. Strangers are not told what: it may
@@ -145,30 +288,39 @@ fn member_page(
 fn degraded(context: RequestContext<'_>) -> Markup {
     let notices = context.app.health.notices();
     html! {
-        @if !notices.is_empty() {
-            div.degraded role="alert" {
-                @if context.signed_in.is_some() {
-                    @for notice in notices {
-                        p {
-                            b { (notice.what) } " " (notice.remedy) " Since " (instant(notice.since)) "."
+        // The script fills it, too.
+        div #band {
+            @if !notices.is_empty() {
+                aside.band.issues role="alert" aria-label="Service status" {
+                    div.wrap {
+                        (Look::Issues.shape())
+                        div.grow {
+                            @if context.signed_in.is_some() {
+                                @for notice in notices {
+                                    p {
+                                        b { (notice.what) } " " (notice.remedy) " Since " (instant(notice.since)) "."
+                                    }
+                                }
+                            } @else {
+                                p { b { "This service has a problem." } " What it shows may be out of date, and changes may not be saved." }
+                            }
                         }
                     }
-                } @else {
-                    p { b { "This service has a problem." } " What it shows may be out of date, and changes may not be saved." }
                 }
             }
         }
     }
 }
 
-fn framed(
-    status: StatusCode,
-    title: &str,
-    is_live: bool,
-    ways: Option<&Markup>,
-    degraded: &Markup,
-    content: &Markup,
-) -> Response {
+/// A page that belongs to nobody's team.
+fn lone(title: &str, degraded: &Markup, content: &Markup) -> Markup {
+    html! {
+        (degraded)
+        main.lone #main { div.stack { (look::mark(40)) h1 { (title) } } (content) }
+    }
+}
+
+fn framed(status: StatusCode, title: &str, body: &Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -176,6 +328,7 @@ fn framed(
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="robots" content="noindex";
+                meta name="color-scheme" content="light dark";
                 title { (title) " · Vedette" }
                 link rel="icon" href=(assets::icon());
                 link rel="stylesheet" href=(assets::style());
@@ -183,10 +336,7 @@ fn framed(
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
-                @if let Some(ways) = ways {
-                    header { (ways) }
-                }
-                main #main data-live[is_live] { (degraded) h1 { (title) } (content) }
+                (body)
             }
         }
     };
@@ -203,6 +353,17 @@ fn framed(
     response
 }
 
+/// Something to know at the top of what it concerns.
+pub(crate) fn note(look: Look, content: &Markup) -> Markup {
+    let role = if look == Look::Down { "alert" } else { "status" };
+    html! { div class={ "note " (look.class()) } role=(role) { (look.shape()) p { (content) } } }
+}
+
+/// Why nothing was done.
+pub(crate) fn problem(why: &str) -> Markup {
+    note(Look::Down, &html! { (why) })
+}
+
 /// A page that asks a question, with the one button that says yes to it.
 pub(crate) fn form(
     context: RequestContext<'_>,
@@ -213,7 +374,7 @@ pub(crate) fn form(
     let content = html! {
         p { (question) }
         // Without an address a form is sent to where it was read from, key included.
-        form method="post" { button { (button) } }
+        form.stack.lg method="post" { button.main { (button) } }
     };
     page(context, StatusCode::OK, title, &content)
 }
@@ -234,15 +395,17 @@ pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Marku
     let query = Query::parse(context.head.uri.query());
     let notice = query.search("said").unwrap_or_default();
     let found = words.iter().find(|(name, _)| *name == notice);
-    html! { @if let Some((_, words)) = found { p.note role="status" { (words) } } }
+    html! { @if let Some((_, words)) = found { (note(Look::Up, &html! { (words) })) } }
 }
 
 /// The ways to the pages before and after one of a list.
 pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> String) -> Markup {
     html! {
-        nav aria-label="Pages" {
-            @if number > 1 { a rel="prev" href=(address(number - 1)) { "Before" } " " }
-            @if has_more { a rel="next" href=(address(number + 1)) { "More" } }
+        @if number > 1 || has_more {
+            nav.row.screen aria-label="Pages" {
+                @if number > 1 { a.btn rel="prev" href=(address(number - 1)) { "Previous" } }
+                @if has_more { a.btn rel="next" href=(address(number + 1)) { "Next" } }
+            }
         }
     }
 }
@@ -250,8 +413,31 @@ pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> 
 /// What a table begins with: its caption, and the heads of its columns.
 pub(crate) fn columns(caption: &str, heads: &[&str]) -> Markup {
     html! {
-        caption { (caption) }
+        caption.hide { (caption) }
         thead { tr { @for head in heads { th scope="col" { (head) } } } }
+    }
+}
+
+/// How long ago something was, with the instant itself for whoever wants to know.
+pub(crate) fn ago(at: Timestamp, now: Timestamp) -> Markup {
+    html! {
+        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-ago { (time::ago(at, now)) }
+    }
+}
+
+/// For how long something has lasted, with when it began.
+pub(crate) fn lasting(since: Timestamp, now: Timestamp) -> Markup {
+    html! {
+        time.nb datetime=(time::wire(since)) title={ "Since " (time::instant(since)) } data-ago {
+            (time::duration(now.duration_since(since)))
+        }
+    }
+}
+
+/// A time of today.
+pub(crate) fn clock(at: Timestamp) -> Markup {
+    html! {
+        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-clock { (time::clock(at)) }
     }
 }
 
@@ -271,7 +457,7 @@ pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -
     let content = html! { p { (text) } };
     let mut response = match context {
         Some(context) => own_page(context, status, title, &content),
-        None => framed(status, title, false, None, &html! {}, &content),
+        None => framed(status, title, &lone(title, &Markup::default(), &content)),
     };
     let wait = match refusal {
         ApiError::TooManyRequests { retry_after } => Some(*retry_after),

@@ -15,6 +15,7 @@ mod form;
 mod grants;
 mod issues;
 mod layout;
+mod look;
 mod members;
 mod oidc;
 mod pages;
@@ -27,6 +28,7 @@ mod sign_in;
 mod sites;
 mod surface;
 mod tokens;
+mod words;
 
 use self::request_context::RequestContext;
 

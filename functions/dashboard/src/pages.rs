@@ -41,6 +41,7 @@ pub const PAGES: &[Page] = &[
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),
     get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
+    get("settings.section", "/teams/{team}/settings/{section}", Member, Team(View, &settings::show::section)),
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
     post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),

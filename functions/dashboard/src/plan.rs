@@ -11,6 +11,7 @@ use vedette_store::TeamWithSettings;
 use crate::RequestContext;
 use crate::form::capitalized;
 use crate::layout::{self, NavTab};
+use crate::settings::{Part, beside_others};
 
 /// Shows plan and usage.
 pub(crate) async fn show(
@@ -49,7 +50,8 @@ pub(crate) async fn show(
         p { "Who operates this service changes plans." }
     };
     let title = format!("Plan of {}", team.name);
-    Ok(layout::team_page(context, (team.id, NavTab::Plan), StatusCode::OK, &title, &content))
+    let content = beside_others(team.id, Part::Plan, &content);
+    Ok(layout::team_page(context, (team, NavTab::Plan), StatusCode::OK, title, &content))
 }
 
 fn used(used: u32, limit: Option<u32>) -> Markup {

@@ -17,6 +17,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use crate::form::{FormInput, sentence};
+use crate::look::Icon;
 use crate::{RequestContext, layout, session};
 
 /// Says how to sign in.
@@ -76,7 +77,7 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
 pub(crate) fn with_provider(context: RequestContext<'_>) -> Markup {
     html! {
         @if let Some(with) = &context.app.service.sign_in_with {
-            p { a.action href=(link::SIGN_IN_WITH_PROVIDER) { "Sign in with " (with) } }
+            a.btn.tall href=(link::SIGN_IN_WITH_PROVIDER) { (Icon::Key.shape()) "Sign in with " (with) }
         }
     }
 }

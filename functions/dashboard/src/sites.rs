@@ -3,6 +3,7 @@
 pub(crate) mod delete;
 pub(crate) mod directories;
 pub(crate) mod edit;
+mod failing;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod show;
@@ -12,24 +13,7 @@ use url::Url;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
 
-/// A state as word, shape and colour.
-pub(crate) fn state(state: SiteState) -> Markup {
-    let shape = match state {
-        SiteState::Down => "M0 0h10v10h-10z",
-        SiteState::Failing => "M5 0l5 5l-5 5l-5-5z",
-        SiteState::Issues => "M5 0l5 10h-10z",
-        SiteState::Up => "M5 0a5 5 0 1 0 .01 0z",
-        SiteState::Unknown => "M0 4h10v2h-10z",
-        SiteState::Paused => "M1 0h3v10h-3zM6 0h3v10h-3z",
-    };
-    html! {
-        span class={ "state " (state.as_str()) } {
-            svg viewBox="0 0 10 10" aria-hidden="true" { path d=(shape) {} }
-            " " (word(state))
-        }
-    }
-}
-
+/// A state in words.
 pub(crate) const fn word(state: SiteState) -> &'static str {
     match state {
         SiteState::Down => "Down",

@@ -16,7 +16,7 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use crate::RequestContext;
 use crate::form::{Problems, field, fields};
-use crate::layout::{self, NavTab};
+use crate::layout;
 
 /// A form as it was filled in.
 struct TokenInput {
@@ -158,20 +158,13 @@ fn table(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
     }
 }
 
-/// Who belongs to one team alone has the ways to its pages here, too.
 fn framed(
     context: RequestContext<'_>,
     status: StatusCode,
     title: &str,
     content: &Markup,
 ) -> Response {
-    let memberships = context.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
-    match memberships {
-        Some([place]) => {
-            layout::team_page(context, (place.team, NavTab::Tokens), status, title, content)
-        }
-        _ => layout::own_page(context, status, title, content),
-    }
+    layout::own_page(context, status, title, content)
 }
 
 fn may(scopes: &[Scope]) -> String {

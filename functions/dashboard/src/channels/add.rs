@@ -79,5 +79,5 @@ fn key_page(
         p { a href={ "/teams/" (team.id()) "/channels" } { "Back to the channels" } }
     };
     let title = format!("Signing key of {}", channel.name);
-    layout::team_page(context, (team.id(), NavTab::Channels), StatusCode::OK, &title, &content)
+    layout::team_page(context, (&team.team, NavTab::Channels), StatusCode::OK, title, &content)
 }

@@ -92,7 +92,7 @@ pub(super) async fn page(
         }
     };
     let title = format!("Channels of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), NavTab::Channels), status, &title, &content))
+    Ok(layout::team_page(context, (&team.team, NavTab::Channels), status, title, &content))
 }
 
 /// What waits for a channel that does not take what it is sent; nobody asks that of one that does.
@@ -123,7 +123,7 @@ fn one(
     html! {
         section {
             h2 id=(channel.id) { bdi { (channel.name) } }
-            @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+            @if let Some(problem) = problem { (layout::problem(problem)) }
             dl {
                 dt { "Kind" } dd { (channel.target.kind().description().label) }
                 dt { "To" } dd { bdi { (channel.target.leads_to()) } }

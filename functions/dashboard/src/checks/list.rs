@@ -28,7 +28,7 @@ pub(crate) async fn list(
     let input = FormInput::sent(query.as_bytes());
     let respond = |status, content: &Markup| {
         let title = format!("Checks of {}", site.name);
-        layout::team_page(context, (site.team, NavTab::Sites), status, &title, content)
+        layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, content)
     };
     let (filter, page) = match parse_history(&Query::parse(Some(&query))) {
         Ok(parsed) => parsed,

@@ -37,7 +37,13 @@ pub(crate) async fn show(
         }
     };
     let title = format!("{} check", id.tool().label());
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(
+        context,
+        (&access.site.team.team, NavTab::Sites),
+        StatusCode::OK,
+        title,
+        &content,
+    ))
 }
 
 fn times(check: &Check) -> Markup {

@@ -5,6 +5,8 @@ use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
 use super::Problems;
+use crate::layout;
+use crate::look::Look;
 
 /// One of what a field can be, as programs and as people call it.
 #[derive(Debug, Clone)]
@@ -71,7 +73,7 @@ impl FormInput {
     pub(crate) fn summary(&self) -> Markup {
         html! {
             @if let Some(refusal) = &self.refusal {
-                p.error role="alert" { (refusal.message()) }
+                (layout::problem(&refusal.message()))
             }
         }
     }
@@ -81,12 +83,14 @@ impl FormInput {
     pub(crate) fn unsaved<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Markup {
         html! {
             @if let Some(refusal) = &self.refusal {
-                p.error role="alert" {
-                    "Nothing was saved."
+                (layout::note(Look::Down, &html! {
+                    b { "Changes not saved." }
                     @if !names.any(|name| self.problems(name).invalid().is_some()) {
                         " " (refusal.message())
+                    } @else {
+                        " Correct what is marked below, and save again."
                     }
-                }
+                }))
             }
         }
     }
@@ -120,9 +124,9 @@ impl FormInput {
     pub(crate) fn secret(&self, name: &str, label: &str) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
-                p.quiet { "It is not shown. Leave it empty to keep it." }
                 input id=(name) type="password" name=(name) autocomplete="off"
                     aria-describedby=[described] aria-invalid=[invalid];
+                p.help { "It isn’t shown. Leave it empty to keep it." }
             }
         })
     }
@@ -167,9 +171,9 @@ impl FormInput {
     /// Some of several choices, each with a box to tick.
     pub(crate) fn ticks(&self, name: &str, label: &str, choices: &[Choice]) -> Markup {
         html! {
-            fieldset {
+            fieldset.fld.full {
                 legend { (label) }
-                div.row {
+                div.codes {
                     @for choice in choices { (self.tick(name, &choice.value, &choice.label)) }
                 }
                 (self.problems(name).shown())
@@ -186,9 +190,11 @@ impl FormInput {
     ) -> Markup {
         let problems = self.problems(name);
         html! {
-            label for=(name) { (label) }
-            (control(problems.described(), problems.invalid()))
-            (problems.shown())
+            div.fld {
+                label for=(name) { (label) }
+                (control(problems.described(), problems.invalid()))
+                (problems.shown())
+            }
         }
     }
 }

@@ -137,5 +137,11 @@ fn link_page(
         }
         p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
     };
-    layout::team_page(context, (team.id(), NavTab::Members), StatusCode::OK, "Invitation", &content)
+    layout::team_page(
+        context,
+        (&team.team, NavTab::Members),
+        StatusCode::OK,
+        "Invitation",
+        &content,
+    )
 }

@@ -16,6 +16,7 @@ use super::{NEW_ROLES, role_word};
 use crate::RequestContext;
 use crate::form::Problems;
 use crate::layout::{self, NavTab};
+use crate::settings::{Part, beside_others};
 
 /// What a form did, as the address names it, and in words.
 const SAID: [(&str, &str); 4] = [
@@ -57,12 +58,13 @@ pub(super) async fn page(
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let content = html! {
-        @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+        @if let Some(problem) = problem { (layout::problem(problem)) }
         @if status == StatusCode::OK { (layout::done(context, &SAID)) }
         (content(&view, refused))
     };
     let title = format!("Members of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), NavTab::Members), status, &title, &content))
+    let content = beside_others(team.id(), Part::Members, &content);
+    Ok(layout::team_page(context, (&team.team, NavTab::Members), status, title, &content))
 }
 
 /// Who belongs to a team, as the table has it.

@@ -51,7 +51,7 @@ fn respond(
 ) -> Response {
     let site = &access.stored.site;
     let title = format!("Report of {}", site.name);
-    layout::team_page(context, (site.team, NavTab::Sites), status, &title, content)
+    layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, content)
 }
 
 fn form(access: &SiteAccess, input: &FormInput) -> Markup {

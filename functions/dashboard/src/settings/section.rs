@@ -1,5 +1,6 @@
 //! The sections of a team's settings, and what each of them has.
 
+use maud::Markup;
 use serde_json::Value;
 use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
 use vedette_domain::checks::tool::Tool;
@@ -8,10 +9,12 @@ use vedette_store::TeamWithSettings;
 
 use crate::form::setting::{self, Control, Kind};
 use crate::form::{Choice, FormInput};
+use crate::look::{self, Icon};
+use crate::words;
 
 /// What is changed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(crate) enum Section {
     Tool(Tool),
     RequestHeader,
     QuietTime,
@@ -19,9 +22,33 @@ pub(super) enum Section {
 }
 
 impl Section {
-    pub(super) fn all() -> impl Iterator<Item = Self> {
-        let tools = Tool::ALL.into_iter().map(Self::Tool);
-        tools.chain([Self::RequestHeader, Self::QuietTime, Self::Escalation])
+    fn all() -> impl Iterator<Item = Self> {
+        Self::of_monitoring().chain(Self::of_notifications())
+    }
+
+    pub(super) fn of_monitoring() -> impl Iterator<Item = Self> {
+        Tool::ALL.into_iter().map(Self::Tool).chain([Self::RequestHeader])
+    }
+
+    pub(super) const fn of_notifications() -> [Self; 2] {
+        [Self::QuietTime, Self::Escalation]
+    }
+
+    /// What it is a part of.
+    pub(super) const fn group(self) -> &'static str {
+        match self {
+            Self::Tool(_) | Self::RequestHeader => "Monitoring",
+            Self::QuietTime | Self::Escalation => "Notifications",
+        }
+    }
+
+    pub(super) fn shape(self) -> Markup {
+        match self {
+            Self::Tool(tool) => look::tool(tool),
+            Self::RequestHeader => Icon::Program.shape(),
+            Self::QuietTime => Icon::Moon.shape(),
+            Self::Escalation => Icon::Bell.shape(),
+        }
     }
 
     /// As it is named in addresses.
@@ -40,24 +67,36 @@ impl Section {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
-            Self::Tool(tool) => tool.label(),
+            Self::Tool(tool) => words::tool(tool),
             Self::RequestHeader => "Request header",
             Self::QuietTime => "Quiet time",
             Self::Escalation => "Reminders",
         }
     }
 
-    /// What it is about, where its fields do not say so.
-    pub(super) const fn about(self) -> Option<&'static str> {
+    /// What it is about.
+    pub(super) const fn about(self) -> &'static str {
         match self {
-            Self::Tool(_) => None,
-            Self::RequestHeader => Some(
-                "Sent with status, broken-links and performance checks. Without a name, none is sent.",
-            ),
-            Self::QuietTime => {
-                Some("Alerts are held back every day between these times, which are in UTC.")
+            Self::Tool(Tool::Status) => {
+                "Checks that the site responds, its status code and its response time."
             }
-            Self::Escalation => Some("How long after an issue opened its reminders are sent."),
+            Self::Tool(Tool::Ssl) => {
+                "Checks that the certificate is valid, and warns before it expires."
+            }
+            Self::Tool(Tool::Dns) => {
+                "Checks that the DNS records are there and unchanged, and when the domain expires."
+            }
+            Self::Tool(Tool::BrokenLinks) => "Crawls the site, and finds links that lead nowhere.",
+            Self::Tool(Tool::Performance) => "Measures with Lighthouse how fast the site loads.",
+            Self::RequestHeader => {
+                "A header sent with status, broken link and performance checks, to let them through a firewall for example."
+            }
+            Self::QuietTime => {
+                "Notifications wait every day between these times (UTC), and are sent when they end."
+            }
+            Self::Escalation => {
+                "Reminds people of issues that stay open and that nobody has acknowledged."
+            }
         }
     }
 

@@ -1,5 +1,4 @@
-//! Showing a team's settings: with a form for each section to who may change them, and without to
-//! anybody else.
+//! Showing a section of a team's settings: with a form to who may change them, and without to anybody else.
 
 use std::borrow::Cow;
 
@@ -7,114 +6,141 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 use vedette_domain::accounts::account::Permission;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::Settings;
 use vedette_http::error::ApiError;
-use vedette_http::query::Query;
 use vedette_http::response::Response;
-use vedette_http::validation::Errors;
 use vedette_store::TeamWithSettings;
 
-use super::section::Section;
+use super::{Part, Section, beside_others};
 use crate::RequestContext;
 use crate::form::FormInput;
 use crate::form::setting::{self, Control};
-use crate::layout::{self, NavTab};
+use crate::layout::{self, Heading, NavTab};
+use crate::words::counted;
 
-/// Shows the settings.
+/// Shows the first section.
 pub(crate) async fn show(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    page(context, &team, None)
+    page(context, &team, Section::Tool(Tool::Status), None)
 }
 
-/// The page, on which a section may be `refused` as somebody filled it in.
+/// Shows a section.
+pub(crate) async fn section(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let section = Section::parse(context.parameters.value("section")).ok_or(ApiError::NotFound)?;
+    page(context, &team, section, None)
+}
+
+/// The page of a section, which may be `refused` as somebody filled it in.
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    refused: Option<(Section, FormInput)>,
+    section: Section,
+    refused: Option<FormInput>,
 ) -> Result<Response, ApiError> {
     let role = context.member()?.caller.role_in(team.id())?;
-    let query = Query::parse(context.head.uri.query());
-    let saved = query.one_of("saved", Section::parse, &mut Errors::new());
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let view = SettingsView {
+    let done = layout::done(context, &[("saved", "Saved.")]);
+    let view = SectionView {
         team,
+        section,
         may_change: role.grants(Permission::UpdateMonitoring),
-        saved: saved.filter(|_| refused.is_none()),
         settings: setting::placed(&team.settings.clone().on_plan(team.plan()))?,
         refused,
     };
-    let title = format!("Settings of {}", team.team.name);
-    let content = content(&view);
-    Ok(layout::team_page(context, (team.id(), NavTab::Settings), status, &title, &content))
+    let content = html! { @if view.refused.is_none() { (done) } (content(&view)) };
+    let content = beside_others(team.id(), Part::Section(section), &content);
+    let heading = Heading::new(section.group()).lead(html! {
+        p.quiet {
+            @if section.group() == "Monitoring" { "Default settings for every site. A site can override them." }
+            @else { "When and how people are told of issues, on all channels." }
+            @if !view.may_change { " Owners and admins can change them." }
+        }
+    });
+    Ok(layout::team_page(context, (&team.team, NavTab::Settings), status, heading, &content))
 }
 
 /// What the page shows.
-struct SettingsView<'a> {
+struct SectionView<'a> {
     team: &'a TeamWithSettings,
+    section: Section,
     may_change: bool,
-    /// The section that has just been saved.
-    saved: Option<Section>,
     /// The settings in force, as the API has them.
     settings: Value,
-    refused: Option<(Section, FormInput)>,
+    refused: Option<FormInput>,
 }
 
-impl SettingsView<'_> {
-    /// The form of a section as it is filled in; none for who only reads.
-    fn input(&self, section: Section, controls: &[Control]) -> Option<Cow<'_, FormInput>> {
+impl SectionView<'_> {
+    /// The form as it is filled in; none for who only reads.
+    fn input(&self, controls: &[Control]) -> Option<Cow<'_, FormInput>> {
         match &self.refused {
-            Some((refused, input)) if *refused == section => Some(Cow::Borrowed(input)),
-            _ => self.may_change.then(|| Cow::Owned(stored(controls, &self.settings))),
+            Some(input) => Some(Cow::Borrowed(input)),
+            None => self.may_change.then(|| Cow::Owned(stored(controls, &self.settings))),
         }
     }
 }
 
-fn content(view: &SettingsView<'_>) -> Markup {
+fn content(view: &SectionView<'_>) -> Markup {
+    let section = view.section;
+    let controls = section.controls(view.team.plan());
+    let header = html! {
+        header { div { h2 { (section.title()) } p.quiet.small { (section.about()) } } }
+    };
     html! {
-        p { "All sites of the team start from these settings; a site may have its own." }
-        @if !view.may_change { p { "Owners and admins of the team can change them." } }
-        @for section in Section::all() { (section_part(view, section)) }
+        @match view.input(&controls) {
+            Some(input) => {
+                (input.unsaved(controls.iter().map(Control::name)))
+                // What the service says of a field stands beside it, so the browser need not say it first.
+                form.card method="post" action={ "/teams/" (view.team.id()) "/settings/" (section.as_str()) } novalidate {
+                    (header)
+                    div.fields { @for control in &controls { (control.shown(&input)) } }
+                    footer { (preview(view)) button.main { "Save" } }
+                }
+            }
+            None => section.card {
+                (header)
+                dl.facts.in { @for control in &controls { (control.summary(&view.settings)) } }
+            },
+        }
     }
 }
 
-fn section_part(view: &SettingsView<'_>, section: Section) -> Markup {
-    let controls = section.controls(view.team.plan());
+/// What the settings amount to, where that does not stand in one of them.
+fn preview(view: &SectionView<'_>) -> Markup {
+    let settings = view.team.settings.clone().on_plan(view.team.plan());
     html! {
-        section {
-            h2 id=(section.as_str()) { (section.title()) }
-            @if let Some(about) = section.about() { p { (about) } }
-            @if view.saved == Some(section) { p.note role="status" { "Saved." } }
-            @match view.input(section, &controls) {
-                Some(input) => (form(view.team, section, &controls, &input)),
-                None => dl { @for control in &controls { (control.summary(&view.settings)) } },
+        span.small {
+            @if view.section == Section::Tool(Tool::Status) && settings.tools.is_enabled(Tool::Status) {
+                (notified_after(&settings))
             }
         }
     }
+}
+
+/// After how many failures people are notified, and how long that takes at most.
+fn notified_after(settings: &Settings) -> String {
+    let status = &settings.tools.status;
+    let failures = status.settings.failures_to_open.get();
+    let cadence = status.cadence_minutes;
+    let again = cadence.min(status.settings.confirmation_retry_minutes);
+    let minutes = cadence + again * (failures - 1);
+    format!(
+        "As saved: people are notified after {}, at most about {} after the site goes down.",
+        counted(failures as usize, "failed check", "failed checks in a row"),
+        counted(minutes as usize, "minute", "minutes"),
+    )
 }
 
 fn stored(controls: &[Control], settings: &Value) -> FormInput {
     let mut input = FormInput::default();
     controls.iter().for_each(|control| control.fill(&mut input, settings));
     input
-}
-
-fn form(
-    team: &TeamWithSettings,
-    section: Section,
-    controls: &[Control],
-    input: &FormInput,
-) -> Markup {
-    let action = format!("/teams/{}/settings/{}#{}", team.id(), section.as_str(), section.as_str());
-    html! {
-        // What the service says of a field stands beside it, so the browser need not say it first.
-        form method="post" action=(action) novalidate {
-            (input.unsaved(controls.iter().map(Control::name)))
-            @for control in controls { (control.shown(input)) }
-            p { button { "Save " (section.title()) } }
-        }
-    }
 }

@@ -7,7 +7,7 @@ use vedette_http::settings::parse_team_section;
 use vedette_http::validation::Errors;
 use vedette_store::TeamWithSettings;
 
-use super::section::Section;
+use super::Section;
 use super::show::page;
 use crate::form::FormInput;
 use crate::{RequestContext, layout};
@@ -24,10 +24,9 @@ pub(crate) async fn update(
     let update = parse_team_section(&request, team.plan(), &team.settings, &mut errors);
     let settings = match errors.finish(Some(team.settings.merge(&update))) {
         Ok(settings) => settings,
-        Err(refusal) => return page(context, &team, Some((section, input.refused(refusal)))),
+        Err(refusal) => return page(context, &team, section, Some(input.refused(refusal))),
     };
     let caller = &context.member()?.caller;
     let team = change_monitoring(context.app, team, settings, caller.actor(), caller.now).await?;
-    let section = section.as_str();
-    layout::redirect(&format!("/teams/{}/settings?saved={section}#{section}", team.id()))
+    layout::redirect(&format!("/teams/{}/settings/{}?said=saved", team.id(), section.as_str()))
 }

@@ -26,7 +26,13 @@ pub(crate) async fn ask_to_delete(
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
     };
     let title = "Delete this site?";
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), StatusCode::OK, title, &content))
+    Ok(layout::team_page(
+        context,
+        (&access.team.team, NavTab::Sites),
+        StatusCode::OK,
+        title,
+        &content,
+    ))
 }
 
 /// Deletes a site.

@@ -156,7 +156,7 @@ fn page(
         }
     };
     let title = format!("Edit {}", site.name);
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content))
+    Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, &content))
 }
 
 fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {

@@ -1,4 +1,8 @@
-//! A team's sites, the worst first.
+//! A team's sites, the worst first, and above them what is wrong.
+
+mod alerts;
+mod first_visit;
+mod headline;
 
 use std::collections::BTreeMap;
 
@@ -7,24 +11,39 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
 use vedette_domain::accounts::account::Permission;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::history::{DayUptime, RecentDays, Retention, recent_dates};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_runtime::config::Service;
-use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings, Trouble};
+use vedette_store::{DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
 
-use super::{link_out, state, word};
-use crate::layout::NavTab;
-use crate::{RequestContext, chart, layout};
+use self::alerts::Alerts;
+use super::{failing, word};
+use crate::layout::{Heading, NavTab};
+use crate::look::{Icon, Look};
+use crate::words::{counted, grouped};
+use crate::{RequestContext, chart, layout, words};
 
 /// The sites of a page.
 const PAGE: usize = 50;
+/// The failing sites of a page whose settings are read; of others it is said only since when they fail.
+const FAILING: usize = 16;
+
+/// What a form did, as the address names it, and in words.
+const SAID: [(&str, &str); 2] = [
+    ("deleted", "Site deleted."),
+    ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
+];
 
 /// The member's team, or a choice of them.
 pub(crate) async fn home(
@@ -43,12 +62,22 @@ pub(crate) async fn home(
 fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
     html! {
         @if teams.is_empty() {
-            p { "You belong to no team. Who operates this service adds you to one with:" }
-            p { code { "vedette member add" } }
+            div.card {
+                div.in.stack {
+                    p { "You don’t belong to a team yet. Ask whoever operates this service to add you with:" }
+                    p { code { "vedette member add" } }
+                }
+            }
         } @else {
-            ul {
+            ul.card.rows {
                 @for team in teams.values() {
-                    li { a href={ "/teams/" (team.id()) } { bdi { (team.team.name) } } }
+                    li {
+                        span.face.l.sq aria-hidden="true" { (layout::initial(&team.team.name)) }
+                        div.grow {
+                            a href={ "/teams/" (team.id()) } { bdi { (team.team.name) } }
+                            p.quiet.small { (counted(team.team.sites as usize, "site", "sites")) }
+                        }
+                    }
                 }
             }
         }
@@ -59,9 +88,8 @@ fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
 struct Listed<'a> {
     row: &'a DirectoryRow,
     state: SiteState,
-    /// How many issues are active, and since when there are any.
-    issues: usize,
-    since: Option<Timestamp>,
+    /// Its active issues, the gravest first.
+    issues: Vec<IndexRow>,
     /// Since when its checks fail, where that is its state.
     failing_since: Option<Timestamp>,
 }
@@ -72,32 +100,76 @@ pub(crate) async fn list(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let (store, caller) = (&context.app.store, &context.member()?.caller);
+    let role = caller.role_in(team.id())?;
+    let may_manage = role.grants(Permission::ManageSites);
     let query = Query::parse(context.head.uri.query());
     let wanted = Wanted::parse(&query);
     let (rows, trouble) = futures::try_join!(
         context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
+    let place = (&team.team, NavTab::Sites);
+    let done = html! { (layout::done(context, &SAID)) (added(&query)) };
+    if rows.is_empty() {
+        let content = html! { (done) (first_visit::part(&team.team, may_manage)) };
+        let heading =
+            Heading::within(if may_manage { "Add your first site" } else { "No sites yet" });
+        return Ok(layout::team_page(context, place, StatusCode::OK, heading, &content));
+    }
+    let mut active = trouble.issues.clone();
     let sites = listed(&context.app.service, &team, &rows, trouble);
     let found = wanted.of(&sites);
-    let partitions = found.shown.iter().map(|site| site.row.id.partition());
-    let states = store.tool_states(partitions, Tool::Status).await?;
+    let partitions: Vec<_> = found.shown.iter().map(|site| site.row.id.partition()).collect();
+    let (states, settings, alerts) = futures::try_join!(
+        async { Ok(store.tool_states(partitions, Tool::Status).await?) },
+        settings_of_failing(store, &team, &found),
+        Alerts::load(store, &mut active),
+    )?;
     let view = SitesView {
-        team: team.id(),
+        team: &team.team,
         path: context.head.uri.path(),
-        may_add: caller.role_in(team.id())?.grants(Permission::ManageSites),
+        now: caller.now,
+        may_manage,
+        may_act: role.grants(Permission::RunChecks),
         wanted: &wanted,
         sites: &sites,
         found: &found,
-        recent: found.recent_days(&states, team.retention(caller.now)),
+        states: &states,
+        retention: team.retention(caller.now),
+        settings: &settings,
+        alerts: &alerts,
     };
-    let content = html! {
-        (layout::done(context, &[("deleted", "The site is deleted.")]))
-        (added(&query))
-        (content(&view))
-    };
-    let title = format!("Sites of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), NavTab::Sites), StatusCode::OK, &title, &content))
+    let content = html! { (done) (content(&view)) };
+    Ok(layout::team_page(context, place, StatusCode::OK, heading(&view), &content))
+}
+
+/// The settings in force for the failing sites of the page, as far as there are few of them.
+async fn settings_of_failing(
+    store: &Store,
+    team: &TeamWithSettings,
+    found: &Found<'_>,
+) -> Result<BTreeMap<Partition, Settings>, ApiError> {
+    let failing = found.shown.iter().filter(|site| site.state == SiteState::Failing);
+    let failing: Vec<_> = failing.map(|site| site.row.id.partition()).take(FAILING).collect();
+    let sites = store.sites(failing).await?.into_iter();
+    Ok(sites.map(|(partition, stored)| (partition, team.settings_for(&stored.site))).collect())
+}
+
+/// How the sites are, as the heading answers it.
+fn heading(view: &SitesView<'_>) -> Heading {
+    let team = view.team.id;
+    let states: Vec<SiteState> = view.sites.iter().map(|site| site.state).collect();
+    let heading = Heading::new(headline::of(&states)).lead(html! {
+        p.quiet { (headline::rest(&states)) }
+    });
+    match view.may_manage {
+        false => heading,
+        true => heading.actions(html! {
+            a.btn.main href={ "/teams/" (team) "/sites/new" } {
+                (Icon::Plus.shape()) span { "Add" span.wide { " sites" } }
+            }
+        }),
+    }
 }
 
 /// Which sites somebody asks for.
@@ -142,36 +214,23 @@ struct Found<'s> {
     has_more: bool,
 }
 
-impl Found<'_> {
-    /// How often each site of the page was up on each of the last days, as far as that is kept.
-    fn recent_days(
-        &self,
-        states: &BTreeMap<Partition, ToolState>,
-        retention: Retention,
-    ) -> Vec<Vec<DayUptime>> {
-        let days = |site: &&Listed<'_>| {
-            let status = states.get(&site.row.id.partition());
-            let uptime = |date| {
-                let state = status.filter(|_| retention.reaches(date));
-                state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
-            };
-            recent_dates(retention.today).map(uptime).collect()
-        };
-        self.shown.iter().map(days).collect()
-    }
-}
-
 /// What the page shows.
 struct SitesView<'a> {
-    team: TeamId,
+    team: &'a Team,
     path: &'a str,
-    may_add: bool,
+    now: Timestamp,
+    may_manage: bool,
+    may_act: bool,
     wanted: &'a Wanted<'a>,
     /// All sites of the team.
     sites: &'a [Listed<'a>],
     found: &'a Found<'a>,
-    /// For each site of the page the uptime of the last days.
-    recent: Vec<Vec<DayUptime>>,
+    /// What is remembered of the status checks of the page's sites, and how far back.
+    states: &'a BTreeMap<Partition, ToolState>,
+    retention: Retention,
+    /// The settings of its failing sites, which say how many failures open an issue.
+    settings: &'a BTreeMap<Partition, Settings>,
+    alerts: &'a Alerts,
 }
 
 impl SitesView<'_> {
@@ -180,33 +239,95 @@ impl SitesView<'_> {
         let state = state.map_or("", SiteState::as_str);
         format!("{}?state={state}&search={search}&page={page}", self.path)
     }
+
+    fn status(&self, site: &Listed<'_>) -> Option<&ToolState> {
+        self.states.get(&site.row.id.partition())
+    }
+
+    /// How often a site was up on each of the last days, as far as that is kept.
+    fn recent_days(&self, site: &Listed<'_>) -> Vec<DayUptime> {
+        let status = self.status(site);
+        let uptime = |date| {
+            let state = status.filter(|_| self.retention.reaches(date));
+            state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
+        };
+        recent_dates(self.retention.today).map(uptime).collect()
+    }
 }
 
 fn content(view: &SitesView<'_>) -> Markup {
-    let SitesView { team, may_add, wanted, found, .. } = view;
+    let (count, total) = (view.found.count, view.sites.len());
     html! {
-        @if *may_add { p { a href={ "/teams/" (team) "/sites/new" } { "Add sites" } } }
-        @if view.sites.is_empty() {
-            p { "No sites are watched yet." }
-            @if !may_add { p { "A member of the team can add some." } }
-        } @else {
-            (filters(view))
-            form method="get" action=(view.path) role="search" {
-                @if let Some(state) = wanted.state { input type="hidden" name="state" value=(state.as_str()); }
-                label for="search" { "Name or URL" }
-                div.row {
-                    input #search type="search" name="search" value=(wanted.search);
-                    button { "Search" }
+        (counts(view))
+        (alerts::part(view.alerts, view.may_act, view.now))
+        section.stack.gm aria-labelledby="list" {
+            h2 #list.hide { "Sites" }
+            div.tools {
+                form method="get" action=(view.path) role="search" {
+                    @if let Some(state) = view.wanted.state { input type="hidden" name="state" value=(state.as_str()); }
+                    div.find {
+                        (Icon::Search.shape())
+                        label.hide for="search" { "Search by name or URL" }
+                        input #search type="search" name="search" value=(view.wanted.search)
+                            placeholder="Search sites" aria-keyshortcuts="/";
+                        kbd aria-hidden="true" { "/" }
+                    }
+                    button.hide { "Search" }
                 }
             }
-            table {
-                caption { (found.count) " of " (view.sites.len()) " sites, the worst first" }
-                thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } th scope="col" { (RecentDays::MAX) " days" } } }
-                tbody {
-                    @for (site, recent) in found.shown.iter().zip(&view.recent) { (row(site, recent)) }
+            @if view.found.shown.is_empty() {
+                (nothing_found(view))
+            } @else {
+                div.card { (table(view)) }
+                div.row.far.quiet.small {
+                    span { (shown(count, total)) ", sorted by state" }
+                    (chart::legend())
                 }
             }
-            (layout::other_pages(wanted.page, found.has_more, &|page| view.address(wanted.state, page)))
+            (layout::other_pages(view.wanted.page, view.found.has_more, &|page| view.address(view.wanted.state, page)))
+        }
+    }
+}
+
+/// How many of all sites are found.
+fn shown(count: usize, total: usize) -> String {
+    if count == total {
+        return counted(total, "site", "sites");
+    }
+    format!("{} of {}", grouped(count as u64), counted(total, "site", "sites"))
+}
+
+fn nothing_found(view: &SitesView<'_>) -> Markup {
+    let Wanted { state, search, .. } = view.wanted;
+    html! {
+        div.card {
+            div.empty {
+                p {
+                    b {
+                        @if search.is_empty() { "No sites here." }
+                        @else { "No sites match “" bdi { (search) } "”" @if state.is_some() { " in this state" } "." }
+                    }
+                }
+                p { a href=(view.path) { "Show all sites" } }
+            }
+        }
+    }
+}
+
+fn table(view: &SitesView<'_>) -> Markup {
+    html! {
+        table.sites {
+            caption.hide { (shown(view.found.count, view.sites.len())) ", sorted by state" }
+            colgroup { col.c-st; col; col.c-90; col.c-chk; }
+            thead {
+                tr {
+                    th scope="col" { "State" }
+                    th scope="col" { "Site" }
+                    th scope="col" { (RecentDays::MAX) " days" }
+                    th.n.c-chk scope="col" { "Last check" }
+                }
+            }
+            tbody { @for site in &view.found.shown { (row(view, site)) } }
         }
     }
 }
@@ -216,30 +337,31 @@ fn added(query: &Query) -> Markup {
     let count = query.integer("added", 1..=1_000, &mut Errors::new());
     html! {
         @if let Some(count) = count {
-            p.note role="status" {
-                (count) @if count == 1 { " site is" } @else { " sites are" }
-                " watched from now on. The first checks begin within a minute."
-            }
+            (layout::note(Look::Up, &html! {
+                b { (counted(usize::try_from(count).unwrap_or(0), "site", "sites")) " added." }
+                " The first results arrive within a minute."
+            }))
         }
     }
 }
 
-fn filters(view: &SitesView<'_>) -> Markup {
+/// How many sites are in each state, each of which leads to these.
+fn counts(view: &SitesView<'_>) -> Markup {
     let count = |state: SiteState| view.sites.iter().filter(|site| site.state == state).count();
-    let is_chosen = |state: Option<SiteState>| (state == view.wanted.state).then_some("page");
+    let chosen = view.wanted.state;
+    // The filter that is on leads back to all of them.
+    let other = |state| if chosen == Some(state) { None } else { Some(state) };
     html! {
-        nav aria-label="By state" {
-            ul.filters {
-                li {
-                    a href=(view.address(None, 1)) aria-current=[is_chosen(None)] {
-                        "All " (view.sites.len())
-                    }
-                }
-                @for state in SiteState::ALL {
-                    li {
-                        a href=(view.address(Some(state), 1)) aria-current=[is_chosen(Some(state))] {
-                            (word(state)) " " (count(state))
-                        }
+        nav.card.counts aria-label="Filter by state" {
+            a.all href=(view.address(None, 1)) aria-current=[chosen.is_none().then_some("true")] {
+                span.pill.bare.on.ink { "All sites" } b { (grouped(view.sites.len() as u64)) }
+            }
+            @for state in SiteState::ALL {
+                @let count = count(state);
+                @if count > 0 || state != SiteState::Unknown {
+                    a class=[(count == 0).then_some("zero")] href=(view.address(other(state), 1))
+                        aria-current=[(chosen == Some(state)).then_some("true")] {
+                        (Look::from(state).counted(short_word(state), count)) b { (grouped(count as u64)) }
                     }
                 }
             }
@@ -247,28 +369,80 @@ fn filters(view: &SitesView<'_>) -> Markup {
     }
 }
 
-fn row(
-    Listed { row, state: is, issues, since, failing_since }: &Listed<'_>,
-    recent: &[DayUptime],
-) -> Markup {
+/// A state where there is room for one short word.
+const fn short_word(state: SiteState) -> &'static str {
+    match state {
+        SiteState::Unknown => "New",
+        other => word(other),
+    }
+}
+
+fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
+    let status = view.status(site);
+    let newest = status.and_then(ToolState::latest);
+    let look = Look::from(site.state);
+    let is_wrong = matches!(site.state, SiteState::Down | SiteState::Failing | SiteState::Issues);
     html! {
-        tr {
-            td { (state(*is)) }
-            td {
-                a href={ "/sites/" (row.id) } { bdi { (row.name) } }
-                br;
-                span.quiet { (link_out(&row.url)) }
-            }
-            td {
-                @if let Some(since) = failing_since {
-                    "Checks failing since " (layout::instant(*since))
-                    @if *issues > 0 { br; }
+        tr class=(look.class()) {
+            td.c-st { @if is_wrong { (look.pill(word(site.state))) } @else { (look.bare(short_word(site.state))) } }
+            td.c-site {
+                div.l1.row.fix { a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } } }
+                div.host.cut title=(site.row.url) {
+                    @if let Some(reason) = reason(view, site, status) {
+                        span class={ "txt " (look.class()) } { (reason) } " · "
+                    }
+                    (short(&site.row.url))
                 }
-                @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) }
+                div.only.a.quiet.small { @if let Some(newest) = newest { (layout::ago(newest.id().created_at(), view.now)) } }
             }
-            td.days { (chart::uptime_bars(recent)) }
+            td.c-90 { (chart::uptime_bars(&view.recent_days(site), chart::Bars::OfList)) }
+            td.c-chk.n.quiet {
+                @match newest {
+                    Some(newest) => (layout::ago(newest.id().created_at(), view.now)),
+                    None => (words::unknown()),
+                }
+            }
         }
     }
+}
+
+/// What is wrong with a site, in a few words.
+fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -> Option<Markup> {
+    match site.state {
+        SiteState::Down => {
+            let down =
+                site.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
+            let since = down.map(|issue| issue.opened_at).min()?;
+            Some(html! { "Down for " (layout::lasting(since, view.now)) })
+        }
+        SiteState::Failing => {
+            let settings = view.settings.get(&site.row.id.partition());
+            let counted =
+                status.zip(settings).and_then(|(status, own)| failing::counted(status, own));
+            let next = status.and_then(failing::next_check);
+            Some(match (counted, site.failing_since) {
+                (Some(counted), _) => failing::words(counted, next, view.now),
+                (None, Some(since)) => html! { "Failing for " (layout::lasting(since, view.now)) },
+                (None, None) => return None,
+            })
+        }
+        SiteState::Issues => {
+            let first = site.issues.first()?;
+            let more = site.issues.len() - 1;
+            Some(html! {
+                (words::fingerprint(first.fingerprint))
+                @if more > 0 { ", " (more) " more" }
+            })
+        }
+        SiteState::Unknown | SiteState::Up | SiteState::Paused => None,
+    }
+}
+
+/// A URL without what all of them have.
+fn short(url: &SiteUrl) -> &str {
+    let text = url.as_str();
+    let text = text.strip_prefix("https://").unwrap_or(text);
+    text.strip_suffix('/').unwrap_or(text)
 }
 
 /// All sites of a team with their states, the worst first and then by name.
@@ -285,16 +459,16 @@ fn listed<'a>(
     let mut sites: Vec<Listed<'_>> = rows
         .iter()
         .map(|row| {
-            let issues = by_site.remove(&row.id).unwrap_or_default();
+            let mut issues = by_site.remove(&row.id).unwrap_or_default();
+            issues.sort_by_key(alerts::order);
             let is_enabled = |tool: Tool| {
                 row.is_enabled(tool, &team.settings, team.plan()) && service.tools.contains(&tool)
             };
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();
             let state = SiteState::of(active, failing_since.is_some(), is_enabled, row.is_checked);
-            let since = issues.iter().map(|issue| issue.opened_at).min();
             let failing_since = failing_since.filter(|_| state == SiteState::Failing);
-            Listed { row, state, issues: issues.len(), since, failing_since }
+            Listed { row, state, issues, failing_since }
         })
         .collect();
     sites.sort_by_cached_key(|site| (site.state, site.row.name.to_lowercase(), site.row.id));

@@ -14,6 +14,8 @@ use vedette_store::TeamWithSettings;
 
 use crate::form::field;
 use crate::layout::NavTab;
+use crate::look::Look;
+use crate::words::counted;
 use crate::{RequestContext, layout};
 
 /// A line that was not understood or not wanted, and why.
@@ -108,7 +110,7 @@ fn form(
     let left: Vec<&str> = refused.iter().map(|refused| refused.line.as_str()).collect();
     let described = (!refused.is_empty()).then_some("problems");
     let content = html! {
-        @if created > 0 { p.note role="status" { (created) " created." } }
+        @if created > 0 { (layout::note(Look::Up, &html! { (counted(created as usize, "site", "sites")) " added." })) }
         form method="post" action={ "/teams/" (team.id()) "/sites" } {
             label for="urls" { "URLs, one in a line" }
             @if !refused.is_empty() {
@@ -126,5 +128,5 @@ fn form(
         }
         p { a href={ "/teams/" (team.id()) } { "Back to the sites" } }
     };
-    layout::team_page(context, (team.id(), NavTab::Sites), status, "Add sites", &content)
+    layout::team_page(context, (&team.team, NavTab::Sites), status, "Add sites", &content)
 }

@@ -3,11 +3,13 @@
 mod certificate;
 mod dns;
 mod issues;
-mod latest;
 mod links;
 mod performance;
 mod range;
 mod response;
+mod standing;
+mod tiles;
+mod tools;
 mod uptime;
 
 use std::cmp::Reverse;
@@ -24,6 +26,7 @@ use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report;
 use vedette_domain::checks::report::Span;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::CheckId;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::Settings;
@@ -34,11 +37,13 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
+use vedette_runtime::config::Service;
 use vedette_store::Store;
 
 use self::range::Range;
-use super::link_out;
-use crate::layout::NavTab;
+use super::{link_out, word};
+use crate::layout::{Heading, NavTab};
+use crate::look::{Icon, Look};
 use crate::{RequestContext, layout};
 
 /// A page that waits for checks is asked for again after so many seconds, without a script.
@@ -48,10 +53,10 @@ const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a form did, as the address names it, and in words.
 const SAID: [(&str, &str); 4] = [
-    ("queued", "The checks are done."),
-    ("saved", "Saved. Its schedules follow within a minute."),
-    ("paused", "Paused. No tool checks this site by itself any more."),
-    ("resumed", "Resumed. The tools that the team enables check this site again."),
+    ("queued", "Checks finished."),
+    ("saved", "Saved. Schedules follow within a minute."),
+    ("paused", "Monitoring paused. This site is no longer checked automatically."),
+    ("resumed", "Monitoring resumed."),
 ];
 
 /// Shows a site.
@@ -105,18 +110,26 @@ async fn page(
     let view = SiteView {
         access,
         role: caller.role_in(site.team)?,
-        state: latest::state(&context.app.service, access, &history.issues),
+        state: standing::state(&context.app.service, access, &history.issues),
+        settings: access.settings(),
+        service: &context.app.service,
         range,
         span,
         now: caller.now,
         history: &history,
     };
     let content = html! {
-        @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+        @if let Some(problem) = problem { (layout::problem(problem)) }
         (notice(context, &pending(access, caller.now)))
         (content(&view))
     };
-    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &site.name, &content))
+    Ok(layout::team_page(
+        context,
+        (&access.team.team, NavTab::Sites),
+        status,
+        heading(&view),
+        &content,
+    ))
 }
 
 /// What happened to a site.
@@ -170,6 +183,9 @@ struct SiteView<'a> {
     /// The role of who looks at it.
     role: Role,
     state: SiteState,
+    /// The settings in force.
+    settings: Settings,
+    service: &'a Service,
     range: Range,
     span: Span,
     now: Timestamp,
@@ -177,6 +193,16 @@ struct SiteView<'a> {
 }
 
 impl SiteView<'_> {
+    /// The site's active issues.
+    fn active(&self) -> impl Iterator<Item = &Issue> {
+        self.history.issues.iter().filter(|issue| issue.lifecycle.is_active())
+    }
+
+    /// Whether a tool checks the site by itself.
+    fn runs(&self, tool: Tool) -> bool {
+        self.service.runs(tool, &self.access.team.team, &self.settings)
+    }
+
     /// The newest completed check of a tool.
     fn newest(&self, tool: Tool) -> Option<&Check> {
         let latest = self.access.stored.tools.get(&tool)?.latest_completed()?;
@@ -184,41 +210,95 @@ impl SiteView<'_> {
     }
 }
 
-fn content(view: &SiteView<'_>) -> Markup {
-    let SiteView { access, role, state, range, history, .. } = *view;
-    let History { checks, issues, .. } = history;
+fn heading(view: &SiteView<'_>) -> Heading {
+    let access = view.access;
     let site = &access.stored.site;
+    let newest = access.stored.tools.values().filter_map(ToolState::latest);
+    let newest = newest.map(|latest| latest.id().created_at()).max();
+    Heading::new(&*site.name)
+        .below(format!("/teams/{}", site.team), "Sites")
+        .state(Look::from(view.state).pill(word(view.state)))
+        .lead(html! {
+            p.meta {
+                (link_out(&site.url))
+                (standing::lasting(view).unwrap_or_default())
+                @if let Some(newest) = newest { span { "Checked " (layout::ago(newest, view.now)) } }
+            }
+        })
+        .actions(html! {
+            @if view.role.grants(Permission::RunChecks) {
+                form method="post" action={ "/sites/" (site.id) "/checks" } {
+                    button.main { (Icon::Run.shape()) "Run checks" }
+                }
+            }
+            (menu(view))
+        })
+}
+
+/// What else can be done with the site.
+fn menu(view: &SiteView<'_>) -> Markup {
+    let SiteView { access, role, .. } = view;
+    let site = &access.stored.site;
+    let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
+    let checks = |settings: &Settings| !settings.enabled_tools(access.team.plan()).is_empty();
+    let may_manage = role.grants(Permission::ManageSites);
     html! {
-        p { (link_out(&site.url)) }
-        p { (latest::standing(access, state, issues)) }
-        @if role.grants(Permission::RunChecks) {
-            form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
+        details.menu {
+            summary.btn.sq { span.hide { "Site actions" } (Icon::More.shape()) }
+            div.pop {
+                @if may_manage {
+                    a href=(path("edit")) { (Icon::Edit.shape()) "Edit site" }
+                    @if checks(&view.settings) {
+                        form method="post" action=(path("pause")) { button { (Icon::Pause.shape()) "Pause monitoring" } }
+                    } @else if checks(&access.team.settings) {
+                        form method="post" action=(path("resume")) { button { (Icon::Play.shape()) "Resume monitoring" } }
+                    } @else {
+                        p.head { "The team has all checks off." }
+                    }
+                }
+                a href=(path("checks")) { (Icon::Note.shape()) "History of checks" }
+                a href=(path("report")) { (Icon::Print.shape()) "Report" }
+                @if may_manage {
+                    hr;
+                    a.bad href=(path("delete")) { (Icon::Delete.shape()) "Delete site…" }
+                }
+            }
         }
-        @if role.grants(Permission::ManageSites) { (manage(access)) }
-        (latest::results(access, checks, issues))
-        (range::choice(site.id, range))
+    }
+}
+
+fn content(view: &SiteView<'_>) -> Markup {
+    let SiteView { access, span, history, .. } = view;
+    let site = &access.stored.site;
+    let uptime = report::uptime(*span, &history.watched);
+    html! {
+        (standing::notices(view))
+        (tiles::part(view, &uptime))
+        (response::part(view))
+        (uptime::part(view, &uptime))
+        (tools::part(view))
+        (issues::part(view))
         @for tool in Tool::ALL { (part(view, tool)) }
-        (issues::part(issues, state))
-        @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
-        p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
+        @if let Some(notes) = &site.notes {
+            section.card { header { h2 { "Notes" } } p.in.text { (notes) } }
+        }
     }
 }
 
 /// What the page has of one tool alone.
 fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
-    let SiteView { access, range, span, now, history, .. } = *view;
-    let History { watched, audited, issues, .. } = history;
+    let History { audited, issues, .. } = view.history;
     match tool {
-        Tool::Status => html! {
-            (uptime::part(access.stored.site.id, &report::uptime(span, watched), range))
-            (response::part(watched, issues, (range, span), now))
-        },
+        // Its uptime and response times stand above.
+        Tool::Status => Markup::default(),
         Tool::Ssl => certificate::part(view.newest(tool)),
         Tool::Dns => dns::part(view.newest(tool), issues),
         Tool::BrokenLinks => links::part(view.newest(tool)),
-        Tool::Performance => {
-            performance::part(view.newest(tool), &report::performance(span, audited), range)
-        }
+        Tool::Performance => performance::part(
+            view.newest(tool),
+            &report::performance(view.span, audited),
+            view.range,
+        ),
     }
 }
 
@@ -241,31 +321,11 @@ fn notice(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
     if !pending.is_empty() {
         let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();
         return html! {
-            p.note role="status" {
-                "Checks are queued or running: " (tools.join(", ")) ". This page shows their results when they are done; it is loaded again every "
-                (REFRESH_SECONDS) " seconds."
-            }
+            (layout::note(Look::Info, &html! {
+                b { "Checking now: " (tools.join(", ")) "." }
+                " This page is loaded again every " (REFRESH_SECONDS) " seconds until the results are here."
+            }))
         };
     }
     layout::done(context, &SAID)
-}
-
-/// What who manages the site can do with it.
-fn manage(access: &SiteAccess) -> Markup {
-    let site = &access.stored.site;
-    let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
-    let checks = |settings: &Settings| !settings.enabled_tools(access.team.plan()).is_empty();
-    html! {
-        div.row {
-            a href=(path("edit")) { "Edit" }
-            @if checks(&access.settings()) {
-                form method="post" action=(path("pause")) { button { "Pause" } }
-            } @else if checks(&access.team.settings) {
-                form method="post" action=(path("resume")) { button { "Resume" } }
-            } @else {
-                span { "The team enables no tool." }
-            }
-            a href=(path("delete")) { "Delete" }
-        }
-    }
 }

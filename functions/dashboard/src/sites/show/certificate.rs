@@ -5,19 +5,24 @@ use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslR
 
 use super::read;
 use crate::layout;
+use crate::look::Look;
 
 pub(super) fn part(check: Option<&Check>) -> Markup {
     let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
     html! {
-        h2 { "Certificate" }
+      section.card #certificate {
+        header {
+            h2 { "Certificate" }
+            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+        }
+        div.in.stack.gm {
         p {
             @match &result.failure_message {
-                Some(message) => { "Not valid: " bdi { (message) } },
-                None => { "Valid" },
+                Some(message) => { (Look::Down.bare("Not valid")) " " bdi { (message) } },
+                None => (Look::Up.bare("Valid")),
             }
-            ", as of " (layout::instant(check.id.created_at())) "."
         }
-        dl {
+        dl.facts {
             (fact("For", result.issued_to.as_deref()))
             (fact("Issuer", result.issuer.as_deref()))
             (fact("Valid from", result.valid_from.as_deref().map(utc).as_deref()))
@@ -26,6 +31,8 @@ pub(super) fn part(check: Option<&Check>) -> Markup {
             (fact("Address", result.ip.as_deref()))
         }
         @if let Some(info) = &result.info { (details(info)) }
+        }
+      }
     }
 }
 
@@ -41,9 +48,9 @@ fn fact(name: &str, value: Option<&str>) -> Markup {
 fn details(info: &CertificateInfo) -> Markup {
     let names = &info.subject_alternative_names;
     html! {
-        details {
+        details.list {
             summary { "Names, key and chain" }
-            dl {
+            dl.facts {
                 dt { "Names" }
                 dd {
                     ul {

@@ -14,10 +14,13 @@ pub(super) fn part(check: Option<&Check>, issues: &[Issue]) -> Markup {
     let Some((check, result)) = read::<DnsResult>(check) else { return Markup::default() };
     let of = |fingerprint| issues.iter().find(move |issue| issue.id.fingerprint() == fingerprint);
     html! {
-        h2 { "DNS" }
-        p {
-            "Records of " bdi { (result.host) } ", as of " (layout::instant(check.id.created_at())) "."
-            @if let Some(failure) = &result.lookup_failure { " The name cannot be looked up: " bdi { (failure) } "." }
+      section.card #dns {
+        header {
+            h2 { "DNS records of " bdi { (result.host) } }
+            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+        }
+        @if let Some(failure) = &result.lookup_failure {
+            p.in { "The name can’t be looked up: " bdi { (failure) } "." }
         }
         @if let Some(issue) = of(Fingerprint::DnsRecordsMissing).filter(|issue| issue.lifecycle.is_active()) {
             (missing(issue))
@@ -25,6 +28,7 @@ pub(super) fn part(check: Option<&Check>, issues: &[Issue]) -> Markup {
         @if let Some(issue) = of(Fingerprint::DnsRecordsChanged) { (changed(issue)) }
         (records(&result))
         @if let Some(registration) = &result.registration { (registered(registration)) }
+      }
     }
 }
 
@@ -33,9 +37,9 @@ fn records(result: &DnsResult) -> Markup {
         DnsRecordType::ALL.into_iter().flat_map(|kind| result.records.of(kind)).collect();
     html! {
         @if all.is_empty() {
-            p { "There are no records of the watched types." }
+            p.in.quiet { "There are no records of the watched types." }
         } @else {
-            table {
+            table.t {
                 (layout::columns("Records", &["Type", "Name", "Value", "TTL"]))
                 tbody {
                     @for record in all {
@@ -50,7 +54,7 @@ fn records(result: &DnsResult) -> Markup {
             }
         }
         @if !result.unanswered_types.is_empty() {
-            p {
+            p.in.quiet.air {
                 "Not known, as no resolver answered: "
                 (result.unanswered_types.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ")) "."
             }
@@ -62,12 +66,12 @@ fn records(result: &DnsResult) -> Markup {
 fn changed(issue: &Issue) -> Markup {
     let changed = issue.context["measured"]["changed"].as_object();
     html! {
-        p {
+        p.in {
             "Records changed on " (layout::instant(issue.lifecycle.opened_at())) ": "
             a href={ "/issues/" (issue.id) } { (issue.summary) } "."
         }
         @if let Some(changed) = changed.filter(|changed| !changed.is_empty()) {
-            table {
+            table.t {
                 (layout::columns("What changed", &["Type", "Removed", "Added"]))
                 tbody {
                     @for (kind, change) in changed {
@@ -86,8 +90,8 @@ fn changed(issue: &Issue) -> Markup {
 fn missing(issue: &Issue) -> Markup {
     let missing = issue.context["measured"]["missing"].as_object();
     html! {
-        p { a href={ "/issues/" (issue.id) } { (issue.summary) } "." }
-        ul {
+        p.in { a href={ "/issues/" (issue.id) } { (issue.summary) } "." }
+        ul.in {
             @for (kind, missing) in missing.into_iter().flatten() {
                 li { (kind) ": " (values(missing)) }
             }
@@ -102,7 +106,7 @@ fn values(values: &Value) -> Markup {
 
 fn registered(registration: &Registration) -> Markup {
     html! {
-        p {
+        p.in.air {
             "The domain " bdi { (registration.domain) } " is registered"
             @if let Some(registrar) = &registration.registrar { " with " bdi { (registrar) } }
             @if let Some(end) = registration.expires_at { " until " (layout::instant(end)) }

@@ -1,37 +1,57 @@
 //! What is wrong with a site, and what was.
 
 use maud::{Markup, html};
+use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::time;
 
-use crate::layout;
+use super::SiteView;
+use crate::{layout, look, words};
 
-pub(super) fn part(issues: &[Issue], state: SiteState) -> Markup {
+pub(super) fn part(view: &SiteView<'_>) -> Markup {
+    let issues = &view.history.issues;
     html! {
-        h2 { "Issues" }
-        @if issues.is_empty() {
-            p {
-                @if state == SiteState::Failing { "No issue has been opened." }
-                @else { "Nothing was ever wrong." }
+        section.card {
+            header { h2 { "Issues" } @if !issues.is_empty() { span.quiet.small { "Open ones first" } } }
+            @if issues.is_empty() {
+                p.in.quiet {
+                    @if view.state == SiteState::Failing { "No issue has opened yet." }
+                    @else { "No issues so far." }
+                }
+            } @else {
+                ul.rows { @for issue in issues { (row(issue, &view.access.stored.site, view)) } }
             }
-        } @else {
-            table {
-                (layout::columns("Active ones first", &["Issue", "Status", "Opened", "Lasted"]))
-                tbody {
-                    @for issue in issues {
-                        tr {
-                            td { a href={ "/issues/" (issue.id) } { (issue.summary) } }
-                            td { (issue.status()) }
-                            td { (layout::instant(issue.lifecycle.opened_at())) }
-                            td {
-                                @if let Some(end) = issue.lifecycle.resolved_at() {
-                                    (time::duration(end.duration_since(issue.lifecycle.opened_at())))
-                                }
-                            }
+        }
+    }
+}
+
+fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
+    let opened_at = issue.lifecycle.opened_at();
+    html! {
+        li {
+            (look::issue(issue.status(), issue.id.fingerprint()))
+            div.grow {
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                p.quiet.small {
+                    @match issue.status() {
+                        IssueStatus::Open => "Not acknowledged",
+                        IssueStatus::Acknowledged => "Acknowledged",
+                        IssueStatus::Resolved => {
+                            @if issue.lifecycle.resolved_by().is_some() { "Resolved by hand" }
+                            @else { "Resolved by a check" }
                         }
                     }
                 }
+            }
+            span.quiet.nb.n {
+                @match issue.lifecycle.resolved_at() {
+                    Some(end) => (time::duration(end.duration_since(opened_at))),
+                    None => (layout::lasting(opened_at, view.now)),
+                }
+                br;
+                span.small { (layout::ago(opened_at, view.now)) }
             }
         }
     }

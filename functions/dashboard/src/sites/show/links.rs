@@ -6,28 +6,34 @@ use vedette_domain::checks::check::{BrokenLink, Check, FinishReason, LinksResult
 use super::read;
 use crate::layout;
 use crate::sites::outward;
+use crate::words::counted;
 
 pub(super) fn part(check: Option<&Check>) -> Markup {
     let Some((check, result)) = read::<LinksResult>(check) else { return Markup::default() };
     let shown = result.urls.len();
     html! {
-        h2 { "Links" }
-        p {
-            (result.found) " broken of " (result.crawl.links) " links on " (result.crawled)
-            " pages, as of " (layout::instant(check.id.created_at())) ". "
+      section.card #links {
+        header {
+            h2 { "Links" }
+            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+        }
+        p.in {
+            (result.found) " broken of " (result.crawl.links) " links on "
+            (counted(result.crawled as usize, "page", "pages")) ". "
             (why_ended(result.crawl.finish_reason))
         }
         @if shown > 0 { (table(&result.urls)) }
         @if usize::try_from(result.found).is_ok_and(|found| found > shown) {
-            p { "The first " (shown) " are shown. " a href={ "/checks/" (check.id) } { "The whole check" } }
+            p.in.air { "The first " (shown) " are shown. " a href={ "/checks/" (check.id) } { "The whole check" } }
         }
+      }
     }
 }
 
 /// Broken links with their source.
 fn table(links: &[BrokenLink]) -> Markup {
     html! {
-        table {
+        table.t {
             (layout::columns("Broken links", &["Link", "On the page", "Status"]))
             tbody {
                 @for link in links {

@@ -6,7 +6,8 @@ use vedette_domain::checks::report::Performance;
 
 use super::range::Range;
 use super::read;
-use crate::{chart, layout};
+use crate::chart::{self, Plot};
+use crate::layout;
 
 /// The opportunities that a site's page has; the check's page has all.
 const OPPORTUNITIES: usize = 10;
@@ -15,13 +16,18 @@ pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) ->
     let Some((check, result)) = read::<PerformanceResult>(check) else { return Markup::default() };
     let metrics = &result.speed_metrics;
     html! {
-        h2 { "Performance" }
+      section.card #performance {
+        header {
+            h2 { "Performance" }
+            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+        }
+        div.in.stack.gm {
         p {
             @match metrics.performance_score {
                 Some(score) => { "Lighthouse score " b { (score) } " of 100" },
                 None => { "Lighthouse gave no score" },
             }
-            ", as of " (layout::instant(check.id.created_at())) "."
+            "."
         }
         (vitals(&result))
         (over_time(report, range))
@@ -29,6 +35,8 @@ pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) ->
             h3 { "What would make it faster" }
             (opportunities(metrics.opportunities.iter().take(OPPORTUNITIES)))
         }
+        }
+      }
     }
 }
 
@@ -45,7 +53,7 @@ fn vitals(result: &PerformanceResult) -> Markup {
         ("Time to Interactive", &vitals.interactive, "ms"),
     ];
     html! {
-        dl {
+        dl.facts {
             @for (name, metric, unit) in metrics {
                 @if let Some(value) = metric.value {
                     dt { (name) }
@@ -90,9 +98,18 @@ fn over_time(report: &Performance, range: Range) -> Markup {
     html! {
         @if let Some(average) = report.average_performance_score {
             p { "Score over the last " (range.words()) ": " (average) " on average." }
-            (chart::line(&scores, report.days.len(), 100.0, &label, "Of 100"))
-            details {
-                summary { "As a table" }
+            (chart::plot(&Plot {
+                values: &scores,
+                places: report.days.len(),
+                top: 100.0,
+                unit: "",
+                label: &label,
+                title: "Of 100",
+                bands: &[],
+                ticks: &[],
+            }))
+            details.list {
+                summary { "View as table" }
                 table {
                     (layout::columns("Averages of each UTC day, the latest first", &["Day", "Score", "Speed Index", "Response time"]))
                     tbody {

@@ -41,6 +41,28 @@ impl Range {
         }
     }
 
+    /// The UTC days of the range, in words.
+    pub(super) const fn days_in_words(self) -> &'static str {
+        match self {
+            Self::Day => "since yesterday",
+            Self::Week => "7 days",
+            Self::Month => "30 days",
+            Self::Quarter => "90 days",
+            Self::Year => "1 year",
+        }
+    }
+
+    /// Where there is room for a few letters.
+    const fn short(self) -> &'static str {
+        match self {
+            Self::Day => "24 h",
+            Self::Week => "7 d",
+            Self::Month => "30 d",
+            Self::Quarter => "90 d",
+            Self::Year => "Year",
+        }
+    }
+
     /// The UTC days that the range touches; today is the last of them.
     pub(super) const fn days(self) -> u16 {
         match self {
@@ -65,14 +87,10 @@ impl Range {
 /// The ways to the other ranges.
 pub(super) fn choice(site: SiteId, chosen: Range) -> Markup {
     html! {
-        nav aria-label="Range" {
-            ul.filters {
-                @for range in Range::ALL {
-                    li {
-                        a href={ "/sites/" (site) "?range=" (range.as_str()) }
-                            aria-current=[(range == chosen).then_some("page")] { (range.words()) }
-                    }
-                }
+        nav.seg.screen aria-label="Time range" {
+            @for range in Range::ALL {
+                a href={ "/sites/" (site) "?range=" (range.as_str()) }
+                    aria-current=[(range == chosen).then_some("page")] { (range.short()) }
             }
         }
     }

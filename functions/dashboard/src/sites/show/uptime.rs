@@ -1,43 +1,59 @@
 //! How often a site was up.
 
+use jiff::ToSpan as _;
 use maud::{Markup, html};
-use vedette_domain::checks::history::DayUptime;
-use vedette_domain::checks::report::{Uptime, UptimeDay};
-use vedette_domain::id::SiteId;
+use vedette_domain::checks::history::{DayUptime, RecentDays, day_of, recent_dates};
+use vedette_domain::checks::report::Uptime;
+use vedette_domain::checks::tool::Tool;
 
-use super::range::Range;
+use super::{SiteView, tiles};
 use crate::{chart, layout};
 
-pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
-    let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
-    let mut failing = failing.peekable();
-    let days = match range {
-        Range::Day => "today and yesterday".to_owned(),
-        other => format!("the last {}", other.words()),
+/// The last days, of which the item of the tool has a letter each.
+pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
+    let status = view.access.stored.tools.get(&Tool::Status);
+    let retention = view.access.team.retention(view.now);
+    let uptime = |date| {
+        let state = status.filter(|_| retention.reaches(date));
+        state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
     };
-    let of = |day: &UptimeDay| DayUptime::of(day.up_checks, day.total_checks);
-    let bars: Vec<DayUptime> = report.days.iter().map(of).collect();
+    let bars: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
+    let first = day_of(view.now).saturating_sub((RecentDays::MAX as i64 - 1).days());
     html! {
-        h2 { "Uptime" }
-        p {
-            @match report.total_uptime_percentage {
-                Some(percentage) => { (percentage) " % of the checks of " (days) " found the site up." }
-                None => { "There were no status checks in " (days) "." }
+        section.card {
+            header {
+                h2 { (RecentDays::MAX) " days" }
+                a.small href={ "/sites/" (view.access.stored.site.id) "/report" } { "View report" }
+            }
+            div.in {
+                (chart::uptime_bars(&bars, chart::Bars::OfSite))
+                div.ends {
+                    span { (first.strftime("%-d %b")) }
+                    (chart::legend())
+                    span { "Today" }
+                }
+                (failed_days(view, report))
             }
         }
-        (chart::uptime_bars(&bars))
-        p { a href={ "/sites/" (site) "/report" } { "Report by day" } }
-        @if failing.peek().is_some() {
-            details {
-                summary { "Days on which checks found it down" }
+    }
+}
+
+/// The days of the range that is shown on which checks failed.
+fn failed_days(view: &SiteView<'_>, report: &Uptime) -> Markup {
+    let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
+    let failing: Vec<_> = failing.collect();
+    html! {
+        @if !failing.is_empty() {
+            details.list.m2 {
+                summary { "Days with failed checks, " (view.range.days_in_words()) }
                 table {
-                    (layout::columns("UTC days, the latest first", &["Day", "Uptime", "Checks"]))
+                    (layout::columns("UTC days with failed checks, the latest first", &["Day", "Uptime", "Checks"]))
                     tbody {
                         @for day in failing {
                             tr {
                                 th scope="row" { time datetime=(day.date) { (day.date) } }
-                                td { @if let Some(percentage) = day.uptime_percentage { (percentage) " %" } }
-                                td { (day.up_checks) " of " (day.total_checks) " up" }
+                                td { @if let Some(value) = day.uptime_percentage { (tiles::percentage(value)) " %" } }
+                                td { (day.total_checks - day.up_checks) " of " (day.total_checks) " failed" }
                             }
                         }
                     }

@@ -1,0 +1,216 @@
+//! What a state looks like, and the shapes that stand beside words. A state always is a shape, a word and a colour; a
+//! shape says nothing that does not stand beside it in words.
+
+use maud::{Markup, PreEscaped, html};
+use vedette_domain::alerts::channel::{ChannelKind, FieldShape};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
+use vedette_domain::sites::site_state::SiteState;
+
+/// How good or bad something is, as its shape and colour say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Up,
+    Issues,
+    Failing,
+    Down,
+    Paused,
+    Pending,
+    Info,
+}
+
+impl Look {
+    /// The class that has the colours.
+    pub(crate) const fn class(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Issues => "issues",
+            Self::Failing => "failing",
+            Self::Down => "down",
+            Self::Paused => "paused",
+            Self::Pending => "pending",
+            Self::Info => "info",
+        }
+    }
+
+    /// Its shape. What is filled has the class `f`, and what is cut out of that `k`.
+    pub(crate) fn shape(self) -> Markup {
+        shape(match self {
+            Self::Up => {
+                r#"<circle class="f" cx="8" cy="8" r="6.5"/><path class="k" d="m5.25 8.25 2 2 3.5-4"/>"#
+            }
+            Self::Down => {
+                r#"<rect class="f" x="1.75" y="1.75" width="12.5" height="12.5" rx="2.5"/><path class="k" d="m5.5 5.5 5 5m0-5-5 5"/>"#
+            }
+            Self::Failing => {
+                r#"<path d="M7.05 13.9 1.3 3.65A1.1 1.1 0 0 1 2.25 2h11.5a1.1 1.1 0 0 1 .95 1.65L8.95 13.9a1.09 1.09 0 0 1-1.9 0z"/><path d="M8 5v2.9M8 10.4v.01"/>"#
+            }
+            Self::Issues => {
+                r#"<path class="f" d="M8 1.5c.5 0 .9.25 1.15.7l5.6 10.1c.5.9-.1 1.95-1.1 1.95H2.35c-1 0-1.6-1.05-1.1-1.95L6.85 2.2c.25-.45.65-.7 1.15-.7z"/><path class="k" d="M8 5.75V9M8 11.5v.01"/>"#
+            }
+            Self::Paused => r#"<circle cx="8" cy="8" r="5.75"/><path d="M6.5 6v4M9.5 6v4"/>"#,
+            Self::Pending => r#"<circle cx="8" cy="8" r="5.75" stroke-dasharray="2.5 2"/>"#,
+            Self::Info => r#"<circle cx="8" cy="8" r="6"/><path d="M8 7.25v3.5M8 5v.01"/>"#,
+        })
+    }
+
+    /// A tinted pill with a word.
+    pub(crate) fn pill(self, word: &str) -> Markup {
+        html! { span class={ "pill " (self.class()) } { (self.shape()) span { (word) } } }
+    }
+
+    /// A word with its shape, without a tint: for what is normal, or stands on a tint.
+    pub(crate) fn bare(self, word: &str) -> Markup {
+        html! { span class={ "pill bare " (self.class()) } { (self.shape()) span { (word) } } }
+    }
+
+    /// As [`Look::bare`], grey where there is none of it.
+    pub(crate) fn counted(self, word: &str, count: usize) -> Markup {
+        let on = if count > 0 { " on" } else { "" };
+        html! { span class={ "pill bare " (self.class()) (on) } { (self.shape()) span { (word) } } }
+    }
+
+    /// The shape alone, for what says the rest in words beside it.
+    pub(crate) fn mark(self) -> Markup {
+        html! { span class={ "txt bare " (self.class()) } { (self.shape()) } }
+    }
+}
+
+impl From<SiteState> for Look {
+    fn from(state: SiteState) -> Self {
+        match state {
+            SiteState::Down => Self::Down,
+            SiteState::Failing => Self::Failing,
+            SiteState::Issues => Self::Issues,
+            SiteState::Up => Self::Up,
+            SiteState::Unknown => Self::Pending,
+            SiteState::Paused => Self::Paused,
+        }
+    }
+}
+
+/// What an active issue looks like: a site that is down differs from one that works and has something wrong.
+impl From<Fingerprint> for Look {
+    fn from(fingerprint: Fingerprint) -> Self {
+        match fingerprint.severity() {
+            Severity::Critical => Self::Down,
+            Severity::Warning | Severity::Info => Self::Issues,
+        }
+    }
+}
+
+/// An issue, as a list has it.
+pub(crate) fn issue(status: IssueStatus, fingerprint: Fingerprint) -> Markup {
+    match status {
+        IssueStatus::Open => Look::from(fingerprint).pill("Open"),
+        IssueStatus::Acknowledged => Look::from(fingerprint).pill("Acknowledged"),
+        IssueStatus::Resolved => Look::Up.pill("Resolved"),
+    }
+}
+
+/// A shape with its lines.
+fn shape(lines: &'static str) -> Markup {
+    html! { svg.i viewBox="0 0 16 16" aria-hidden="true" { (PreEscaped(lines)) } }
+}
+
+/// A shape that is no state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Icon {
+    Plus,
+    Search,
+    More,
+    Unfold,
+    Run,
+    Edit,
+    Pause,
+    Play,
+    Delete,
+    Print,
+    Lock,
+    Person,
+    Key,
+    Leave,
+    Bell,
+    Moon,
+    Note,
+    Plan,
+    Mail,
+    Chat,
+    Program,
+}
+
+impl Icon {
+    pub(crate) fn shape(self) -> Markup {
+        shape(match self {
+            Self::Plus => r#"<path d="M8 3v10M3 8h10"/>"#,
+            Self::Search => r#"<circle cx="7" cy="7" r="4.5"/><path d="m10.5 10.5 3.25 3.25"/>"#,
+            Self::More => {
+                r#"<g class="f"><circle cx="3.5" cy="8" r="1.3"/><circle cx="8" cy="8" r="1.3"/><circle cx="12.5" cy="8" r="1.3"/></g>"#
+            }
+            Self::Unfold => r#"<path d="m4 6 4 4 4-4"/>"#,
+            Self::Run => r#"<path d="M13 8A5 5 0 1 1 11.2 4.2M13 2.5v2.75h-2.75"/>"#,
+            Self::Edit => r#"<path d="m3 13 .75-3L10.5 3.25l2.25 2.25L6 12.25z"/>"#,
+            Self::Pause => r#"<path d="M5.5 3.5v9M10.5 3.5v9"/>"#,
+            Self::Play => r#"<path d="M5 3.25v9.5L12.5 8z"/>"#,
+            Self::Delete => r#"<path d="M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.6 9h6.8l.6-9"/>"#,
+            Self::Print => r#"<path d="M4.5 6V2.5h7V6M4.5 11.5h-2V6h11v5.5h-2M4.5 9.5h7v4h-7z"/>"#,
+            Self::Lock => {
+                r#"<rect x="3" y="7" width="10" height="7" rx="1.5"/><path d="M5.25 7V5a2.75 2.75 0 0 1 5.5 0v2"/>"#
+            }
+            Self::Person => {
+                r#"<circle cx="8" cy="5.5" r="2.75"/><path d="M2.75 14c.5-3 2.5-4.25 5.25-4.25S12.75 11 13.25 14"/>"#
+            }
+            Self::Key => {
+                r#"<circle cx="5.5" cy="10.5" r="2.75"/><path d="m7.5 8.5 5.5-5.5M10.5 5.5l2 2"/>"#
+            }
+            Self::Leave => r#"<path d="M6.5 2.75H3v10.5h3.5M10 5l3 3-3 3M13 8H6"/>"#,
+            Self::Bell => {
+                r#"<path d="M4 7a4 4 0 0 1 8 0c0 3.5 1.5 4.5 1.5 4.5h-11S4 10.5 4 7M6.75 13.75a1.5 1.5 0 0 0 2.5 0"/>"#
+            }
+            Self::Moon => r#"<path d="M13 9.5A5.5 5.5 0 1 1 6.5 3 4.5 4.5 0 0 0 13 9.5z"/>"#,
+            Self::Note => r#"<path d="M3 2.75h10v10.5H3zM5.5 6h5M5.5 9h3.5"/>"#,
+            Self::Plan => r#"<path d="M2.6 12.5a6.25 6.25 0 1 1 10.8 0M8 9.5l3-3.5"/>"#,
+            Self::Mail => {
+                r#"<rect x="2" y="3.5" width="12" height="9" rx="1.5"/><path d="m2.5 4.5 5.5 4 5.5-4"/>"#
+            }
+            Self::Chat => r#"<path d="M2.5 3h11v8H7l-3 2.5V11H2.5z"/>"#,
+            Self::Program => r#"<path d="M5.5 4 2 8l3.5 4M10.5 4 14 8l-3.5 4"/>"#,
+        })
+    }
+}
+
+impl From<ChannelKind> for Icon {
+    fn from(kind: ChannelKind) -> Self {
+        match kind.description().destination.shape {
+            FieldShape::MailAddress => Self::Mail,
+            FieldShape::Secret if kind == ChannelKind::Webhook => Self::Program,
+            FieldShape::Secret => Self::Chat,
+        }
+    }
+}
+
+/// The shape of a tool.
+pub(crate) fn tool(tool: Tool) -> Markup {
+    match tool {
+        Tool::Status => shape(r#"<path d="M1.5 8.5h3l2-5 3 9 2-4h3"/>"#),
+        Tool::Ssl => Icon::Lock.shape(),
+        Tool::Dns => shape(
+            r#"<circle cx="8" cy="8" r="6"/><path d="M2 8h12M8 2c2 2 2.5 4 2.5 6S10 12 8 14c-2-2-2.5-4-2.5-6S6 4 8 2"/>"#,
+        ),
+        Tool::BrokenLinks => shape(
+            r#"<path d="M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.2-2.2A2.6 2.6 0 1 0 9 3.3l-.8.8M9.2 6.8a2.6 2.6 0 0 0-3.7 0L3.3 9A2.6 2.6 0 1 0 7 12.7l.8-.8"/>"#,
+        ),
+        Tool::Performance => Icon::Plan.shape(),
+    }
+}
+
+/// The mark of Vedette: a V that is a tick as well.
+pub(crate) fn mark(size: u8) -> Markup {
+    html! {
+        svg.mark width=(size) height=(size) viewBox="0 0 28 28" aria-hidden="true" {
+            rect width="28" height="28" rx="7.5" {}
+            path d="M7 11.5 12.5 20.5 19 11.8" {}
+            circle cx="20.75" cy="7.75" r="2.6" {}
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A site that fails, and has no issue yet.
+
+use std::num::NonZeroU32;
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use vedette_domain::checks::policy::ToolPolicy;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::sites::settings::Settings;
+
+use crate::layout;
+
+/// How many failed checks there have been of those that open an issue; none where none counts towards
+/// one, since a person has resolved the issue, or where the threshold was lowered meanwhile.
+pub(super) fn counted(status: &ToolState, settings: &Settings) -> Option<(NonZeroU32, NonZeroU32)> {
+    let fingerprint = Fingerprint::StatusDown;
+    let failed = status.trackers.get(&fingerprint)?.tracker.failures()?.streak;
+    let policy = ToolPolicy::of(Tool::Status, settings);
+    let of = policy.thresholds_of(fingerprint).open_after;
+    (failed < of).then_some((failed, of))
+}
+
+/// When it is checked again out of turn, to confirm the failure.
+pub(super) fn next_check(status: &ToolState) -> Option<Timestamp> {
+    status.timer.map(|timer| timer.due)
+}
+
+/// `1 of 2, checks again at 14:32`.
+pub(super) fn words(
+    (failed, of): (NonZeroU32, NonZeroU32),
+    next: Option<Timestamp>,
+    now: Timestamp,
+) -> Markup {
+    html! {
+        (failed) " of " (of)
+        @match next {
+            Some(next) if next > now => { ", checks again at " (layout::clock(next)) },
+            Some(_) => ", checks again now",
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How a site is: its state, since when, and what is wrong.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Fingerprint, IssueStatus};
+use vedette_domain::sites::site_state::SiteState;
+use vedette_http::access::SiteAccess;
+use vedette_runtime::config::Service;
+
+use super::SiteView;
+use crate::look::Look;
+use crate::sites::failing;
+use crate::{layout, words};
+
+/// How the site is, as far as its issues and its newest checks tell.
+pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) -> SiteState {
+    let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
+    let settings = access.settings();
+    let tools = &access.stored.tools;
+    SiteState::of(
+        active.map(|issue| issue.id.fingerprint()),
+        tools.get(&Tool::Status).is_some_and(|status| status.failing_since.is_some()),
+        |tool| service.runs(tool, &access.team.team, &settings),
+        tools.values().any(|tool| tool.latest_completed().is_some()),
+    )
+}
+
+/// Since when the state holds, as far as issues and failed checks tell.
+fn since(view: &SiteView<'_>) -> Option<Timestamp> {
+    match view.state {
+        SiteState::Down => view
+            .active()
+            .filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown)
+            .map(|issue| issue.lifecycle.opened_at())
+            .min(),
+        SiteState::Failing => view.access.stored.tools.get(&Tool::Status)?.failing_since,
+        SiteState::Issues => view.active().map(|issue| issue.lifecycle.opened_at()).min(),
+        SiteState::Up => {
+            view.history.issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max()
+        }
+        SiteState::Unknown | SiteState::Paused => None,
+    }
+}
+
+/// `Down for 14 min`, `Up for 3 d`.
+pub(super) fn lasting(view: &SiteView<'_>) -> Option<Markup> {
+    let word = match view.state {
+        SiteState::Down => "Down for ",
+        SiteState::Failing => "Failing for ",
+        SiteState::Issues => "Issues for ",
+        SiteState::Up => "Up for ",
+        SiteState::Unknown | SiteState::Paused => return None,
+    };
+    let since = since(view)?;
+    Some(html! { span { (word) (layout::lasting(since, view.now)) } })
+}
+
+/// What is wrong, at the top of the page.
+pub(super) fn notices(view: &SiteView<'_>) -> Markup {
+    html! {
+        @for issue in view.active() {
+            @let look = Look::from(issue.id.fingerprint());
+            div class={ "note " (look.class()) } {
+                (look.shape())
+                p {
+                    b { bdi { (words::headline(issue, &view.access.stored.site)) } }
+                    " for " (layout::lasting(issue.lifecycle.opened_at(), view.now)) "."
+                    @if issue.status() == IssueStatus::Open { " Not acknowledged." } @else { " Acknowledged." }
+                }
+                a.btn.s href={ "/issues/" (issue.id) } { "View issue" }
+            }
+        }
+        @if view.state == SiteState::Failing { (failing_notice(view)) }
+    }
+}
+
+fn failing_notice(view: &SiteView<'_>) -> Markup {
+    let status = view.access.stored.tools.get(&Tool::Status);
+    let counted = status.and_then(|status| failing::counted(status, &view.settings));
+    let next = status.and_then(failing::next_check);
+    html! {
+        div.note.failing role="status" {
+            (Look::Failing.shape())
+            p {
+                @match counted {
+                    Some(counted) => {
+                        b { "Failing, " (failing::words(counted, next, view.now)) "." }
+                        " An issue opens after " (counted.1) " failed checks in a row, and people are notified then."
+                    }
+                    None => {
+                        b { "The latest check failed." }
+                        " No issue is open."
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the newest check of each tool said, a card each.
+
+use maud::{Markup, html};
+use vedette_domain::accounts::plan::cadence_label;
+use vedette_domain::checks::check::{Check, PerformanceResult, SslResult};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site_state::SiteState;
+
+use super::{SiteView, read};
+use crate::checks::summary;
+use crate::look::Look;
+use crate::{layout, look, words};
+
+pub(super) fn part(view: &SiteView<'_>) -> Markup {
+    let site = view.access.stored.site.id;
+    html! {
+        section.stack.gm {
+            div.row.far {
+                h2 { "Checks" }
+                a.small href={ "/sites/" (site) "/checks" } { "History of checks" }
+            }
+            div.g5 { @for tool in Tool::ALL { (card(view, tool)) } }
+        }
+    }
+}
+
+fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
+    let latest = view.access.stored.tools.get(&tool).and_then(ToolState::latest);
+    let check = latest.and_then(|latest| view.history.checks.get(&latest.id()));
+    let settings = &view.settings;
+    let is_on = view.runs(tool);
+    let title = html! { h3 { (look::tool(tool)) (words::tool(tool)) } };
+    let cadence = cadence_label(settings.tools.cadence_minutes(tool));
+    match check {
+        Some(check) => {
+            let active = view.active().filter(|issue| issue.id.fingerprint().tool() == tool);
+            let active: Vec<&Issue> = active.collect();
+            let (look, word) = standing(check, &active, view.state == SiteState::Failing);
+            html! {
+                a.card.tool.flat href={ "/checks/" (check.id) } {
+                    div.row { (title) (look.bare(word)) }
+                    p { (summary(check)) }
+                    p.quiet {
+                        (layout::ago(check.id.created_at(), view.now)) " · "
+                        @if is_on { (cadence) } @else { "Off" }
+                    }
+                }
+            }
+        }
+        None => html! {
+            div.card.tool {
+                div.row { (title) @if is_on { (Look::Pending.bare("Waiting")) } @else { (Look::Paused.bare("Off")) } }
+                p.quiet { @if is_on { "No check yet." } @else { "No automatic checks." } }
+                @if is_on { p.quiet { (cadence) } }
+            }
+        },
+    }
+}
+
+/// How a check turned out, in a word.
+fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'static str) {
+    match check.status {
+        CheckStatus::Pending => return (Look::Pending, "Running"),
+        CheckStatus::Skipped => return (Look::Paused, "Skipped"),
+        CheckStatus::Failed => return (Look::Issues, "Not run"),
+        CheckStatus::Completed => {}
+    }
+    if let Some(worst) =
+        active.iter().map(|issue| issue.id.fingerprint()).min_by_key(|one| one.severity())
+    {
+        let word = match check.id.tool() {
+            Tool::Status => "Down",
+            Tool::Ssl | Tool::Dns => "Issue",
+            Tool::BrokenLinks => "Found",
+            Tool::Performance => "Slow",
+        };
+        return (Look::from(worst), word);
+    }
+    match check.id.tool() {
+        Tool::Status if is_failing => (Look::Failing, "Failed"),
+        Tool::Status => (Look::Up, "Up"),
+        Tool::Ssl => match read::<SslResult>(Some(check)) {
+            Some((_, SslResult { is_valid: false, .. })) => (Look::Down, "Not valid"),
+            Some(_) | None => (Look::Up, "Valid"),
+        },
+        Tool::Dns => (Look::Up, "Unchanged"),
+        Tool::BrokenLinks => (Look::Up, "Fine"),
+        Tool::Performance => {
+            let score = read::<PerformanceResult>(Some(check))
+                .and_then(|(_, result)| result.speed_metrics.performance_score);
+            score.map_or((Look::Pending, "No score"), grade)
+        }
+    }
+}
+
+/// What a score of Lighthouse amounts to.
+pub(super) fn grade(score: u32) -> (Look, &'static str) {
+    match score {
+        90.. => (Look::Up, "Good"),
+        50.. => (Look::Issues, "Fair"),
+        _ => (Look::Down, "Poor"),
+    }
+}

@@ -1,0 +1,102 @@
+//! Words that several pages have in common.
+
+use maud::{Markup, html};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site::Site;
+
+use crate::form::capitalized;
+
+/// A tool as a part of a page is called after it.
+pub(crate) const fn tool(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Status => "Status",
+        Tool::Ssl => "Certificate",
+        Tool::Dns => "DNS",
+        Tool::BrokenLinks => "Broken links",
+        Tool::Performance => "Performance",
+    }
+}
+
+/// What is wrong with a site, in so few words that they stand beside its name.
+pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
+    match fingerprint {
+        Fingerprint::StatusDown => "Down",
+        Fingerprint::SslInvalid => "Certificate not valid",
+        Fingerprint::SslExpiring => "Certificate expires soon",
+        Fingerprint::DnsLookupFailed => "DNS lookup fails",
+        Fingerprint::DnsRecordsMissing => "DNS records missing",
+        Fingerprint::DnsRecordsChanged => "DNS records changed",
+        Fingerprint::DnsDomainExpiring => "Domain expires soon",
+        Fingerprint::BrokenLinksThreshold => "Broken links",
+        Fingerprint::PerformanceBudget => "Too slow",
+    }
+}
+
+/// What is wrong, with the name of the site in place of its host: `Orders API is down: HTTP 503`.
+pub(crate) fn headline(issue: &Issue, site: &Site) -> String {
+    named(&issue.summary, site)
+}
+
+/// A sentence that may begin with a site's host, with the site's name in place of that.
+pub(crate) fn named(sentence: &str, site: &Site) -> String {
+    let rest = sentence.strip_prefix(site.url.domain()).filter(|rest| rest.starts_with([' ', ':']));
+    rest.map_or_else(|| capitalized(sentence), |rest| format!("{}{rest}", site.name))
+}
+
+/// `1 site`, `2 sites`.
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(number as u64)) }
+}
+
+/// A number in groups of three digits, between which is a narrow space.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 2);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A small number as a sentence has it.
+pub(crate) fn spelled(number: usize) -> String {
+    const SMALL: [&str; 10] =
+        ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    SMALL.get(number).map_or_else(|| grouped(number as u64), |word| (*word).to_owned())
+}
+
+/// Parts of a sentence: `a, b and c`.
+pub(crate) fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// What is not known, as eyes and screen readers are told so.
+pub(crate) fn unknown() -> Markup {
+    html! { span.quiet { span aria-hidden="true" { "–" } span.hide { "Not known" } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_small_ones_spelled() {
+        assert_eq!(counted(1, "site", "sites"), "1 site");
+        assert_eq!(counted(10_000, "site", "sites"), "10\u{202f}000 sites");
+        assert_eq!(
+            [spelled(9), spelled(10), grouped(123), grouped(1_234_567)],
+            ["nine", "10", "123", "1\u{202f}234\u{202f}567"]
+        );
+        let parts = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!([listed(&parts), listed(&parts[..1])], ["a, b and c", "a"]);
+    }
+}
