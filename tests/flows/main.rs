@@ -1,6 +1,7 @@
 //! Stories across routes, queues and time.
 
 mod alerts;
+mod blocks;
 mod browser;
 mod budget;
 mod catching_up;

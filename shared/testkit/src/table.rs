@@ -148,15 +148,15 @@ fn bytes(value: &AttributeValue) -> usize {
 /// What the sort keys of closed blocks begin with.
 const CLOSED_BLOCKS: &str = "H#status#b#";
 
-/// The block that an item is or holds, and when its checks may be forgotten.
+/// The block that an item is or holds, if it can be read, and when its checks may be forgotten.
 fn block(item: &Item) -> Option<(Block, Value)> {
     if let (Some(AttributeValue::B(bytes)), Some(ttl)) = (item.get("b"), item.get("ttl")) {
-        return Some((Block::read(bytes.as_ref()).expect("a block"), show(ttl)));
+        return Some((Block::read(bytes.as_ref()).ok()?, show(ttl)));
     }
     let Some(AttributeValue::B(document)) = item.get("doc") else { return None };
     let state: ToolState = rmp_serde::from_slice(document.as_ref()).ok()?;
     let expires_at = state.day.as_ref()?.rows_expire_at();
-    Some((state.open_block()?.expect("a block"), expires_at.as_second().into()))
+    Some((state.open_block()?.ok()?, expires_at.as_second().into()))
 }
 
 /// The packed checks, each as its row would be.
