@@ -94,7 +94,9 @@ async fn no_answer_shows_where_a_check_is_stored() {
     assert_eq!(rows.service.test.table.blocks().await, BTreeMap::new());
     let expected = rows.told(site).await;
     // All packed, and a deployment of two versions, of which one packs: then it is rolled back, and tried again.
-    for writes_blocks in [|_| true, |check: usize| check.is_multiple_of(3) || !(50..120).contains(&check)] {
+    for writes_blocks in
+        [|_| true, |check: usize| check.is_multiple_of(3) || !(50..120).contains(&check)]
+    {
         let (packed, same) = night(writes_blocks).await;
         assert!(packed.service.test.table.blocks().await.len() > 2);
         assert_eq!(site, same);
@@ -151,6 +153,8 @@ async fn a_block_that_cannot_be_read_stops_nothing() {
     let aside = scene.service.test.table.sizes().await;
     let aside = aside.into_keys().filter(|(_, sk)| sk.starts_with("H#status#bx#"));
     assert_eq!(aside.count(), 1);
+    assert_eq!(store.unreadable_blocks(10).await.expect("read"), 1, "doctor tells of it");
+    assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
     assert_eq!(scene.client().get(&format!("/sites/{site}")).await.status, 200);
     let gone =
         scene.client().get(&format!("/checks/{}", state.latest().expect("a check").id())).await;

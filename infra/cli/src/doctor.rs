@@ -149,6 +149,13 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
             }
         }
     }
+    let unreadable = app.store.unreadable_blocks(COUNTED).await?;
+    if unreadable > 0 {
+        health.problem(
+            format!("blocks of checks that cannot be read, and are missing in histories: {unreadable}"),
+            "let no other version of Vedette write to this table; the blocks were set aside, and expire",
+        );
+    }
     health.teams = Some(app.store.all_teams().await?.len());
     Ok(true)
 }

@@ -13,7 +13,7 @@ use vedette_domain::checks::tool_state::{BlockPlace, ClosedBlock, ToolState};
 use vedette_domain::id::{CheckId, Partition};
 
 use crate::StoreError;
-use crate::item::{Item, Stored, expiring, expiry, item, readable, size, stored};
+use crate::item::{Item, Stored, expiring, expiry, item, outstanding, readable, size, stored};
 use crate::keys::{self, Key};
 use crate::site::tool_item;
 use crate::table::{Condition, Range, Sort, Store};
@@ -43,15 +43,19 @@ pub(crate) fn write_closed_block<'a>(
     closed: Option<&ClosedBlock>,
 ) -> Result<Transaction<'a>, StoreError> {
     let Some(ClosedBlock { place, bytes, expires_at }) = closed else { return Ok(transaction) };
-    let (key, condition) = match place {
-        BlockPlace::First(slot) => (keys::block(partition, tool, *slot), Condition::Absent),
+    let stored = StoredBlock { bytes: ByteBuf::from(bytes.as_slice()) };
+    let stored = |key| Ok::<_, StoreError>(expiring(item(&key, &stored)?, *expires_at));
+    Ok(match place {
+        BlockPlace::First(slot) => {
+            transaction.put(stored(keys::block(partition, tool, *slot))?, Condition::Absent)
+        }
         // No check waits for what cannot be read.
         BlockPlace::Unreadable(at) => {
-            (keys::unreadable_block(partition, tool, *at), Condition::Always)
+            let aside = stored(keys::unreadable_block(partition, tool, *at))?;
+            let listed = outstanding(aside, keys::unreadable_shard(), Some(*at));
+            transaction.put(listed, Condition::Always)
         }
-    };
-    let stored = StoredBlock { bytes: ByteBuf::from(bytes.as_slice()) };
-    Ok(transaction.put(expiring(item(&key, &stored)?, *expires_at), condition))
+    })
 }
 
 /// A closed block, and when its checks may be forgotten.
@@ -68,6 +72,11 @@ pub(crate) fn open_check(state: &ToolState, id: CheckId) -> Option<(Check, Times
 }
 
 impl Store {
+    /// How many blocks were set aside as they could not be read, counted up to a limit.
+    pub async fn unreadable_blocks(&self, limit: usize) -> Result<usize, StoreError> {
+        Ok(self.query_work(keys::unreadable_shard(), i64::MAX, limit).await?.len())
+    }
+
     /// A check in the closed block that it is in, if it is in one, and when it may be forgotten.
     pub(crate) async fn check_in_closed_block(
         &self,

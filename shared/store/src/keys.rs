@@ -475,6 +475,11 @@ pub(crate) fn site_shard(partition: Partition) -> String {
     shard(partition.0 % WORK_SHARDS)
 }
 
+/// The shard of the work index that lists blocks that were set aside. The reconciler does not look at it.
+pub(crate) fn unreadable_shard() -> String {
+    Prefix::Work.key("unreadable")
+}
+
 pub(crate) fn team_shard(team: TeamId) -> String {
     shard((team.as_uuid().as_u128() % u128::from(WORK_SHARDS)) as u64)
 }

@@ -167,3 +167,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_seeds_of_the_fuzzer_are_read_or_refused() {
+    let read = |name: &str| {
+        let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/block/");
+        let bytes = std::fs::read(format!("{seeds}{name}")).expect("a seed");
+        Block::read(&bytes).map(|block| block.checks().count())
+    };
+    assert_eq!(read("three"), Ok(3));
+    assert_eq!(read("cut"), Err(Unreadable::CutOff));
+}
