@@ -187,7 +187,8 @@ pub(crate) fn site(partition: Partition) -> Key {
     Key::new(site_partition(partition), SELF)
 }
 
-pub(crate) fn tool(partition: Partition, tool: Tool) -> Key {
+/// What is remembered of a tool on a site.
+pub fn tool(partition: Partition, tool: Tool) -> Key {
     Key::new(site_partition(partition), format!("{TOOL}{tool}"))
 }
 
@@ -228,7 +229,7 @@ fn millis(at: Timestamp) -> String {
 }
 
 /// A closed block of packed checks, by the slot of its first one.
-pub(crate) fn block(partition: Partition, tool: Tool, first: Timestamp) -> Key {
+pub fn block(partition: Partition, tool: Tool, first: Timestamp) -> Key {
     Key::new(site_partition(partition), block_sort(tool, first))
 }
 
