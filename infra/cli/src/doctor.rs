@@ -182,6 +182,8 @@ struct Health {
 struct Found {
     /// The stack's state, in CloudFormation's word.
     stack: Option<String>,
+    /// Whether checks are packed, and whether they may be.
+    blocks: Option<&'static str>,
     sites: Option<u64>,
     schedules: Option<u64>,
     dead_letters: Option<u64>,
@@ -222,6 +224,7 @@ impl Show for Health {
         let count = |count: Option<u64>| count.map(|count| count.to_string());
         let facts = [
             ("stack", found.and_then(|found| found.stack.clone())),
+            ("blocks", found.and_then(|found| found.blocks.map(str::to_owned))),
             ("table file", self.file.map(str::to_owned)),
             ("teams", self.teams.map(|count| count.to_string())),
             ("sites", found.and_then(|found| count(found.sites))),

@@ -154,6 +154,7 @@ impl Aws {
             ("ScheduleRoleArn", SCHEDULE_ROLE),
             ("SchedulesDlqArn", SCHEDULES_DLQ),
             ("SchedulesMode", "each"),
+            ("WritesBlocks", "false"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();

@@ -22,8 +22,11 @@ pub(crate) struct Stack {
     outputs: BTreeMap<String, String>,
 }
 
+/// Says whether checks are packed.
+const BLOCKS: &str = "VEDETTE_BLOCKS";
+
 /// The outputs that say what the functions read in their environment.
-pub(crate) const OUTPUTS: [(&str, &str); 9] = [
+pub(crate) const OUTPUTS: [(&str, &str); 10] = [
     ("VEDETTE_TABLE", "TableName"),
     ("VEDETTE_BASE_URL", "ApiBaseUrl"),
     ("VEDETTE_AUDITOR", "Auditor"),
@@ -33,6 +36,7 @@ pub(crate) const OUTPUTS: [(&str, &str); 9] = [
     ("VEDETTE_SCHEDULE_ROLE", "ScheduleRoleArn"),
     ("VEDETTE_SCHEDULE_DLQ", "SchedulesDlqArn"),
     ("VEDETTE_SCHEDULES", "SchedulesMode"),
+    (BLOCKS, "WritesBlocks"),
 ];
 
 impl Stack {
@@ -77,6 +81,17 @@ impl Stack {
             }
         }
         stack
+    }
+
+    /// Whether checks are packed into blocks; none where the stack is of a version that cannot read them.
+    pub(crate) fn writes_blocks(&self) -> Option<bool> {
+        self.variable(BLOCKS)?.parse().ok()
+    }
+
+    /// Whether its last deployment is complete. CloudFormation waits until the last function has been shifted to its new
+    /// version, so no older one serves any more.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self.status.as_str(), "CREATE_COMPLETE" | "UPDATE_COMPLETE")
     }
 
     /// The variable as the stack's functions have it.

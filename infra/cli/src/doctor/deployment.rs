@@ -106,6 +106,14 @@ fn unseen(health: &mut Health, what: &str, error: &dyn std::error::Error) {
 fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
     let status = stack.status.as_str();
     health.found().stack = Some(format!("{name}, {status}"));
+    health.found().blocks = match stack.writes_blocks() {
+        Some(true) => Some("on"),
+        Some(false) if stack.is_complete() => {
+            Some("off; no older version serves any more, so deploying `Blocks=true` is safe")
+        }
+        Some(false) => Some("off; wait for a complete deployment before `Blocks=true`"),
+        None => None,
+    };
     let why = stack.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let events = "the stack's events in CloudFormation say why";
     if status == "ROLLBACK_COMPLETE" {

@@ -28,6 +28,7 @@ async fn a_deployment_is_well() {
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
     insta::assert_snapshot!(ran.out, @r"
     stack: vedette, CREATE_COMPLETE
+    blocks: off; no older version serves any more, so deploying `Blocks=true` is safe
     teams: 0
     sites: 0
     schedules: 0
@@ -38,6 +39,33 @@ async fn a_deployment_is_well() {
     let account = deployment.aws.account();
     let changes = ["CreateSchedule", "UpdateSchedule", "DeleteSchedule", "ReceiveMessage"];
     assert!(changes.iter().all(|operation| account.calls_of(operation) == 0), "it only looks");
+}
+
+#[tokio::test]
+async fn it_says_when_checks_may_be_packed() {
+    let blocks = async |output: Option<&str>, status: &str| {
+        let deployment = Deployment::start().await;
+        {
+            let mut account = deployment.aws.account();
+            account.outputs.remove("WritesBlocks");
+            let output = output.map(|output| ("WritesBlocks".to_owned(), output.to_owned()));
+            account.outputs.extend(output);
+            account.stack_status = status.to_owned();
+        }
+        let out = deployment.doctor().await.out;
+        out.lines().find_map(|line| line.strip_prefix("blocks: ").map(str::to_owned))
+    };
+    let safe = "off; no older version serves any more, so deploying `Blocks=true` is safe";
+    let wait = "off; wait for a complete deployment before `Blocks=true`";
+    for (output, status, expected) in [
+        (Some("false"), "UPDATE_COMPLETE", Some(safe)),
+        (Some("false"), "UPDATE_IN_PROGRESS", Some(wait)),
+        (Some("false"), "UPDATE_ROLLBACK_COMPLETE", Some(wait)),
+        (Some("true"), "UPDATE_COMPLETE", Some("on")),
+        (None, "UPDATE_COMPLETE", None),
+    ] {
+        assert_eq!(blocks(output, status).await.as_deref(), expected, "{output:?} {status}");
+    }
 }
 
 #[tokio::test]
