@@ -25,6 +25,15 @@ use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
 
+/// Runs the engine of a tool, whose result is the one of the same name: no engine can answer for another tool.
+macro_rules! run {
+    ($tool:ident { $($name:ident => $engine:expr,)+ }) => {
+        match $tool {
+            $(Tool::$name => $engine.await.map(ToolResult::$name),)+
+        }
+    };
+}
+
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {
     guard: SsrfGuard,
@@ -128,18 +137,14 @@ impl Engines {
         {
             return Box::pin(function.run(&job, now)).await;
         }
-        let ran = match tool {
-            Tool::Status => self.status(subject).await.map(ToolResult::Status),
+        let ran = run!(tool {
+            Status => self.status(subject),
             // Thousands of status checks wait at a time: none of them holds memory for the other tools.
-            Tool::Ssl => Box::pin(self.ssl(subject, now)).await.map(ToolResult::Ssl),
-            Tool::Dns => Box::pin(self.dns(subject, now)).await.map(ToolResult::Dns),
-            Tool::BrokenLinks => {
-                Box::pin(self.links(subject, progress)).await.map(ToolResult::BrokenLinks)
-            }
-            Tool::Performance => {
-                Box::pin(self.performance(subject)).await.map(ToolResult::Performance)
-            }
-        };
+            Ssl => Box::pin(self.ssl(subject, now)),
+            Dns => Box::pin(self.dns(subject, now)),
+            BrokenLinks => Box::pin(self.links(subject, progress)),
+            Performance => Box::pin(self.performance(subject)),
+        });
         if let Some(connectivity) = &self.connectivity {
             connectivity.look_again(&self.guard).await;
         }
