@@ -1,5 +1,6 @@
 //! Rules of the house, as tests.
 
+mod all_variants;
 mod module_graph;
 mod supply;
 mod template;
