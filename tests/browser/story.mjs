@@ -44,8 +44,8 @@ async function liveThrough(window, team, names) {
   await window.go(`/teams/${team}/sites/new`);
   await window.inspect();
   // One line is wrong: it stays, and says why.
-  await window.fill("URLs, one in a line", [...names.map((name) => `${base}/${name}`), "ftp://example.com"].join("\n"));
-  await window.press("Watch these");
+  await window.fill("URLs, one per line", [...names.map((name) => `${base}/${name}`), "ftp://example.com"].join("\n"));
+  await window.press("Add sites");
   assert.match(await window.text(), /ftp:\/\/example\.com/);
   await window.inspect();
 
@@ -108,26 +108,26 @@ async function lookCloser(window, site) {
 }
 
 async function changeSettings(window, team) {
-  const path = `/teams/${team}/settings`;
-  const failures = "Failed checks in a row before an issue opens";
+  const path = `/teams/${team}/settings/status`;
+  const failures = "Failures to open an issue";
   const said = async (label) => window.page.$eval(await window.field(label), (field) => field.value);
   await window.go(path);
   await window.inspect();
   await window.fill(failures, "own");
   await window.fill(`Another number: ${failures}`, "0");
-  await window.press("Save Status");
-  assert.match(await window.text(), /must be at least 1/);
+  await window.press("Save");
+  assert.match(await window.text(), /Must be at least 1/);
   assert.equal(await said(`Another number: ${failures}`), "0", "what was typed is kept");
   await window.inspect();
   await window.go(path);
   assert.equal(await said(failures), "1", "and changed nothing");
   await window.fill(failures, "3");
-  await window.press("Save Status");
+  await window.press("Save");
   assert.equal(await said(failures), "3");
   const { data } = await ask("GET", `/teams/${team}/monitoring`);
   assert.equal(data.settings.tools.status.settings.failures_to_open, 3);
   await window.fill(failures, "1");
-  await window.press("Save Status");
+  await window.press("Save");
 }
 
 async function useToken(window, name) {
@@ -135,7 +135,7 @@ async function useToken(window, name) {
   await window.inspect();
   await window.fill("Name", name);
   await window.untick("issues:read");
-  await window.press("Make it");
+  await window.press("Create token");
   await window.inspect();
   const secret = await window.page.$eval("main code", (code) => code.innerText);
   const use = (path) => fetch(api + path, { headers: { authorization: `Bearer ${secret}` } });
@@ -143,7 +143,7 @@ async function useToken(window, name) {
   assert.equal((await use("/issues")).status, 403, "what it may not");
   await window.go("/tokens");
   assert.ok(!(await window.page.content()).includes(secret), "it is shown once");
-  const revoke = `::-p-xpath(//tr[contains(., "${name}")]//button)`;
+  const revoke = `::-p-xpath(//li[contains(., "${name}")]//button)`;
   await Promise.all([window.page.waitForNavigation(), window.page.$eval(revoke, (button) => button.click())]);
   assert.equal((await use("/me")).status, 401);
 }
@@ -153,12 +153,12 @@ async function runTheTeam(window, team, guest) {
   const pages = `/teams/${team}`;
   await window.go(`${pages}/channels`);
   await window.fill("Address, or URL to post to", `${guest}@example.com`);
-  await window.press("Add");
-  assert.match(await window.text(), /Not confirmed yet by its reader/);
+  await window.press("Add channel");
+  assert.match(await window.text(), /Waiting for confirmation/);
   await window.inspect();
 
   await window.go(`${pages}/members`);
-  await window.fill("Address", `${guest}@example.com`);
+  await window.fill("Email address", `${guest}@example.com`);
   await window.press("Invite");
   const link = /\/join\/[\w-]+/.exec(await window.text())[0];
   await window.inspect();
@@ -169,7 +169,7 @@ async function runTheTeam(window, team, guest) {
   await other.press("Decline");
   assert.match(await other.text(), /does not work any more/);
   await window.go(`${pages}/members`);
-  await window.fill("Address", `${guest}@example.com`);
+  await window.fill("Email address", `${guest}@example.com`);
   await window.press("Invite");
   await window.go(`${pages}/members`);
   await window.inspect();

@@ -69,7 +69,7 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
     let (service, owner) = Service::with_team().await;
     let test = &service.test;
     let mut browser = Browser::of(test, owner.user).await;
-    assert!(said(&browser.get(&log(&owner)).await).contains("Nothing was changed in the last 400"));
+    assert!(said(&browser.get(&log(&owner)).await).contains("No changes in the last 400"));
     let grace = member_of(test, owner.team, Role::Member, &Scope::ALL).await;
     let mut theirs = Browser::of(test, grace.user).await;
     let team = format!("/teams/{}", owner.team);

@@ -72,10 +72,10 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
     let path = format!("/sites/{id}/edit");
     let page = browser.get(&path).await;
     for text in [
-        "As the team: 2</option>",
-        "As the team: every 5 minutes</option>",
-        "As the team: yes</option>",
-        "As the team: A, AAAA, CNAME, MX, NS, TXT</option>",
+        "Use team setting: 2</option>",
+        "Use team setting: every 5 minutes</option>",
+        "Use team setting: yes</option>",
+        "Use team setting: A, AAAA, CNAME, MX, NS, TXT</option>",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
@@ -191,9 +191,9 @@ async fn what_is_refused_stays_beside_its_field() {
     for text in [
         "value=\"&lt;script&gt;\"".to_owned(),
         format!("value=\"six\" aria-describedby=\"{retry}-problem\" aria-invalid=\"true\""),
-        format!("<p class=\"err\" id=\"{retry}-problem\" role=\"alert\">The {retry} field must be an integer."),
-        "The monitoring_settings.request_header.value field is required with monitoring_settings.request_header.name.".to_owned(),
-        "The dns_expected_records.A.1 field".to_owned(),
+        format!("<p class=\"err\" id=\"{retry}-problem\" role=\"alert\">Must be an integer."),
+        "Is required with name.".to_owned(),
+        "Line 2: must be".to_owned(),
         "192.0.2.1\nnonsense</textarea>".to_owned(),
     ] {
         assert!(page.contains(&text), "{text}: {page}");
@@ -260,7 +260,7 @@ async fn a_site_is_deleted_once_somebody_says_so() {
     let mut browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/sites/{id}/delete");
     let question = browser.get(&path).await;
-    assert!(said(&question).contains("&lt;i&gt;") && said(&question).contains("for good"));
+    assert!(said(&question).contains("&lt;i&gt;") && said(&question).contains("can’t be undone"));
     assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 200);
     let deleted = browser.post(&path, "").await;
     assert!(said(&browser.get(sent_to(&deleted)).await).contains("Site deleted."));

@@ -12,7 +12,7 @@ async fn events_are_listed_newest_first() {
     let (service, owner, site) = watched().await;
     let browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/teams/{}/events", owner.team);
-    assert!(said(&browser.get(&path).await).contains("no issue was ever opened"));
+    assert!(said(&browser.get(&path).await).contains("No events yet."));
     // Of two failed checks in a row an issue opens, and it is resolved by the next good one.
     for minute in 0..90 {
         end(&service, site, status(if minute % 3 == 0 { 200 } else { 503 }, 9.0)).await;
@@ -20,20 +20,28 @@ async fn events_are_listed_newest_first() {
     }
     let page = browser.get(&path).await;
     let page = said(&page);
-    assert_eq!(page.matches("<tr><td>").count(), 25);
-    let rows: Vec<&str> = page.split("<tr><td>").skip(1).collect();
+    assert_eq!(page.matches("<li><span class=\"pill ").count(), 25);
+    let rows: Vec<&str> = page.split("<li><span class=\"pill ").skip(1).collect();
     // The last opening still lasts.
-    assert!(rows[0].contains("11:23 UTC") && rows[0].contains("<td>Opened</td>"), "{}", rows[0]);
-    assert!(rows[1].contains("11:21 UTC") && rows[1].contains("<td>Resolved</td>"), "{}", rows[1]);
+    assert!(
+        rows[0].contains("11:23 UTC") && rows[0].contains("<span>Opened</span>"),
+        "{}",
+        rows[0]
+    );
+    assert!(
+        rows[1].contains("11:21 UTC") && rows[1].contains("<span>Resolved</span>"),
+        "{}",
+        rows[1]
+    );
     assert!(rows[1].contains(HARMLESS) && rows[1].contains("HTTP 503"), "{}", rows[1]);
     assert!(page.contains(&format!("rel=\"next\" href=\"{path}?page=2\"")), "{page}");
     let last = browser.get(&format!("{path}?page=3")).await;
-    assert_eq!(said(&last).matches("<tr><td>").count(), 59 - 50);
+    assert_eq!(said(&last).matches("<li><span class=\"pill ").count(), 59 - 50);
     assert!(said(&last).contains("rel=\"prev\"") && !said(&last).contains("rel=\"next\""));
 
     let issue = service.test.app.store.issues_of_site(site.partition()).await.expect("read")[0].id;
     service.resolve(issue, owner.user).await;
-    assert!(said(&browser.get(&path).await).contains("<td>Resolved by hand</td>"));
+    assert!(said(&browser.get(&path).await).contains("<span>Resolved by hand</span>"));
     let stranger = new_team(&service.test, Plan::Agency).await;
     let other = Browser::of(&service.test, stranger.user).await;
     assert_eq!(other.get(&path).await.status(), 404);

@@ -158,7 +158,7 @@ async fn who_has_an_account_is_invited_like_anybody_else_and_joins_while_signed_
         assert!(main_part(&refused).contains("you are signed in as"), "{}", main_part(&refused));
     }
     let mut theirs = Browser::of(&test, stranger.user).await;
-    assert!(said(&theirs.get(&path).await).contains("<form method=\"post\"><button>Join"));
+    assert!(said(&theirs.get(&path).await).contains("<button class=\"main\">Join"));
     assert_eq!(sent_to(&theirs.post(&path, "").await), format!("/teams/{}", owner.team));
     assert_eq!(role_of(&test, &owner, stranger.user).await, Some(Role::Member));
     assert!(said(&theirs.get(&page).await).contains("2 members"));

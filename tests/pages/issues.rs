@@ -48,9 +48,10 @@ async fn a_member_signs_in_and_handles_an_issue() {
     let page = browser.get(&path).await;
     for text in [
         "HTTP 503",
-        "<dt>Severity</dt><dd>critical</dd>",
-        "Opened by a check",
+        "<span class=\"tag\">Critical</span>",
+        "<b>A check</b> opened the issue",
         "Acknowledge</button>",
+        "<dt>Response</dt><dd>503 Service Unavailable</dd>",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
@@ -62,7 +63,7 @@ async fn a_member_signs_in_and_handles_an_issue() {
     assert_eq!(stored(&service, id).await.status(), IssueStatus::Acknowledged);
 
     assert_eq!(sent_to(&browser.post(&format!("{path}/snooze"), "hours=4").await), path);
-    assert!(said(&browser.get(&path).await).contains("No reminders are sent until"));
+    assert!(said(&browser.get(&path).await).contains("No reminders until"));
     assert!(stored(&service, id).await.snoozed_until.is_some());
     for wrong in ["hours=5", "hours=-1", ""] {
         assert_eq!(browser.post(&format!("{path}/snooze"), wrong).await.status(), 400, "{wrong}");
@@ -72,8 +73,8 @@ async fn a_member_signs_in_and_handles_an_issue() {
 
     sent_to(&browser.post(&format!("{path}/resolve"), "").await);
     let page = browser.get(&path).await;
-    assert!(said(&page).contains("Resolved by <bdi>Ada</bdi>"));
-    assert!(said(&page).contains("<p>Resolved by Ada after "), "{}", said(&page));
+    assert!(said(&page).contains("<b><bdi>Ada</bdi></b> resolved it"));
+    assert!(said(&page).contains("Resolved by Ada after "), "{}", said(&page));
     assert!(said(&page).contains(" was down: HTTP 503") && !said(&page).contains(" is down: "));
     assert_eq!(said(&page).matches("<form").count(), 1, "a note may still be added");
     let stored = stored(&service, id).await;
@@ -123,17 +124,17 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
     let form = "note=+The+<b>database</b>+is+full.%0D%0AGrace+is+at+it.+";
     assert_eq!(sent_to(&browser.post(&format!("{path}/note"), form).await), path);
     let page = browser.get(&path).await;
-    let text = "<bdi>Ada</bdi>:</p><p class=\"text\">The &lt;b&gt;database&lt;/b&gt; is full.\nGrace is at it.</p>";
+    let text = "<bdi>Ada</bdi></b> added a note</p><p class=\"quote text\">The &lt;b&gt;database&lt;/b&gt; is full.\nGrace is at it.</p>";
     assert!(said(&page).contains(text), "{}", said(&page));
     service.deliver_alerts().await;
     assert!(service.receivers.take_lines().is_empty());
     for (form, why) in [
-        ("note=+%0A+".to_owned(), "must not be empty"),
-        (format!("note={}", "x".repeat(501)), "must not be longer than 500 characters"),
+        ("note=+%0A+".to_owned(), "Must not be empty"),
+        (format!("note={}", "x".repeat(501)), "Must not be longer than 500 characters"),
     ] {
         let refused = browser.post(&format!("{path}/note"), &form).await;
         assert_eq!(refused.status(), 422);
-        let problem = format!("id=\"note-problem\" role=\"alert\">The note field {why}.");
+        let problem = format!("id=\"note-problem\" role=\"alert\">{why}.");
         assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
     }
     // It outlives the end of the issue, and its next opening.

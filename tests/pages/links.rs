@@ -169,7 +169,7 @@ async fn an_issue_is_named_and_nothing_of_it_is_shown() {
     let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("an id");
     let issue = IssueId::new(site, Fingerprint::StatusDown, test.now());
     let shown = ask(&test, "GET", &link::issue("", issue)).await;
-    insta::assert_snapshot!(text(said(&shown)), @r#"Where to read this issue Members of the team see this issue here once they are signed in . The API and the command line show it, too: GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01 vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01"#);
+    insta::assert_snapshot!(text(said(&shown)), @r#"Sign in to see this issue Members of the team see this issue here after they sign in . The API and the command line show it, too: GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01 vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01"#);
     for wrong in [TEAM, "x", "%3Cscript%3E"] {
         assert_eq!(ask(&test, "GET", &format!("/issues/{wrong}")).await.status(), 404, "{wrong}");
     }

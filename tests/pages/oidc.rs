@@ -147,7 +147,7 @@ async fn who_has_an_account_signs_in_at_the_provider() {
     let [session, over] = &set[..] else { panic!("{set:?}") };
     assert_eq!(over, "__Host-vedette-sign-in=");
     let sessions = scene.get("/sessions", session).await;
-    assert!(said(&sessions).contains("(this one)"), "as by a link: {sessions:?}");
+    assert!(said(&sessions).contains("This browser"), "as by a link: {sessions:?}");
     let stored = scene.test.app.store.sessions(scene.owner).await.expect("sessions");
     assert_eq!(stored.len(), 1);
     let stored = format!("{:?}", scene.test.table.dump().await);

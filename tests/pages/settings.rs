@@ -126,7 +126,7 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
             "status",
             STATUS.to_owned(),
             "tools.status.cadence_minutes",
-            "tools.status.cadence_minutes field must be at least 30 on the starter plan.",
+            "Must be at least 30 on the starter plan.",
             "<option value=\"15\" selected disabled>",
         ),
         (
@@ -135,35 +135,35 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
                 .replace("cadence_minutes=15", "cadence_minutes=30")
                 .replace("failures_to_open=3", "failures_to_open=%3Cb%3E"),
             "tools.status.settings.failures_to_open",
-            "tools.status.settings.failures_to_open field must be an integer.",
+            "Must be an integer.",
             "settings.failures_to_open\" value=\"&lt;b&gt;\"",
         ),
         (
             "broken-links",
             format!("{list}%2Fa%0D%0A%0D%0A{}", "x".repeat(256)),
             "tools.broken-links.settings.ignore_paths",
-            "tools.broken-links.settings.ignore_paths.1 field must not be longer than 255 characters.",
+            "Line 2: must not be longer than 255 characters.",
             "/a\r\n",
         ),
         (
             "quiet-time",
             "enabled=true&starts_at=22:00&ends_at=22:00".to_owned(),
             "quiet_time.ends_at",
-            "quiet_time.ends_at field must differ from starts_at.",
+            "Must differ from starts_at.",
             "quiet_time.ends_at\" value=\"22:00\"",
         ),
         (
             "escalation",
             "enabled=true&intervals=7".to_owned(),
             "escalation.intervals",
-            "escalation.intervals.0 field must be one of 0, 15, 30, 60, 360, 1440.",
+            "Line 1: must be one of 0, 15, 30, 60, 360, 1440.",
             "name=\"monitoring_settings.escalation.intervals\"",
         ),
         (
             "request-header",
             "name=x-probe&value=".to_owned(),
             "request_header.value",
-            "request_header.value field is required with monitoring_settings.request_header.name.",
+            "Is required with name.",
             "request_header.name\" value=\"x-probe\"",
         ),
     ] {
@@ -171,7 +171,7 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
         assert_eq!(refused.status(), 422, "{section}");
         let page = main_part(&refused);
         let field = format!("monitoring_settings.{field}");
-        let problem = format!("id=\"{field}-problem\" role=\"alert\">The monitoring_settings.");
+        let problem = format!("id=\"{field}-problem\" role=\"alert\">");
         let (_, beside) = page.split_once(&problem).unwrap_or_else(|| panic!("{problem}: {page}"));
         assert!(beside.starts_with(said), "{said}: {beside}");
         assert!(page.contains(&format!("aria-describedby=\"{field}-problem\"")), "{field}");

@@ -87,9 +87,9 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     let page = main_part(&refused);
     for text in [
         "1 site added.",
-        "<bdi>a.test</bdi>: This URL is already monitored by the team.",
-        "<bdi>ftp://c.test</bdi>: The url must start with http:// or https://.",
-        "a.test\nftp://c.test\n&lt;script&gt;</textarea>",
+        "1 site is already watched.",
+        "<bdi>ftp://c.test</bdi>: The URL must start with http:// or https://.",
+        ">ftp://c.test\n&lt;script&gt;</textarea>",
         "aria-describedby=\"problems\"",
     ] {
         assert!(page.contains(text), "{text}: {page}");
@@ -98,6 +98,35 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     assert_eq!(empty.status(), 422);
     assert!(main_part(&empty).contains("Enter a URL."));
     assert_eq!(service.test.app.store.directory(owner.team, 10).await.expect("read").len(), 2);
+}
+
+#[tokio::test]
+async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_is_said_to_be_watched()
+ {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let added = browser.post(&path, "urls=http://a.test%0Ahttps://b.test").await;
+    assert!(sent_to(&added).ends_with("?added=2&watched=0"), "{}", sent_to(&added));
+    let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
+    let of = |url: &str| sites.iter().find(|row| row.url.as_str() == url).expect("a site");
+    assert_eq!(of("http://a.test").enabled, [(Tool::Ssl, false)].into());
+    assert_eq!(of("https://b.test").enabled, [].into(), "as the team");
+    let again = browser.post(&path, "urls=a.test%0Ahttp://a.test").await;
+    let list = browser.get(sent_to(&again)).await;
+    assert!(
+        text(said(&list)).contains(
+            "1 site added. The first results arrive within a minute. 1 site is already watched."
+        ),
+        "{}",
+        said(&list)
+    );
+    // Of the API, a site still has the checks of its team.
+    let body = serde_json::json!({ "url": "http://c.test" });
+    service.client(&owner).post(&path, &body).await;
+    let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
+    let of_api = sites.iter().find(|row| row.url.as_str() == "http://c.test").expect("a site");
+    assert_eq!(of_api.enabled, [].into());
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_store::{AuditPage, TeamWithSettings};
 
-use crate::layout::NavTab;
+use crate::layout::{Heading, NavTab};
 use crate::members::role_word;
 use crate::settings::{Part, beside_others};
 use crate::{RequestContext, layout};
@@ -38,7 +38,9 @@ pub(crate) async fn show(
     let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
     let users = store.users(people).await?;
     let content = content(id, before, &page, &users);
-    let title = format!("Audit log of {}", team.team.name);
+    let title = Heading::new("Audit log").lead(
+        html! { p.quiet { "Who changed settings, sites, tokens, members, channels and issues." } },
+    );
     let content = beside_others(id, Part::AuditLog, &content);
     Ok(layout::team_page(context, (&team.team, NavTab::AuditLog), StatusCode::OK, title, &content))
 }
@@ -52,22 +54,22 @@ fn content(
     let path = format!("/teams/{team}/audit-log");
     html! {
         @if page.entries.is_empty() {
-            p { "Nothing was changed in the last " (AUDIT_LIFETIME.as_hours() / 24) " days." }
+            div.card { div.empty { p { "No changes in the last " (AUDIT_LIFETIME.as_hours() / 24) " days." } } }
         } @else {
-            table {
+            div.card { table.cards-t.log {
                 (layout::columns(
-                    "What was changed in settings, sites, tokens, members, channels and issues, the newest first",
+                    "Changes to settings, sites, tokens, members, channels and issues, newest first",
                     &["When", "Who", "What"],
                 ))
                 tbody { @for entry in &page.entries { (row(entry, users)) } }
-            }
+            } }
         }
         @if before.is_some() || page.next.is_some() {
             nav aria-label="Pages" {
-                p {
-                    @if before.is_some() { a href=(path) { "Newest" } " " }
+                div.row.screen {
+                    @if before.is_some() { a.btn href=(path) { "Newest" } }
                     @if let Some(place) = &page.next {
-                        a rel="next" href=(older(&path, place)) { "Older" }
+                        a.btn rel="next" href=(older(&path, place)) { "Older" }
                     }
                 }
             }

@@ -14,8 +14,9 @@ use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_store::{IndexRow, IssueWithSite, Store, StoreError, TeamWithSettings};
 
-use crate::layout::NavTab;
-use crate::{RequestContext, layout};
+use crate::layout::{Heading, NavTab};
+use crate::look::Look;
+use crate::{RequestContext, layout, words};
 
 /// The events of a page.
 const PAGE: usize = 25;
@@ -40,7 +41,8 @@ pub(crate) async fn show(
     let number = query.integer("page", 1..=PAGES, &mut Errors::new()).unwrap_or(1);
     let issues = load(&context.app.store, id, number).await?;
     let content = content(id, &EventsPage::new(&issues, number));
-    let title = format!("Events of {}", team.team.name);
+    let title = Heading::new("Events")
+        .lead(html! { p.quiet { "Issues that opened and were resolved, newest first." } });
     Ok(layout::team_page(context, (&team.team, NavTab::Events), StatusCode::OK, title, &content))
 }
 
@@ -102,12 +104,9 @@ fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
 fn content(team: TeamId, page: &EventsPage<'_>) -> Markup {
     html! {
         @if page.is_blank {
-            p { "Nothing has happened yet: no issue was ever opened." }
+            div.card { div.empty { p { b { "No events yet." } " Issues that open and get resolved appear here." } } }
         } @else {
-            table {
-                (layout::columns("Issues that opened and were resolved, the newest first", &["When", "What", "Issue", "Site"]))
-                tbody { @for event in &page.events { (row(event)) } }
-            }
+            ul.card.rows { @for event in &page.events { (row(event)) } }
             (layout::other_pages(page.number, page.has_more, &|number| format!("/teams/{team}/events?page={number}")))
         }
     }
@@ -115,17 +114,21 @@ fn content(team: TeamId, page: &EventsPage<'_>) -> Markup {
 
 fn row(event: &Event<'_>) -> Markup {
     let IssueWithSite { issue, site, .. } = event.of;
-    let what = match (event.key, event.by_hand) {
-        (TimelineKey::Resolved, false) => "Resolved",
-        (TimelineKey::Resolved, true) => "Resolved by hand",
-        (TimelineKey::Opened | TimelineKey::Acknowledged, _) => "Opened",
+    let (look, what) = match (event.key, event.by_hand) {
+        (TimelineKey::Resolved, false) => (Look::Up, "Resolved"),
+        (TimelineKey::Resolved, true) => (Look::Up, "Resolved by hand"),
+        (TimelineKey::Opened | TimelineKey::Acknowledged, _) => {
+            (Look::from(issue.id.fingerprint()), "Opened")
+        }
     };
     html! {
-        tr {
-            td { (layout::instant(event.at)) }
-            td { (what) }
-            td { a href={ "/issues/" (issue.id) } { bdi { (issue.summary) } } }
-            td { a href={ "/sites/" (site.id) } { bdi { (site.name) } } }
+        li {
+            (look.pill(what))
+            div.grow {
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                p.quiet.small { a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } } }
+            }
+            span.quiet.small.n { (layout::instant(event.at)) }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The fields of a form, as browsers send them and as pages show them.
 
 mod input;
+mod label;
 pub(crate) mod setting;
 
 use std::borrow::Cow;
@@ -26,6 +27,22 @@ pub(crate) fn fields(body: &[u8], name: &str) -> Vec<String> {
     sent.map(|(_, text)| text.into_owned()).collect()
 }
 
+/// What the API says of a field, as it is said beside that: without the name of the field, and with the last parts of
+/// other names alone.
+fn beside_field(text: &str) -> String {
+    let rest = text.strip_prefix("The ").and_then(|rest| rest.split_once(" field "));
+    let Some((name, rest)) = rest else { return text.to_owned() };
+    // Of several lines, it is said which one.
+    let line = name.rsplit('.').next().and_then(|part| part.parse::<usize>().ok());
+    let line = line.map(|line| format!("Line {}: ", line + 1)).unwrap_or_default();
+    let words = rest.split(' ').map(|word| {
+        let (name, end) = word.strip_suffix('.').map_or((word, ""), |name| (name, "."));
+        let last = name.rsplit('.').next().filter(|last| name.contains('.') && !last.is_empty());
+        last.map_or_else(|| word.to_owned(), |last| format!("{}{end}", last.replace('_', " ")))
+    });
+    capitalized(&format!("{line}{}", words.collect::<Vec<_>>().join(" ")))
+}
+
 /// What is wrong with a field, to stand beside it, and what the field says of that.
 #[derive(Debug)]
 pub(crate) struct Problems {
@@ -37,7 +54,7 @@ impl Problems {
     /// What a refusal says of the field at a path; `id` is that of the element.
     pub(crate) fn of(refused: Option<&ValidationError>, path: &str, id: &str) -> Self {
         let texts = refused.into_iter().flat_map(|refused| refused.of_field(path));
-        Self { id: format!("{id}-problem"), texts: texts.map(str::to_owned).collect() }
+        Self { id: format!("{id}-problem"), texts: texts.map(beside_field).collect() }
     }
 
     /// The value of `aria-describedby`.

@@ -1,12 +1,14 @@
 //! The page of an issue: for a member what is wrong and what to do about it, for anybody else only where
 //! to read it.
 
+mod measured;
+
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use serde_json::Value;
 use vedette_actions::{ActionError, Decision, decide};
 use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::alerts::compose::{self, AlertSubject};
@@ -16,8 +18,9 @@ use vedette_domain::id::{IssueId, UserId};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{IssueStatus, TimelineKey};
+use vedette_domain::issues::{IssueStatus, TimelineEntry, TimelineKey};
 use vedette_domain::sites::site::Site;
+use vedette_domain::time;
 use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
@@ -25,9 +28,10 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use crate::form::{FormInput, field};
-use crate::layout::NavTab;
+use crate::layout::{Heading, NavTab};
+use crate::look::{Icon, Look};
 use crate::sites::link_out;
-use crate::{RequestContext, layout};
+use crate::{RequestContext, layout, look, words};
 
 /// How long an issue can be snoozed, in hours, and as the form says it.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
@@ -58,11 +62,11 @@ pub(crate) async fn show(
 
 fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
     let content = html! {
-        p { "Members of the team see this issue here once they are " a href="/sign-in" { "signed in" } ". The API and the command line show it, too:" }
+        p { "Members of the team see this issue here after they " a href="/sign-in" { "sign in" } ". The API and the command line show it, too:" }
         p { code { "GET /api/v1/issues/" (issue) } }
         p { code { "vedette issue show " (issue) } }
     };
-    layout::page(context, StatusCode::OK, "Where to read this issue", &content)
+    layout::page(context, StatusCode::OK, "Sign in to see this issue", &content)
 }
 
 /// Takes an open issue, on its page or in the list of sites.
@@ -101,7 +105,7 @@ pub(crate) async fn snooze(
             Some(until.map_err(ApiError::internal)?)
         }
         None if sent == "0" => None,
-        None => return Err(ApiError::BadRequest("Choose for how long.")),
+        None => return Err(ApiError::BadRequest("Choose how long to snooze.")),
     };
     carry_out(context, &access, Decision::Snooze(until)).await
 }
@@ -155,13 +159,10 @@ async fn page(
     let users = context.app.store.users(people(&access.stored.issue)).await?;
     let view = IssueView::new(access, &users, role, context.app.clock.now());
     let content = content(&view, shown);
-    Ok(layout::team_page(
-        context,
-        (&access.team.team, NavTab::Sites),
-        status,
-        view.title.as_str(),
-        &content,
-    ))
+    let heading = Heading::within(&*view.title)
+        .below(format!("/teams/{}", site.team), "Sites")
+        .below(format!("/sites/{}", site.id), &site.name);
+    Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, heading, &content))
 }
 
 /// Whom the page of an issue names.
@@ -201,120 +202,207 @@ impl<'a> IssueView<'a> {
             base_url: None,
             ended: None,
         };
-        let (news, title) = match issue.lifecycle.is_active() {
+        let (news, sentence) = match issue.lifecycle.is_active() {
             true => (News::StillActive { due: now }, issue.summary.clone()),
             false => {
-                let title = past(issue.id.fingerprint(), &issue.summary);
-                (News::Resolved { before: Vec::new() }, title)
+                let sentence = past(issue.id.fingerprint(), &issue.summary);
+                (News::Resolved { before: Vec::new() }, sentence)
             }
         };
-        let Alert { mut lines, facts, .. } = compose::one(&subject, &news, now);
-        lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&title));
+        let Alert { mut lines, mut facts, .. } = compose::one(&subject, &news, now);
+        lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&sentence));
+        // These stand in a place of their own.
+        let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
+        facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
+        let title = words::named(&sentence, site);
         Self { issue, site, users, now, may_act, title, lines, facts }
+    }
+
+    fn name_of(&self, user: UserId) -> Markup {
+        let name = self.users.get(&user).map_or("somebody", |user| user.name.as_str());
+        html! { b { bdi { (name) } } }
     }
 }
 
 fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
-    let IssueView { issue, site, users, now, .. } = *view;
     html! {
         @if let Some(problem) = problem { (layout::problem(problem)) }
-        p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
-        @for line in &view.lines { p { (line) } }
-        @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
-            p { "No reminders are sent until " (layout::instant(until)) "." }
+        (hero(view))
+        div.two {
+            div.stack {
+                (found(view))
+                (timeline(view, input))
+            }
+            aside.stack { (details(view)) }
         }
-        @if view.may_act { (actions(issue, now)) }
-        h2 { "Details" }
-        dl {
-            dt { "Status" } dd { (issue.status()) }
-            @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
-            (measured(&issue.context["measured"]))
-        }
-        (timeline(issue, users))
-        @if !issue.notes.is_empty() || view.may_act { h2 { "Notes" } }
-        (notes(issue, users))
-        @if view.may_act {
-            form method="post" action={ "/issues/" (issue.id) "/note" } {
-                (input.textarea(NOTE, "What others should know of it", 3))
-                p { button { "Add the note" } }
+    }
+}
+
+/// What is wrong, since when, who is on it, and what to do.
+fn hero(view: &IssueView<'_>) -> Markup {
+    let IssueView { issue, now, .. } = *view;
+    let fingerprint = issue.id.fingerprint();
+    let look = if issue.lifecycle.is_active() { Look::from(fingerprint) } else { Look::Up };
+    let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
+    let opened_at = issue.first_failed_at();
+    html! {
+        section class={ "hero tint " (look.class()) } {
+            div.row {
+                (look::issue(issue.status(), fingerprint))
+                span.tag { (words::severity(fingerprint.severity())) }
+                @if issue.status() == IssueStatus::Open { span.quiet.small { "Not acknowledged" } }
+            }
+            div {
+                h1 { (view.title) }
+                p.quiet.m1.say {
+                    @if let Some(failures) = failures { (failures) " failed checks in a row. " }
+                    @for line in &view.lines { (line) " " }
+                    @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
+                        "No reminders until " (layout::instant(until)) "."
+                    }
+                }
+            }
+            div.row.far {
+                div {
+                    p.clock {
+                        @match issue.lifecycle.resolved_at() {
+                            Some(end) => (time::duration(end.duration_since(opened_at))),
+                            None => (layout::lasting(opened_at, now)),
+                        }
+                    }
+                    p.quiet.small {
+                        "Since " (layout::instant(opened_at))
+                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (layout::instant(end)) }
+                    }
+                }
+                @if view.may_act && issue.lifecycle.is_active() { (actions(issue, now)) }
             }
         }
-        @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     }
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {
     let path = |verb: &str| format!("/issues/{}/{verb}", issue.id);
     html! {
-        @if issue.lifecycle.is_active() {
-            div.row {
-                @if issue.status() == IssueStatus::Open {
-                    form method="post" action=(path("acknowledge")) { button { "Acknowledge" } }
-                }
-                form method="post" action=(path("resolve")) { button { "Resolve" } }
-                form method="post" action=(path("snooze")) {
-                    label for="hours" { "Send no reminders for" }
-                    div.row {
-                        select #hours name="hours" {
-                            @for (hours, words) in SNOOZES { option value=(hours) { (words) } }
-                            @if issue.snoozed_until.is_some_and(|until| until > now) {
-                                option value="0" { "no time: send them again" }
-                            }
-                        }
-                        button { "Snooze" }
+        div.row.acts {
+            @if issue.status() == IssueStatus::Open {
+                form.thru method="post" action=(path("acknowledge")) { button.main { "Acknowledge" } }
+            }
+            details.menu {
+                summary.btn { (Icon::Moon.shape()) "Snooze" (Icon::Unfold.shape()) }
+                form.pop method="post" action=(path("snooze")) {
+                    p.head { "Pause reminders for" }
+                    @for (hours, words) in SNOOZES { button name="hours" value=(hours) { (words) } }
+                    @if issue.snoozed_until.is_some_and(|until| until > now) {
+                        hr;
+                        button name="hours" value="0" { "Send reminders again" }
                     }
+                }
+            }
+            form.thru method="post" action=(path("resolve")) { button { "Resolve" } }
+        }
+    }
+}
+
+/// What was measured when the issue opened, with the ways to the checks.
+fn found(view: &IssueView<'_>) -> Markup {
+    let measured = &view.issue.context["measured"];
+    let facts = measured::facts(measured, view.site);
+    let [check, before] =
+        [view.issue.check, view.issue.previous_check].map(|check| check.map(|check| check.id));
+    html! {
+        section.card {
+            header {
+                h2 { "When it opened" }
+                span.quiet.small { (layout::instant(view.issue.lifecycle.opened_at())) }
+            }
+            @if !facts.is_empty() {
+                dl.facts.in { @for (label, value) in &facts { dt { (label) } dd { (value) } } }
+            }
+            (measured::tables(measured))
+            @if check.is_some() || before.is_some() {
+                footer.small {
+                    @if let Some(check) = check { a href={ "/checks/" (check) } { "View the latest check" } }
+                    @if let Some(before) = before { a href={ "/checks/" (before) } { "View the check before" } }
                 }
             }
         }
     }
 }
 
-/// What was measured when the issue opened, by name.
-fn measured(measured: &Value) -> Markup {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let known = measured.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+/// What happened, the latest first, with what people wrote.
+fn timeline(view: &IssueView<'_>, input: &FormInput) -> Markup {
+    let entries = view.issue.timeline.entries().iter();
+    let mut events: Vec<(Timestamp, Markup)> =
+        entries.map(|entry| (entry.timestamp, event(view, entry))).collect();
+    events.extend(view.issue.notes.iter().map(|note| (note.at, written(view, note))));
+    events.sort_by_key(|(at, _)| Reverse(*at));
     html! {
-        @for (name, value) in known {
-            dt { (name.replace('_', " ")) }
-            dd { (text(value)) }
-        }
-    }
-}
-
-fn notes(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
-    html! {
-        @for note in &issue.notes {
-            p.quiet { (layout::instant(note.at)) ", " (name_of(note.by, users)) ":" }
-            p.text { (note.text) }
-        }
-    }
-}
-
-fn name_of(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
-    html! { bdi { (users.get(&user).map_or("somebody", |user| user.name.as_str())) } }
-}
-
-fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
-    let notice = |key| match key {
-        TimelineKey::Opened => "Opened",
-        TimelineKey::Acknowledged => "Acknowledged",
-        TimelineKey::Resolved => "Resolved",
-    };
-    html! {
-        h2 { "Timeline" }
-        ol {
-            @for entry in issue.timeline.entries() {
-                li {
-                    (layout::instant(entry.timestamp)) ": " (notice(entry.key)) " by "
-                    @match entry.user {
-                        Some(user) => (name_of(user, users)),
-                        None => "a check",
-                    }
+        section.card {
+            header { h2 { "Timeline" } }
+            div.in { ol.time { @for (_, event) in &events { (event) } } }
+            @if view.may_act {
+                form.in.stack.gs.rule method="post" action={ "/issues/" (view.issue.id) "/note" } {
+                    (input.textarea(NOTE, "Add a note", 3))
+                    div { button { "Add note" } }
                 }
+            }
+        }
+    }
+}
+
+fn event(view: &IssueView<'_>, entry: &TimelineEntry) -> Markup {
+    let fingerprint = view.issue.id.fingerprint();
+    let (look, word) = match entry.key {
+        TimelineKey::Opened => (Look::from(fingerprint), "opened the issue"),
+        TimelineKey::Acknowledged => (Look::Info, "acknowledged it"),
+        TimelineKey::Resolved => (Look::Up, "resolved it"),
+    };
+    html! {
+        li class=(look.class()) {
+            span.dot { (look.shape()) }
+            div {
+                p {
+                    @match entry.user {
+                        Some(user) => (view.name_of(user)),
+                        None => b { "A check" },
+                    }
+                    " " (word)
+                }
+            }
+            (layout::instant(entry.timestamp))
+        }
+    }
+}
+
+fn written(view: &IssueView<'_>, note: &Note) -> Markup {
+    html! {
+        li.paused {
+            span.dot { (Icon::Note.shape()) }
+            div { p { (view.name_of(note.by)) " added a note" } p.quote.text { (note.text) } }
+            (layout::instant(note.at))
+        }
+    }
+}
+
+fn details(view: &IssueView<'_>) -> Markup {
+    let site = view.site;
+    html! {
+        section.card {
+            header { h2 { "Site" } }
+            div.in.stack.gs {
+                p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } }
+                p.small { (link_out(&site.url)) }
+                @if let Some(notes) = &site.notes { p.quote.text { (notes) } }
+            }
+        }
+        section.card {
+            header { h2 { "Details" } }
+            dl.facts.in {
+                dt { "Tool" } dd { (words::tool(view.issue.id.fingerprint().tool())) }
+                @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
+                dt { "First opened" } dd { (layout::instant(view.issue.created_at)) }
             }
         }
     }

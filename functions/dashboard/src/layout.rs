@@ -93,7 +93,7 @@ impl Heading {
 
     fn crumbs(&self) -> Markup {
         html! {
-            nav.crumbs aria-label="Breadcrumb" {
+            nav class={ "crumbs" @if self.is_within { " tight" } } aria-label="Breadcrumb" {
                 @for (place, (address, name)) in self.crumbs.iter().enumerate() {
                     @if place > 0 { span aria-hidden="true" { "/" } }
                     a.cut href=(address) { bdi { (name) } }

@@ -12,6 +12,7 @@ use crate::RequestContext;
 use crate::form::capitalized;
 use crate::layout::{self, NavTab};
 use crate::settings::{Part, beside_others};
+use crate::words;
 
 /// Shows plan and usage.
 pub(crate) async fn show(
@@ -20,12 +21,12 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let (team, plan) = (&found.team, found.plan());
     let limits = plan.limits();
-    let tools: Vec<&str> = plan.allowed_tools().into_iter().map(Tool::label).collect();
+    let tools: Vec<&str> = plan.allowed_tools().into_iter().map(words::tool).collect();
     let slower = Tool::ALL
         .into_iter()
         .filter(|tool| plan.minimum_cadence_minutes(*tool) > limits.minimum_cadence_minutes);
     let content = html! {
-        dl {
+        section.card { header { h2 { (capitalized(plan.as_str())) } } dl.facts.in {
             dt { "Plan" } dd { (capitalized(plan.as_str())) }
             dt { "Sites" } dd { (used(team.sites, limits.sites)) }
             dt { "Seats" }
@@ -34,22 +35,21 @@ pub(crate) async fn show(
                 (counted(team.members, "member")) ", "
                 (counted(team.pending_invitations(), "pending invitation"))
             }
-            dt { "Checks on demand this month" }
+            dt { "On-demand checks this month" }
             dd { (used(found.manual_checks, Some(limits.manual_checks_per_month))) }
             dt { "Fastest checks" }
             dd {
                 (cadence_label(limits.minimum_cadence_minutes))
                 @for tool in slower {
-                    "; " (tool.label()) ": "
+                    "; " (words::tool(tool)) ": "
                     (cadence_label(plan.minimum_cadence_minutes(tool)).to_lowercase())
                 }
             }
             dt { "History" } dd { (counted(limits.history_retention_days, "day")) }
             dt { "Tools" } dd { (tools.join(", ")) }
-        }
-        p { "Who operates this service changes plans." }
+        } footer.small { "To change the plan, ask whoever operates this service." } }
     };
-    let title = format!("Plan of {}", team.name);
+    let title = "Plan";
     let content = beside_others(team.id, Part::Plan, &content);
     Ok(layout::team_page(context, (team, NavTab::Plan), StatusCode::OK, title, &content))
 }

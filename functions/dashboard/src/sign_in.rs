@@ -17,12 +17,13 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use crate::form::{FormInput, sentence};
+use crate::layout::Heading;
 use crate::look::Icon;
 use crate::{RequestContext, layout, session};
 
 /// Says how to sign in.
 pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(context, StatusCode::OK, "Sign in", &html! {}, &FormInput::default()))
+    Ok(how_to(context, StatusCode::OK, "Sign in to Vedette", &html! {}, &FormInput::default()))
 }
 
 /// Says how to sign in, after something else.
@@ -35,17 +36,21 @@ pub(crate) fn how_to(
 ) -> Response {
     let content = html! {
         (lead)
-        (with_provider(context))
+        @if context.app.service.sign_in_with.is_some() {
+            (with_provider(context))
+            div.or { "or" }
+        }
         @if context.app.service.sends_mail {
-            p { "A link signs you in, once. It is sent to the address of your account." }
-            form method="post" action=(link::SIGN_IN) {
-                (input.input("email", "email", "Your address"))
-                p { button { "Send a link" } }
+            p.quiet { "We’ll email you a sign-in link. No password needed." }
+            form.stack.lg.gm method="post" action=(link::SIGN_IN) {
+                (input.input("email", "email", "Email address"))
+                button.main { "Send sign-in link" }
             }
+            p.quiet.small { "The link works once and expires after 15 minutes." }
         } @else {
-            p { "A link signs you in, once. Who operates this service makes one with:" }
-            p { code { "vedette sign-in you@example.com" } }
-            p { "Where the service runs on one machine, it also prints a link when it starts." }
+            p { "You sign in with a link that works once. Whoever operates this service creates one with:" }
+            pre { "vedette sign-in you@example.com" }
+            p.quiet.small { "A service on one machine also prints a link when it starts." }
         }
     };
     layout::own_page(context, status, title, &content)
@@ -62,15 +67,21 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
         Err(error) => {
             let why = ValidationError::new("email", sentence(&error.to_string()));
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(how_to(context, status, "Sign in", &html! {}, &input.refused(why)));
+            return Ok(how_to(
+                context,
+                status,
+                "Sign in to Vedette",
+                &html! {},
+                &input.refused(why),
+            ));
         }
     };
     mail_sign_in(context.app, email, context.source()).await?;
     let content = html! {
-        p { "If " b { bdi { (email) } } " is the address of an account, a link is on its way to it." }
-        p { "It works for 15 minutes. An address is sent a few links at a time, and after those one every few minutes." }
+        p { "If " b { bdi { (email) } } " has an account, a sign-in link is on its way." }
+        p.quiet { "It works for 15 minutes. If it doesn’t arrive, look in your spam folder, or wait a few minutes and ask again." }
     };
-    Ok(layout::own_page(context, StatusCode::OK, "Look into your mail", &content))
+    Ok(layout::own_page(context, StatusCode::OK, "Check your email", &content))
 }
 
 /// The way to the OpenID provider, if there is one.
@@ -89,8 +100,7 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
             let user = context.app.store.user(link.user).await?;
             // Somebody may have sent a link of their own.
             let email = user.ok_or(ApiError::NotFound)?.email;
-            let question =
-                html! { "Sign in to Vedette in this browser as " b { bdi { (email) } } "?" };
+            let question = html! { "Sign in on this browser as " b { bdi { (email) } } "?" };
             layout::form(context, "Sign in", &question, "Sign in")
         }
         None => spent(context),
@@ -149,8 +159,16 @@ async fn usable_link(context: RequestContext<'_>) -> Result<Option<SignInLink>, 
 }
 
 fn spent(context: RequestContext<'_>) -> Response {
-    let lead = html! { p { "It was used, it is older than 15 minutes, or it is not complete." } };
-    how_to(context, StatusCode::NOT_FOUND, "This link does not work", &lead, &FormInput::default())
+    let lead = html! {
+        p { "Sign-in links work once, for 15 minutes. This one has been used, has expired, or wasn’t copied whole. Get a new one below." }
+    };
+    how_to(
+        context,
+        StatusCode::NOT_FOUND,
+        "This sign-in link has expired",
+        &lead,
+        &FormInput::default(),
+    )
 }
 
 /// Ends the session of this browser.
@@ -167,25 +185,26 @@ pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, Ap
     let own = &context.member()?.session;
     let now = context.app.clock.now();
     let sessions = context.app.store.sessions(own.user).await?;
+    let heading =
+        Heading::new("Sessions").lead(html! { p.quiet { "Browsers where you are signed in." } });
     let lasting = sessions.iter().filter(|session| session.lasts(now));
-    Ok(layout::own_page(context, StatusCode::OK, "Sessions", &table(lasting, own)))
+    Ok(layout::own_page(context, StatusCode::OK, heading, &table(lasting, own)))
 }
 
 fn table<'a>(sessions: impl Iterator<Item = &'a Session>, own: &Session) -> Markup {
     html! {
-        table {
-            (layout::columns("Browsers in which you are signed in, the latest first", &["Browser", "Since", "Until", "End"]))
-            tbody {
-                @for session in sessions {
-                    tr {
-                        td { bdi { (session.browser) } @if session.hash == own.hash { " (this one)" } }
-                        td { (layout::instant(session.created_at)) }
-                        td { (layout::instant(session.expires_at)) }
-                        td {
-                            form method="post" action={ "/sessions/" (session.hash.0) "/end" } {
-                                button { "End" }
-                            }
+        ul.card.rows {
+            @for session in sessions {
+                li {
+                    div.grow {
+                        b { bdi { (session.browser) } } @if session.hash == own.hash { " " span.tag { "This browser" } }
+                        p.quiet.small {
+                            "Signed in " (layout::instant(session.created_at))
+                            ", expires " (layout::instant(session.expires_at))
                         }
+                    }
+                    form method="post" action={ "/sessions/" (session.hash.0) "/end" } {
+                        button.s { "Sign out" }
                     }
                 }
             }

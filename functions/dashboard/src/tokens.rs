@@ -16,7 +16,8 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use crate::RequestContext;
 use crate::form::{Problems, field, fields};
-use crate::layout;
+use crate::layout::{self, Heading};
+use crate::look::Look;
 
 /// A form as it was filled in.
 struct TokenInput {
@@ -82,14 +83,19 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
         create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
     let (secret, token) = created?;
     let title = format!("Token {}", token.name);
-    Ok(framed(context, StatusCode::OK, &title, &created_token(&secret, &token)))
+    Ok(layout::own_page(context, StatusCode::OK, title, &created_token(&secret, &token)))
 }
 
 fn created_token(secret: &Secret, token: &Token) -> Markup {
     html! {
-        p { code { (secret.reveal()) } }
-        p.note { "It is not kept and cannot be shown again. It works until " (layout::instant(token.expires_at)) "." }
-        p { a href="/tokens" { "Back to the tokens" } }
+        (layout::note(Look::Up, &html! { b { "Token created." } " Copy it now: it can’t be shown again." }))
+        section.card {
+            div.in.stack.gm {
+                pre { code { (secret.reveal()) } }
+                p.quiet { "It works until " (layout::instant(token.expires_at)) "." }
+                div { a.btn href="/tokens" { "Done" } }
+            }
+        }
     }
 }
 
@@ -114,43 +120,38 @@ async fn page(
         None => StatusCode::OK,
     };
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &[("revoked", "The token no longer works.")])) }
-        p { "A token lets a program use the API in your name, in all your teams." }
-        @if tokens.is_empty() {
-            p { "You have no tokens." }
-        } @else {
-            (table(&tokens, caller.now))
-        }
-        h2 { "Make a token" }
+        @if refused.is_none() { (layout::done(context, &[("revoked", "Token revoked.")])) }
+        @if !tokens.is_empty() { (list_of(&tokens, caller.now)) }
         (form(refused))
     };
-    Ok(framed(context, status, "Your API tokens", &content))
+    let heading = Heading::new("Personal tokens").lead(html! {
+        p.quiet { "A token lets a program use the API as you, in all your teams." }
+    });
+    Ok(layout::own_page(context, status, heading, &content))
 }
 
-fn table(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
+fn list_of(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
     html! {
-        table {
-            (layout::columns("Your tokens, the newest first", &["Token", "May", "Last used", "Until", "Revoke"]))
-            tbody {
-                @for (token, last_use) in tokens {
-                    tr {
-                        td { bdi { (token.name) } br; span.quiet { (token.hash.short()) } }
-                        td { (may(&token.scopes)) }
-                        td {
+        ul.card.rows aria-label="Tokens" {
+            @for (token, last_use) in tokens {
+                li.w {
+                    div.grow {
+                        div.row {
+                            b { bdi { (token.name) } }
+                            code.quiet { (token.hash.short()) }
+                            @if token.expires_at <= now { span.tag { "Expired" } }
+                        }
+                        p.quiet.small { (may(&token.scopes)) }
+                        p.quiet.small {
                             @match last_use {
-                                Some(at) => (layout::instant(*at)),
-                                None => "never",
+                                Some(at) => { "Last used " (layout::instant(*at)) }
+                                None => "Never used",
                             }
+                            ", expires " (layout::instant(token.expires_at))
                         }
-                        td {
-                            (layout::instant(token.expires_at))
-                            @if token.expires_at <= now { " (expired)" }
-                        }
-                        td {
-                            form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {
-                                button { "Revoke" }
-                            }
-                        }
+                    }
+                    form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {
+                        button.s.bad { "Revoke" }
                     }
                 }
             }
@@ -158,18 +159,9 @@ fn table(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
     }
 }
 
-fn framed(
-    context: RequestContext<'_>,
-    status: StatusCode,
-    title: &str,
-    content: &Markup,
-) -> Response {
-    layout::own_page(context, status, title, content)
-}
-
 fn may(scopes: &[Scope]) -> String {
     if scopes.len() == Scope::ALL.len() {
-        return "everything".to_owned();
+        return "All permissions".to_owned();
     }
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -184,32 +176,42 @@ fn form(refused: Option<(&TokenInput, &ValidationError)>) -> Markup {
     };
     let lifetime = TOKEN_LIFETIME_DAYS.to_string();
     html! {
-        form method="post" action="/tokens" {
-            label for="name" { "Name" }
-            (name.shown())
-            input #name name="name" required autocomplete="off"
-                value=(input.map_or("", |input| input.name.as_str()))
-                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
-            fieldset {
-                legend { "What it may be used for" }
-                (scopes.shown())
-                div.row {
-                    @for scope in Scope::ALL {
-                        div.check {
-                            input id={ "scopes-" (scope.as_str()) } type="checkbox" name="scopes"
-                                value=(scope.as_str()) checked[is_ticked(&scope)]
-                                aria-describedby=[scopes.described()];
-                            label for={ "scopes-" (scope.as_str()) } { (scope.as_str()) }
+        section.card {
+            header { h2 { "Create token" } }
+            form.in.stack.gl method="post" action="/tokens" {
+                div.cols.c15 {
+                    div.fld {
+                        label for="name" { "Name" }
+                        input #name name="name" required autocomplete="off"
+                            value=(input.map_or("", |input| input.name.as_str()))
+                            aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+                        (name.shown())
+                        p.help { "What you will use it for." }
+                    }
+                    div.fld {
+                        label for="days" { "Expires after (days)" }
+                        input #days type="number" name="days" required min="1" max=(TOKEN_DAYS_MAX)
+                            value=(input.map_or(lifetime.as_str(), |input| input.days.as_str()))
+                            aria-describedby=[days.described()] aria-invalid=[days.invalid()];
+                        (days.shown())
+                    }
+                }
+                fieldset {
+                    legend { "Permissions" }
+                    (scopes.shown())
+                    div.codes {
+                        @for scope in Scope::ALL {
+                            div.check {
+                                input id={ "scopes-" (scope.as_str()) } type="checkbox" name="scopes"
+                                    value=(scope.as_str()) checked[is_ticked(&scope)]
+                                    aria-describedby=[scopes.described()];
+                                label for={ "scopes-" (scope.as_str()) } { (scope.as_str()) }
+                            }
                         }
                     }
                 }
+                div.row { button.main { "Create token" } }
             }
-            label for="days" { "Days until it stops working" }
-            (days.shown())
-            input #days type="number" name="days" required min="1" max=(TOKEN_DAYS_MAX)
-                value=(input.map_or(lifetime.as_str(), |input| input.days.as_str()))
-                aria-describedby=[days.described()] aria-invalid=[days.invalid()];
-            p { button { "Make it" } }
         }
     }
 }

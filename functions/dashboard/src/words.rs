@@ -1,9 +1,10 @@
 //! Words that several pages have in common.
 
 use maud::{Markup, html};
+use vedette_domain::alerts::channel::EventKind;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::sites::site::Site;
 
 use crate::form::capitalized;
@@ -31,6 +32,23 @@ pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
         Fingerprint::DnsDomainExpiring => "Domain expires soon",
         Fingerprint::BrokenLinksThreshold => "Broken links",
         Fingerprint::PerformanceBudget => "Too slow",
+    }
+}
+
+pub(crate) const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "Critical",
+        Severity::Warning => "Warning",
+        Severity::Info => "Notice",
+    }
+}
+
+/// What a channel can be told of an issue.
+pub(crate) const fn event(event: EventKind) -> &'static str {
+    match event {
+        EventKind::Opened => "Opened",
+        EventKind::Resolved => "Resolved",
+        EventKind::Reminder => "Reminders",
     }
 }
 

@@ -16,6 +16,7 @@ use super::list::{Refused, page};
 use crate::RequestContext;
 use crate::form::sentence;
 use crate::layout::{self, NavTab};
+use crate::look::Look;
 
 /// Adds a channel.
 pub(crate) async fn add(
@@ -73,10 +74,16 @@ fn key_page(
     key: &SigningKey,
 ) -> Response {
     let content = html! {
-        p { "Alerts are sent to " bdi { (channel.target.leads_to()) } " from now on. Their signatures are made with this key:" }
-        p { code { (key.reveal()) } }
-        p.note { "It cannot be shown again: keep it where the receiver finds it." }
-        p { a href={ "/teams/" (team.id()) "/channels" } { "Back to the channels" } }
+        (layout::note(Look::Up, &html! {
+            b { "Channel added." } " Notifications go to " bdi { (channel.target.leads_to()) } ", signed with this key."
+        }))
+        section.card {
+            div.in.stack.gm {
+                pre { code { (key.reveal()) } }
+                p.quiet { "This key can’t be shown again. Copy it to the receiver now." }
+                div { a.btn href={ "/teams/" (team.id()) "/channels" } { "Done" } }
+            }
+        }
     };
     let title = format!("Signing key of {}", channel.name);
     layout::team_page(context, (&team.team, NavTab::Channels), StatusCode::OK, title, &content)

@@ -14,6 +14,7 @@ use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
 use crate::form::{Problems, capitalized, field, fields};
+use crate::words;
 
 /// The field that says where messages go. All kinds share it, whatever they call it themselves.
 const DESTINATION: &str = "to";
@@ -116,31 +117,44 @@ pub(super) fn form(
     let [kind, to, name] =
         ["kind", DESTINATION, "name"].map(|field| Problems::of(why, field, field));
     html! {
-        form method="post" action={ "/teams/" (team.id()) "/channels" } {
-            label for="kind" { "Kind" }
-            (kind.shown())
-            select #kind name="kind" aria-describedby=[kind.described()] {
-                @for kind in ChannelKind::ALL {
-                    option value=(kind) selected[input.kind == Some(kind)] { (kind.description().label) }
+        section.card #add {
+            header { h2 { "Add channel" } }
+            form.in.stack.gl method="post" action={ "/teams/" (team.id()) "/channels" } {
+                div.cols.c15 {
+                    div.fld {
+                        label for="kind" { "Type" }
+                        select #kind name="kind" aria-describedby=[kind.described()] {
+                            @for kind in ChannelKind::ALL {
+                                option value=(kind) selected[input.kind == Some(kind)] { (kind.description().label) }
+                            }
+                        }
+                        (kind.shown())
+                    }
+                    div.fld {
+                        label for=(DESTINATION) { (destination_label()) }
+                        // A URL is a password: what was typed is not shown again.
+                        input id=(DESTINATION) name=(DESTINATION) required autocomplete="off" value=(input.destination())
+                            aria-describedby=[to.described()] aria-invalid=[to.invalid()];
+                        (to.shown())
+                        p.help { "The recipient of an email address must confirm it." }
+                    }
+                    div.fld {
+                        label for="name" { "Name" }
+                        input #name name="name" value=(input.name) autocomplete="off"
+                            aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+                        (name.shown())
+                        p.help { "Optional. Defaults to the address or the type." }
+                    }
                 }
+                @for kind in ChannelKind::ALL { (options(kind, why)) }
+                details.list {
+                    summary { "Choose notifications (all unless something is ticked)" }
+                    (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), words::event(kind))), &input.events))
+                    (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), words::tool(tool))), &input.tools))
+                    (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), words::severity(one))), &input.severities))
+                }
+                div.row { button.main { "Add channel" } }
             }
-            label for=(DESTINATION) { (destination_label()) }
-            (to.shown())
-            // A URL is a password: what was typed is not shown again.
-            input id=(DESTINATION) name=(DESTINATION) required autocomplete="off" value=(input.destination())
-                aria-describedby=[to.described()] aria-invalid=[to.invalid()];
-            @for kind in ChannelKind::ALL { (options(kind, why)) }
-            label for="name" { "Name (the address or the kind when left out)" }
-            (name.shown())
-            input #name name="name" value=(input.name) autocomplete="off"
-                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
-            details {
-                summary { "What it is told: everything, unless something is ticked" }
-                (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), kind.as_str())), &input.events))
-                (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), tool.label())), &input.tools))
-                (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &input.severities))
-            }
-            p { button { "Add" } }
         }
     }
 }
@@ -170,15 +184,17 @@ fn options(kind: ChannelKind, why: Option<&ValidationError>) -> Markup {
     let is_wrong = fields.iter().any(|(_, _, problems)| problems.invalid().is_some());
     html! {
         @if !fields.is_empty() {
-            details open[is_wrong] {
-                summary { "More for " (description.label) }
+            details.list open[is_wrong] {
+                summary { "Options for " (description.label) }
                 @for (field, name, problems) in &fields {
-                    label for=(name) { (field.label) }
-                    (problems.shown())
-                    p.note { (capitalized(field.help)) "." }
-                    // What was typed is not shown again: it may be a password.
-                    input id=(name) name=(name) autocomplete="off"
-                        aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
+                    div.fld.m2 {
+                        label for=(name) { (field.label) }
+                        // What was typed is not shown again: it may be a password.
+                        input id=(name) name=(name) autocomplete="off"
+                            aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
+                        (problems.shown())
+                        p.help { (capitalized(field.help)) "." }
+                    }
                 }
             }
         }
@@ -192,9 +208,9 @@ fn boxes<const N: usize>(
     ticked: &[String],
 ) -> Markup {
     html! {
-        fieldset {
+        fieldset.m2 {
             legend { (legend) }
-            div.row {
+            div.row.gl {
                 @for (value, label) in choices {
                     div.check {
                         input id={ (name) "-" (value) } type="checkbox" name=(name) value=(value)

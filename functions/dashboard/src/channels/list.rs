@@ -14,21 +14,24 @@ use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
 use super::form::{ChannelInput, form};
-use crate::RequestContext;
-use crate::layout::{self, NavTab};
+use crate::form::capitalized;
+use crate::layout::{self, Heading, NavTab};
+use crate::look::{Icon, Look};
+use crate::words::{counted, spelled};
+use crate::{RequestContext, words};
 
 /// Failed attempts that are shown of a channel, and messages that wait.
 const FAILURES: usize = 3;
 
 /// What a form did, as the address names it, and in words.
 const SAID: [(&str, &str); 7] = [
-    ("added", "The channel is added."),
-    ("asked", "The reader of the address is asked to confirm, and gets no alerts until then."),
-    ("tested", "The test is under way. What becomes of it is shown below at Last test."),
-    ("enabled", "The channel receives alerts again."),
-    ("disabled", "Nothing more is sent to the channel."),
-    ("resent", "What waited for the channel is sent now."),
-    ("removed", "The channel is removed."),
+    ("added", "Channel added."),
+    ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
+    ("tested", "Test notification on its way. The result appears below."),
+    ("enabled", "Channel enabled."),
+    ("disabled", "Channel disabled. Nothing more is sent to it."),
+    ("resent", "Sending what was waiting."),
+    ("removed", "Channel deleted."),
 ];
 
 /// What was not done, and why.
@@ -75,23 +78,34 @@ pub(super) async fn page(
     };
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
-        @if channels.is_empty() {
-            p { "The team has no channels: nobody is told of its issues." }
-        }
-        @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
-            (one(channel, state, waiting, may_manage, problem_of(channel)))
+        @if !channels.is_empty() {
+            section.card aria-label="Channels" {
+                ul.rows {
+                    @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
+                        (one(channel, state, waiting, may_manage, problem_of(channel)))
+                    }
+                }
+            }
         }
         @if may_manage {
-            h2 { "Add a channel" }
             @match &refused {
                 Some(Refused::Addition(input, why) | Refused::Taken(input, why)) => (form(team, input, Some(why))),
                 _ => (form(team, &ChannelInput::empty(), None)),
             }
         } @else {
-            p { "Owners and admins of the team can add channels and change them." }
+            p.quiet { "Owners and admins of the team can add and change channels." }
         }
     };
-    let title = format!("Channels of {}", team.team.name);
+    let standings: Vec<Standing> = channels
+        .iter()
+        .zip(&states)
+        .map(|(channel, (state, _))| Standing::of(channel, state))
+        .collect();
+    let lead = match channels.is_empty() {
+        true => "Nobody is notified of issues until there is a channel.",
+        false => "Where notifications of issues go.",
+    };
+    let title = Heading::new(headline(&standings)).lead(html! { p.quiet { (lead) } });
     Ok(layout::team_page(context, (&team.team, NavTab::Channels), status, title, &content))
 }
 
@@ -119,66 +133,69 @@ fn one(
     problem: Option<&str>,
 ) -> Markup {
     let standing = Standing::of(channel, state);
-    let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
+    let kind = channel.target.kind();
+    let (look, word) = word(standing);
     html! {
-        section {
-            h2 id=(channel.id) { bdi { (channel.name) } }
-            @if let Some(problem) = problem { (layout::problem(problem)) }
-            dl {
-                dt { "Kind" } dd { (channel.target.kind().description().label) }
-                dt { "To" } dd { bdi { (channel.target.leads_to()) } }
-                dt { "Is told" } dd { (wanted(channel)) }
-                dt { "State" }
-                dd {
-                    (word(standing))
-                    @if let Some(Disabled { at, reason }) = disabled {
-                        ", since " (layout::instant(*at)) ": " bdi { (reason) }
-                    }
-                }
-                dt { "Last delivery" }
-                dd {
-                    @match state.delivered_at {
-                        Some(at) => (layout::instant(at)),
-                        None => "none yet",
-                    }
-                }
+        li.w.top0 id=(channel.id) {
+            span.face.l.sq.xl { (Icon::from(kind).shape()) }
+            div.grow {
+                div.row { b { bdi { (channel.name) } } (look.bare(word)) }
+                p.quiet.small.cut { (kind.description().label) " · " bdi { (channel.target.leads_to()) } }
+                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(state, standing)) } }
                 @if *is_tested || state.last_test.is_some() {
-                    dt { "Last test" }
-                    dd { (last_test(state, *is_tested)) }
-                }
-                @if !state.log.is_empty() {
-                    dt { "Failed lately" }
-                    dd {
-                        ul {
-                            @for failed in state.log.iter().rev().take(FAILURES) {
-                                li {
-                                    (layout::instant(failed.at)) ", " (failed.what) ": "
-                                    bdi { (failed.why) }
-                                }
-                            }
-                        }
-                    }
-                }
-                @if !waiting.is_empty() {
-                    dt { "Waiting" }
-                    dd {
-                        ul {
-                            @for message in waiting.iter().take(FAILURES) {
-                                li {
-                                    bdi { (message.what) }
-                                    @match message.due {
-                                        Some(due) => { ", due " (layout::instant(due)) }
-                                        None if standing == Standing::Disabled => ", until the channel is enabled",
-                                        None => ", given up",
-                                    }
-                                }
-                            }
-                            @if waiting.len() > FAILURES { li { (waiting.len() - FAILURES) " more" } }
-                        }
-                    }
+                    p.small.quiet { "Last test " (last_test(state, *is_tested)) }
                 }
             }
             @if may_manage { (actions(channel, standing)) }
+            @if let Some(problem) = problem { (layout::problem(problem)) }
+            (troubles(channel, state, standing, waiting))
+        }
+    }
+}
+
+fn delivered(state: &ChannelState, standing: Standing) -> Markup {
+    html! {
+        @match (state.delivered_at, standing) {
+            // What was sent to ask its reader is no notification.
+            (_, Standing::Unconfirmed) | (None, _) => "Nothing delivered yet",
+            (Some(at), _) => { "Last delivered " (layout::instant(at)) }
+        }
+    }
+}
+
+/// Why a channel does not receive what it is to receive, and what that is.
+fn troubles(
+    channel: &Channel,
+    state: &ChannelState,
+    standing: Standing,
+    waiting: &[WaitingDelivery],
+) -> Markup {
+    let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
+    let failed = state.log.iter().rev().take(FAILURES);
+    let (look, _) = word(standing);
+    html! {
+        @if disabled.is_some() || !state.log.is_empty() || !waiting.is_empty() {
+            div class={ "note " (look.class()) } {
+                div.grow.stack.gs.small {
+                    @if let Some(Disabled { at, reason }) = disabled {
+                        p { "Disabled " (layout::instant(*at)) ": " bdi { (reason) } }
+                    }
+                    @for failed in failed {
+                        p { b { bdi { (failed.why) } } " · " (failed.what) ", " (layout::instant(failed.at)) }
+                    }
+                    @for message in waiting.iter().take(FAILURES) {
+                        p {
+                            "Waiting: " bdi { (message.what) }
+                            @match message.due {
+                                Some(due) => { ", next attempt " (layout::instant(due)) }
+                                None if standing == Standing::Disabled => ", until the channel is enabled",
+                                None => ", given up",
+                            }
+                        }
+                    }
+                    @if waiting.len() > FAILURES { p { (waiting.len() - FAILURES) " more are waiting." } }
+                }
+            }
         }
     }
 }
@@ -187,10 +204,10 @@ fn one(
 fn last_test(state: &ChannelState, is_tested: bool) -> Markup {
     html! {
         @match &state.last_test {
-            _ if is_tested => "under way",
+            _ if is_tested => "is on its way",
             Some(TestOutcome { at, failed: None, .. }) => { "delivered " (layout::instant(*at)) }
             Some(TestOutcome { at, failed: Some(why), .. }) => {
-                "not delivered, " (layout::instant(*at)) ": " bdi { (why) }
+                "failed " (layout::instant(*at)) ": " bdi { (why) }
             }
             None => {}
         }
@@ -200,51 +217,81 @@ fn last_test(state: &ChannelState, is_tested: bool) -> Markup {
 fn actions(channel: &Channel, standing: Standing) -> Markup {
     let path = |verb: &str| format!("/teams/{}/channels/{}/{verb}", channel.team, channel.id);
     let button = |verb: &str, word: &str| {
-        html! { form method="post" action=(path(verb)) { button { (word) } } }
+        html! { form method="post" action=(path(verb)) { button.s { (word) } } }
     };
     html! {
-        div.row {
+        div.row.top0 {
             @match standing {
-                Standing::On => (button("test", "Send a test")),
+                Standing::On => (button("test", "Send test")),
                 Standing::Failing => {
-                    (button("test", "Send a test"))
-                    (button("resend", "Send again what failed"))
+                    (button("resend", "Try again"))
+                    (button("test", "Send test"))
                 }
-                Standing::Unconfirmed => (button("resend", "Ask the reader again")),
+                Standing::Unconfirmed => (button("resend", "Ask again")),
                 Standing::Disabled => (button("enable", "Enable")),
             }
-            @if standing != Standing::Disabled { (button("disable", "Disable")) }
-            details {
-                summary { "Remove" }
-                p { "It is removed with all that waits for it." }
-                (button("remove", "Remove this channel"))
+            details.menu {
+                summary.btn.s.sq.sq2 { span.hide { "Actions for " (channel.name) } (Icon::More.shape()) }
+                div.pop {
+                    @if standing != Standing::Disabled {
+                        form method="post" action=(path("disable")) { button { (Icon::Pause.shape()) "Disable" } }
+                        hr;
+                    }
+                    p.head { "Deletes it with all that waits for it." }
+                    form method="post" action=(path("remove")) {
+                        button.bad { (Icon::Delete.shape()) "Delete channel" }
+                    }
+                }
             }
         }
     }
 }
 
-const fn word(standing: Standing) -> &'static str {
+/// How a channel stands, in a word.
+const fn word(standing: Standing) -> (Look, &'static str) {
     match standing {
-        Standing::On => "Receives alerts",
-        Standing::Failing => "Receives alerts, and did not take the last one",
-        Standing::Unconfirmed => "Not confirmed yet by its reader",
-        Standing::Disabled => "Disabled",
+        Standing::On => (Look::Up, "Working"),
+        Standing::Failing => (Look::Issues, "Not delivering"),
+        Standing::Unconfirmed => (Look::Pending, "Waiting for confirmation"),
+        Standing::Disabled => (Look::Paused, "Disabled"),
     }
 }
 
+/// How the channels of a team stand, as the heading says it.
+fn headline(channels: &[Standing]) -> String {
+    let count = |standing| channels.iter().filter(|one| **one == standing).count();
+    let (total, failing, on) = (channels.len(), count(Standing::Failing), count(Standing::On));
+    match (total, failing) {
+        (0, _) => "No channels yet".to_owned(),
+        (1, 1) => "Your channel isn’t delivering".to_owned(),
+        (_, 0) if on == total => {
+            if total == 1 {
+                "Your channel is working".to_owned()
+            } else {
+                format!("All {total} channels are working")
+            }
+        }
+        (_, 0) => format!(
+            "{} of {} working",
+            capitalized(&spelled(on)),
+            counted(total, "channel is", "channels are")
+        ),
+        (_, 1) => format!("One of {total} channels isn’t delivering"),
+        (_, failing) => {
+            format!("{} of {total} channels aren’t delivering", capitalized(&spelled(failing)))
+        }
+    }
+}
+
+/// What a channel is told.
 fn wanted(channel: &Channel) -> String {
     let filter = &channel.filter;
-    let listed = |all: &str, words: Vec<&str>| match words.is_empty() {
-        true => all.to_owned(),
-        false => words.join(", "),
-    };
-    let events = filter.events.iter().map(|event| event.as_str()).collect();
-    let tools = filter.tools.iter().map(|tool| tool.label()).collect();
-    let severities = filter.severities.iter().map(|severity| severity.as_str()).collect();
-    format!(
-        "{}; {}; {}",
-        listed("all events", events),
-        listed("all tools", tools),
-        listed("all severities", severities)
-    )
+    let listed = |words: Vec<&str>| (!words.is_empty()).then(|| words.join(", "));
+    let parts = [
+        listed(filter.events.iter().map(|event| words::event(*event)).collect()),
+        listed(filter.tools.iter().map(|tool| words::tool(*tool)).collect()),
+        listed(filter.severities.iter().map(|severity| words::severity(*severity)).collect()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") }
 }

@@ -14,9 +14,9 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use super::{cause, summary};
-use crate::form::{Choice, FormInput};
-use crate::layout::NavTab;
-use crate::{RequestContext, layout};
+use crate::form::{Choice, FormInput, capitalized};
+use crate::layout::{Heading, NavTab};
+use crate::{RequestContext, layout, words};
 
 /// Shows a page of the history, newest first.
 pub(crate) async fn list(
@@ -27,7 +27,9 @@ pub(crate) async fn list(
     let query = filled_in(context);
     let input = FormInput::sent(query.as_bytes());
     let respond = |status, content: &Markup| {
-        let title = format!("Checks of {}", site.name);
+        let title = Heading::new("History of checks")
+            .below(format!("/teams/{}", site.team), "Sites")
+            .below(format!("/sites/{}", site.id), &site.name);
         layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, content)
     };
     let (filter, page) = match parse_history(&Query::parse(Some(&query))) {
@@ -53,7 +55,6 @@ fn path(site: SiteId) -> String {
 
 fn content(site: SiteId, input: &FormInput, found: &Markup) -> Markup {
     html! {
-        p { a href={ "/sites/" (site) } { "Back to the site" } }
         (filter(&path(site), input))
         (found)
     }
@@ -67,23 +68,23 @@ fn filled_in(context: RequestContext<'_>) -> String {
 }
 
 fn filter(path: &str, input: &FormInput) -> Markup {
-    let of = |value: &str| Choice::new(value, value.replace('_', " "));
-    let tools = Tool::ALL.map(|tool| Choice::new(tool, tool.label()));
+    let of = |value: &str| Choice::new(value, capitalized(&value.replace('_', " ")));
+    let tools = Tool::ALL.map(|tool| Choice::new(tool, words::tool(tool)));
     let states = CheckStatus::ALL.map(|status| of(status.as_str()));
-    let sorts = [Choice::new(true, "Automatic"), Choice::new(false, "On demand")];
+    let sorts = [Choice::new(true, "Automatically"), Choice::new(false, "On demand")];
     let reasons = RunReason::ALL.map(|reason| of(reason.as_str()));
     let select = |name: &str, label: &str, choices: &[Choice]| {
-        let all: Vec<_> = [Choice::new("", "all")].iter().chain(choices).cloned().collect();
-        html! { div { (input.select(name, label, &all)) } }
+        let all: Vec<_> = [Choice::new("", "All")].iter().chain(choices).cloned().collect();
+        input.select(name, label, &all)
     };
     html! {
-        form.row method="get" action=(path) {
+        form.card.filters method="get" action=(path) {
             (select("type", "Tool", &tools))
-            (select("status", "Status", &states))
-            (select("automatic", "Sort", &sorts))
+            (select("status", "Outcome", &states))
+            (select("automatic", "Started", &sorts))
             (select("run_reason", "Reason", &reasons))
-            div { (input.input("from", "date", "From")) }
-            div { (input.input("to", "date", "To")) }
+            (input.input("from", "date", "From"))
+            (input.input("to", "date", "To"))
             button { "Filter" }
         }
     }
@@ -91,20 +92,20 @@ fn filter(path: &str, input: &FormInput) -> Markup {
 
 fn table(checks: &[Check], total: u64) -> Markup {
     html! {
-        table {
-            caption { (total) @if total == 1 { " check" } @else { " checks" } ", newest first" }
-            thead { tr { th scope="col" { "When" } th scope="col" { "Tool" } th scope="col" { "Result" } th scope="col" { "Cause" } } }
+        p.quiet.small { (words::grouped(total)) @if total == 1 { " check" } @else { " checks" } ", newest first" }
+        div.card { table.cards-t {
+            (layout::columns("Checks, newest first", &["When", "Tool", "Result", "Reason"]))
             tbody {
                 @for check in checks {
                     tr {
                         td { a href={ "/checks/" (check.id) } { (layout::instant(check.id.created_at())) } }
-                        td { (check.id.tool()) }
+                        td { (words::tool(check.id.tool())) }
                         td { (summary(check)) }
-                        td { (cause(check.id)) }
+                        td.quiet { (cause(check.id)) }
                     }
                 }
             }
-        }
+        } }
     }
 }
 

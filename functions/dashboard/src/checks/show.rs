@@ -9,8 +9,9 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::{cause, summary, value};
-use crate::layout::NavTab;
-use crate::{RequestContext, layout};
+use crate::form::capitalized;
+use crate::layout::{Heading, NavTab};
+use crate::{RequestContext, layout, words};
 
 /// Shows a check with its result.
 pub(crate) async fn show(
@@ -20,23 +21,25 @@ pub(crate) async fn show(
     let (check, site) = (&access.stored.check, &access.site.stored.site);
     let id = check.id;
     let content = html! {
-        p {
-            a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", "
-            a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "all checks of this tool" }
-        }
-        dl {
-            dt { "Status" } dd { (check.status.as_str()) }
-            dt { "In short" } dd { (summary(check)) }
-            dt { "Cause" } dd { (cause(id)) }
-            (times(check))
+        section.card {
+            header { h2 { (summary(check)) } }
+            dl.facts.in {
+                dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
+                dt { "Reason" } dd { (cause(id)) }
+                (times(check))
+            }
+            footer.small {
+                a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "All checks of this tool" }
+            }
         }
         @if let Some(error) = &check.error { (failure(error)) }
         @if let Some(result) = check.result.as_ref().and_then(Value::as_object) {
-            h2 { "Result" }
-            (value::fields(result))
+            section.card { header { h2 { "Result" } } div.in { (value::fields(result)) } }
         }
     };
-    let title = format!("{} check", id.tool().label());
+    let title = Heading::new(format!("{} check", words::tool(id.tool())))
+        .below(format!("/teams/{}", site.team), "Sites")
+        .below(format!("/sites/{}", site.id), &site.name);
     Ok(layout::team_page(
         context,
         (&access.site.team.team, NavTab::Sites),
@@ -55,9 +58,12 @@ fn times(check: &Check) -> Markup {
 
 fn failure(error: &CheckError) -> Markup {
     html! {
-        h2 { "Error" }
-        p { bdi { (error.message) } }
-        dl { dt { "Code" } dd { bdi { (error.code) } } }
-        @if let Some(data) = error.data.as_object() { (value::fields(data)) }
+        section.card {
+            header { h2 { "Why it could not run" } }
+            div.in.stack.gm {
+                p { bdi { (error.message) } }
+                @if let Some(data) = error.data.as_object() { (value::fields(data)) }
+            }
+        }
     }
 }

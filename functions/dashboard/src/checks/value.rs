@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
+use crate::form::capitalized;
 use crate::sites::outward;
 
 /// Results are a few levels deep; what is deeper is written as it is.
@@ -15,7 +16,7 @@ pub(super) fn fields(fields: &Map<String, Value>) -> Markup {
 
 fn list(fields: &Map<String, Value>, depth: u8) -> Markup {
     html! {
-        dl {
+        dl.facts {
             @for (name, value) in fields.iter().filter(|(_, value)| !is_nothing(value)) {
                 dt { bdi { (words(name)) } }
                 dd { (shown(name, value, depth)) }
@@ -33,16 +34,33 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
+/// The name of a field as people read it.
 fn words(name: &str) -> String {
-    name.replace('_', " ")
+    let words: Vec<&str> = name.split('_').collect();
+    let units = [("ms", " (ms)"), ("seconds", " (s)"), ("bytes", " (bytes)")];
+    let (words, unit) = match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => match units.iter().find(|(unit, _)| unit == last)
+        {
+            Some((_, unit)) => (rest, *unit),
+            None => (&words[..], ""),
+        },
+        _ => (&words[..], ""),
+    };
+    let spelled = |word: &&str| match *word {
+        "url" | "ip" | "dns" | "ttl" | "html" | "id" => word.to_uppercase(),
+        "urls" => "URLs".to_owned(),
+        other => other.to_owned(),
+    };
+    let text = words.iter().map(spelled).collect::<Vec<_>>().join(" ");
+    format!("{}{unit}", capitalized(&text))
 }
 
 fn shown(name: &str, value: &Value, depth: u8) -> Markup {
     let Some(depth) = depth.checked_sub(1) else { return html! { bdi { (value.to_string()) } } };
     match value {
         Value::Null => Markup::default(),
-        Value::Bool(true) => html! { "yes" },
-        Value::Bool(false) => html! { "no" },
+        Value::Bool(true) => html! { "Yes" },
+        Value::Bool(false) => html! { "No" },
         Value::Number(number) => html! { (number.to_string()) },
         Value::String(text) => outward(text),
         Value::Object(fields) => list(fields, depth),
@@ -68,8 +86,8 @@ fn columns(items: &[Value]) -> Option<Vec<&str>> {
 
 fn table(name: &str, items: &[Value], columns: &[&str], depth: u8) -> Markup {
     html! {
-        table {
-            caption { bdi { (words(name)) } }
+        table.cards-t {
+            caption.hide { bdi { (words(name)) } }
             thead { tr { @for column in columns { th scope="col" { bdi { (words(column)) } } } } }
             tbody {
                 @for item in items {

@@ -5,6 +5,7 @@ use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
 use super::Problems;
+use super::label::Label;
 use crate::layout;
 use crate::look::Look;
 
@@ -101,7 +102,7 @@ impl FormInput {
     }
 
     /// A line of text with its label.
-    pub(crate) fn input(&self, name: &str, kind: &str, label: &str) -> Markup {
+    pub(crate) fn input<'l>(&self, name: &str, kind: &str, label: impl Into<Label<'l>>) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
                 input id=(name) type=(kind) autocomplete="off" name=(name) value=(self.text(name))
@@ -111,7 +112,12 @@ impl FormInput {
     }
 
     /// A number within bounds with its label.
-    pub(crate) fn number(&self, name: &str, label: &str, (min, max): (u32, u32)) -> Markup {
+    pub(crate) fn number<'l>(
+        &self,
+        name: &str,
+        label: impl Into<Label<'l>>,
+        (min, max): (u32, u32),
+    ) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
                 input id=(name) type="number" min=(min) max=(max) name=(name)
@@ -121,7 +127,7 @@ impl FormInput {
     }
 
     /// A text that is not shown, not even to who typed it.
-    pub(crate) fn secret(&self, name: &str, label: &str) -> Markup {
+    pub(crate) fn secret<'l>(&self, name: &str, label: impl Into<Label<'l>>) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
                 input id=(name) type="password" name=(name) autocomplete="off"
@@ -132,7 +138,7 @@ impl FormInput {
     }
 
     /// Lines of text with their label.
-    pub(crate) fn textarea(&self, name: &str, label: &str, rows: u8) -> Markup {
+    pub(crate) fn textarea<'l>(&self, name: &str, label: impl Into<Label<'l>>, rows: u8) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
                 // Browsers drop one line break at the start.
@@ -143,7 +149,12 @@ impl FormInput {
     }
 
     /// One of several choices.
-    pub(crate) fn select(&self, name: &str, label: &str, choices: &[Choice]) -> Markup {
+    pub(crate) fn select<'l>(
+        &self,
+        name: &str,
+        label: impl Into<Label<'l>>,
+        choices: &[Choice],
+    ) -> Markup {
         self.labelled(name, label, |described, invalid| {
             html! {
                 select id=(name) name=(name) aria-describedby=[described] aria-invalid=[invalid] {
@@ -157,24 +168,30 @@ impl FormInput {
     }
 
     /// A box to tick, one of several with the same name or a lone one.
-    pub(crate) fn tick(&self, name: &str, value: &str, label: &str) -> Markup {
-        let id = format!("{name}.{value}");
+    pub(crate) fn tick<'l>(&self, name: &str, value: &str, label: impl Into<Label<'l>>) -> Markup {
+        let (id, Label { text, help }) = (format!("{name}.{value}"), label.into());
         html! {
             div.check {
                 input id=(id) type="checkbox" name=(name) value=(value) checked[self.has(name, value)]
                     aria-describedby=[self.problems(name).described()];
-                label for=(id) { (label) }
+                label for=(id) { (text) @if !help.is_empty() { " " span.help { (help) } } }
             }
         }
     }
 
     /// Some of several choices, each with a box to tick.
-    pub(crate) fn ticks(&self, name: &str, label: &str, choices: &[Choice]) -> Markup {
+    pub(crate) fn ticks<'l>(
+        &self,
+        name: &str,
+        label: impl Into<Label<'l>>,
+        choices: &[Choice],
+    ) -> Markup {
+        let Label { text, help } = label.into();
         html! {
             fieldset.fld.full {
-                legend { (label) }
+                legend { (text) @if !help.is_empty() { " " span.help { (help) } } }
                 div.codes {
-                    @for choice in choices { (self.tick(name, &choice.value, &choice.label)) }
+                    @for choice in choices { (self.tick(name, &choice.value, choice.label.as_str())) }
                 }
                 (self.problems(name).shown())
             }
@@ -182,18 +199,19 @@ impl FormInput {
     }
 
     /// A control below its label, with what is wrong with it.
-    fn labelled(
+    fn labelled<'l>(
         &self,
         name: &str,
-        label: &str,
+        label: impl Into<Label<'l>>,
         control: impl FnOnce(Option<&str>, Option<&str>) -> Markup,
     ) -> Markup {
-        let problems = self.problems(name);
+        let (problems, Label { text, help }) = (self.problems(name), label.into());
         html! {
             div.fld {
-                label for=(name) { (label) }
+                label for=(name) { (text) }
                 (control(problems.described(), problems.invalid()))
                 (problems.shown())
+                @if !help.is_empty() { p.help { (help) } }
             }
         }
     }

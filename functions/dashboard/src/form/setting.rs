@@ -17,7 +17,8 @@ use vedette_domain::sites::settings::{
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
 
-use super::{Choice, FormInput, capitalized};
+use super::label::{self, Label};
+use super::{Choice, FormInput};
 
 /// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
 const OWN: &str = "own";
@@ -28,6 +29,7 @@ pub(crate) struct Control {
     /// errors do.
     name: String,
     label: String,
+    help: &'static str,
     kind: Kind,
     /// Values that have names.
     presets: Vec<Choice>,
@@ -69,12 +71,17 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
     let own = own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as);
     [
         control("enabled", "Check automatically", Kind::Flag),
-        control("cadence_minutes", "How often", Kind::One(cadences.into())),
+        control("cadence_minutes", "Check interval", Kind::One(cadences.into())),
     ]
     .into_iter()
-    .chain(own.map(move |setting| Control {
-        presets: presets_of(setting),
-        ..control(&format!("settings.{}", setting.name), &label_of(setting), Kind::of(setting.rule))
+    .chain(own.map(move |setting| {
+        let label = label::of_setting(setting.name).unwrap_or_else(|| setting.name.into());
+        let name = format!("settings.{}", setting.name);
+        Control {
+            presets: presets_of(setting),
+            help: label.help,
+            ..control(&name, label.text, Kind::of(setting.rule))
+        }
     }))
 }
 
@@ -110,6 +117,7 @@ impl Control {
         Self {
             name: format!("{TEAM_PATH}.{path}"),
             label: label.to_owned(),
+            help: "",
             kind,
             presets: Vec::new(),
         }
@@ -186,25 +194,29 @@ impl Control {
     /// The control as a form has it.
     pub(crate) fn shown(&self, input: &FormInput) -> Markup {
         if self.presets.is_empty() {
-            return self.shown_as(input, &self.label);
+            return self.shown_as(input, self.label());
         }
         self.chosen_first(input, None)
     }
 
     /// A choice of where the value comes from, and a control of its own.
     fn chosen_first(&self, input: &FormInput, inherited: Option<Choice>) -> Markup {
-        let own = if self.presets.is_empty() { "Its own" } else { "Another number" };
+        let own = if self.presets.is_empty() { "Override" } else { "Another number" };
         let choices = inherited.into_iter().chain(self.presets.clone());
         let choices: Vec<_> = choices.chain([Choice::new(OWN, own)]).collect();
         html! {
             div.from {
-                (input.select(&self.source(), &self.label, &choices))
-                div.own { (self.shown_as(input, &format!("{own}: {}", self.label))) }
+                (input.select(&self.source(), self.label(), &choices))
+                div.own { (self.shown_as(input, format!("{own}: {}", self.label).as_str().into())) }
             }
         }
     }
 
-    fn shown_as(&self, input: &FormInput, label: &str) -> Markup {
+    fn label(&self) -> Label<'_> {
+        Label { text: &self.label, help: self.help }
+    }
+
+    fn shown_as(&self, input: &FormInput, label: Label<'_>) -> Markup {
         let name = &self.name;
         match &self.kind {
             Kind::Flag => html! {
@@ -214,7 +226,7 @@ impl Control {
             Kind::One(choices) => input.select(name, label, choices),
             Kind::Some(choices) => input.ticks(name, label, choices),
             Kind::Number(min, max) => input.number(name, label, (*min, *max)),
-            Kind::Lines => input.textarea(name, &format!("{label}, one in a line"), 4),
+            Kind::Lines => input.textarea(name, label, 4),
             Kind::Text | Kind::Page => input.input(name, "text", label),
             Kind::Time => input.input(name, "time", label),
             Kind::Secret => input.secret(name, label),
@@ -262,6 +274,12 @@ impl Control {
         }
     }
 
+    /// Whether the form has a value of the site's own.
+    pub(crate) fn is_own(&self, input: &FormInput) -> bool {
+        let chosen = if self.has_source() { &self.source() } else { &self.name };
+        !input.text(chosen).is_empty()
+    }
+
     /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
     pub(crate) fn write_own(&self, input: &FormInput, request: &mut Value) {
         let chosen = if self.has_source() { &self.source() } else { &self.name };
@@ -277,14 +295,14 @@ impl Control {
             Kind::One(_) => self.called(team).to_lowercase(),
             _ => words(team, &text),
         };
-        let inherited = Choice::new("", format!("As the team: {inherited}"));
+        let inherited = Choice::new("", format!("Use team setting: {inherited}"));
         let own = match &self.kind {
             Kind::Flag => &vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
             Kind::One(choices) => choices,
             _ => return self.chosen_first(input, Some(inherited)),
         };
         let choices: Vec<_> = [inherited].iter().chain(own).cloned().collect();
-        input.select(&self.name, &self.label, &choices)
+        input.select(&self.name, self.label(), &choices)
     }
 }
 
@@ -308,12 +326,6 @@ impl Kind {
             Rule::Page => Self::Page,
         }
     }
-}
-
-/// What a setting is called. A box says what is the case when it is ticked.
-fn label_of(setting: &Setting) -> String {
-    let text = setting.description.trim_end_matches('.');
-    text.strip_prefix("Whether ").map_or_else(|| text.to_owned(), capitalized)
 }
 
 fn presets_of(setting: &Setting) -> Vec<Choice> {

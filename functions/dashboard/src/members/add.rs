@@ -128,14 +128,18 @@ fn link_page(
 ) -> Response {
     let address = session::address(context.app, context.head);
     let content = html! {
-        p { "Send this link to " bdi { (invitation.email) } ":" }
-        p { code { (link::invitation(&address, secret)) } }
-        p.note {
-            "It works once, until " (layout::instant(invitation.expires_at))
-            ", and cannot be shown again. Whoever has this address becomes a member with the role "
-            (role_word(invitation.role)) "."
+        section.card {
+            div.in.stack.gm {
+                p { "Send this link to " b { bdi { (invitation.email) } } ":" }
+                pre { code { (link::invitation(&address, secret)) } }
+                p.quiet {
+                    "It works once, until " (layout::instant(invitation.expires_at))
+                    ", and can’t be shown again. Whoever has this address joins with the role "
+                    (role_word(invitation.role)) "."
+                }
+                div { a.btn href={ "/teams/" (team.id()) "/members" } { "Done" } }
+            }
         }
-        p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
     };
     layout::team_page(
         context,

@@ -46,14 +46,14 @@ fn question(
             b { bdi { (invitation.email) } } "."
         }
         // Without an address a form is sent to where it was read from, secret included.
-        form method="post" { button { "Join" } }
-        form method="post" action=(link::declined_invitation("", secret)) {
+        form.stack.lg method="post" { button.main { "Join" } }
+        form.stack.lg method="post" action=(link::declined_invitation("", secret)) {
             button { "Decline" }
         }
         @if !is_signed_in {
-            p.note {
-                "If this address has no account, joining makes one. If it has one, "
-                a href=(link::SIGN_IN) { "sign in" } " first, and then open this link again."
+            p.quiet.small {
+                "If this address has no account yet, joining creates one. If it has one, "
+                a href=(link::SIGN_IN) { "sign in" } " first, and open this link again."
             }
         }
     }

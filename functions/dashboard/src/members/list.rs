@@ -15,15 +15,17 @@ use vedette_store::{MemberRow, Store, StoreError, TeamWithSettings};
 use super::{NEW_ROLES, role_word};
 use crate::RequestContext;
 use crate::form::Problems;
-use crate::layout::{self, NavTab};
+use crate::layout::{self, Heading, NavTab};
+use crate::look::Icon;
 use crate::settings::{Part, beside_others};
+use crate::words::counted;
 
 /// What a form did, as the address names it, and in words.
 const SAID: [(&str, &str); 4] = [
-    ("changed", "The member has another role."),
-    ("removed", "The member is removed."),
-    ("invited", "The invitation is on its way to its address."),
-    ("withdrawn", "The invitation no longer works."),
+    ("changed", "Role changed."),
+    ("removed", "Member removed."),
+    ("invited", "Invitation sent."),
+    ("withdrawn", "Invitation withdrawn. Its link no longer works."),
 ];
 
 /// A form for somebody new, as it was filled in, and what is wrong with it.
@@ -62,7 +64,9 @@ pub(super) async fn page(
         @if status == StatusCode::OK { (layout::done(context, &SAID)) }
         (content(&view, refused))
     };
-    let title = format!("Members of {}", team.team.name);
+    let title = Heading::new("Members").lead(html! {
+        p.quiet { (counted(team.team.members as usize, "member", "members")) " of " bdi { (team.team.name) } }
+    });
     let content = beside_others(team.id(), Part::Members, &content);
     Ok(layout::team_page(context, (&team.team, NavTab::Members), status, title, &content))
 }
@@ -126,42 +130,41 @@ fn content(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
         (members(view))
         @if !view.invitations.is_empty() { (invitations(view)) }
         @if view.may_manage() {
-            h2 { "Invite somebody" }
             (form(view, refused))
         } @else {
-            p { "Owners and admins of the team can invite and remove members." }
+            p.quiet { "Owners and admins of the team can invite and remove members." }
         }
-        h2 { "Leave the team" }
-        details {
-            summary { "Leave" }
-            p { "You see nothing of the team any more, and neither do your tokens." }
-            form method="post" action={ "/teams/" (view.team.id()) "/members/" (view.viewer) "/remove" } {
-                button { "Leave this team" }
+        section.card {
+            header {
+                div {
+                    h2 { "Leave the team" }
+                    p.quiet.small { "You and your tokens lose access to its sites at once." }
+                }
+            }
+            details.confirm {
+                summary.txt.down { "Leave " (view.team.team.name) "…" }
+                form.row.m2 method="post" action={ "/teams/" (view.team.id()) "/members/" (view.viewer) "/remove" } {
+                    button.grave { "Leave team" }
+                }
             }
         }
     }
 }
 
 fn members(view: &MembersView<'_>) -> Markup {
-    let members = &view.members;
     html! {
-        table {
-            caption { (members.len()) @if members.len() == 1 { " member" } @else { " members" } }
-            thead {
-                tr {
-                    th scope="col" { "Name" } th scope="col" { "Address" } th scope="col" { "Role" }
-                    @if view.may_manage() { th scope="col" { "Change" } }
-                }
-            }
-            tbody {
-                @for (user, role) in members {
-                    tr {
-                        td { bdi { (user.name) } }
-                        td { bdi { (user.email) } }
-                        td { (role_word(*role)) }
-                        @if view.may_manage() {
-                            td { @if view.role.governs(*role) { (change(view, user, *role)) } }
-                        }
+        ul.card.rows aria-label="Members" {
+            @for (user, role) in &view.members {
+                li.w {
+                    span.face.l aria-hidden="true" { (layout::initial(&user.name)) }
+                    div.grow {
+                        b { bdi { (user.name) } }
+                        p.quiet.small.cut { bdi { (user.email) } }
+                    }
+                    @if view.may_manage() && view.role.governs(*role) {
+                        (change(view, user, *role))
+                    } @else {
+                        span.quiet { (role_word(*role)) }
                     }
                 }
             }
@@ -173,21 +176,23 @@ fn change(view: &MembersView<'_>, user: &User, role: Role) -> Markup {
     let path = |verb: &str| format!("/teams/{}/members/{}/{verb}", view.team.id(), user.id);
     let id = format!("role-{}", user.id);
     html! {
-        form method="post" action=(path("role")) {
-            label for=(id) { "Role of " bdi { (user.name) } }
-            div.row {
+        div.row {
+            form.row method="post" action=(path("role")) {
+                label.hide for=(id) { "Role of " bdi { (user.name) } }
                 select id=(id) name="role" {
                     @for one in Role::ALL.into_iter().filter(|one| view.role.governs(*one)) {
                         option value=(one.as_str()) selected[one == role] { (role_word(one)) }
                     }
                 }
-                button { "Change" }
+                button.s { "Change" }
             }
-        }
-        details {
-            summary { "Remove" }
-            form method="post" action=(path("remove")) {
-                button { "Remove " bdi { (user.name) } }
+            details.menu {
+                summary.btn.s.sq.sq2 { span.hide { "Actions for " (user.name) } (Icon::More.shape()) }
+                div.pop {
+                    form method="post" action=(path("remove")) {
+                        button.bad { (Icon::Delete.shape()) "Remove from team" }
+                    }
+                }
             }
         }
     }
@@ -198,41 +203,27 @@ fn invitations(view: &MembersView<'_>) -> Markup {
         format!("/teams/{}/invitations/{}/{verb}", view.team.id(), pending.hash.0)
     };
     html! {
-        h2 { "Pending invitations" }
-        table {
-            caption { "Each of them takes a seat" }
-            thead {
-                tr {
-                    th scope="col" { "Address" } th scope="col" { "Role" } th scope="col" { "Until" }
-                    @if view.may_manage() { th scope="col" { "Change" } }
-                }
-            }
-            tbody {
+        section.card {
+            header { h2 { "Pending invitations" } span.quiet.small { "Each takes a seat" } }
+            ul.rows {
                 @for (invitation, is_valid) in &view.invitations {
-                    tr {
-                        td { bdi { (invitation.email) } }
-                        td { (role_word(invitation.role)) }
-                        td {
-                            @if *is_valid {
-                                (layout::instant(invitation.expires_at))
-                            } @else {
-                                "Not valid: its sender may no longer invite people"
+                    li.w {
+                        div.grow {
+                            b { bdi { (invitation.email) } }
+                            p.quiet.small {
+                                (role_word(invitation.role)) " · "
+                                @if *is_valid { "Expires " (layout::instant(invitation.expires_at)) }
+                                @else { "Not valid: its sender may no longer invite people" }
                             }
                         }
                         @if view.may_manage() {
-                            td {
+                            div.row {
                                 @if !is_valid {
-                                    form method="post" action=(path(invitation, "renew")) {
-                                        button { "Renew" }
-                                    }
+                                    form method="post" action=(path(invitation, "renew")) { button.s { "Renew" } }
                                 } @else if view.sends_mail {
-                                    form method="post" action=(path(invitation, "mail")) {
-                                        button { "Send again" }
-                                    }
+                                    form method="post" action=(path(invitation, "mail")) { button.s { "Send again" } }
                                 }
-                                form method="post" action=(path(invitation, "withdraw")) {
-                                    button { "Withdraw" }
-                                }
+                                form method="post" action=(path(invitation, "withdraw")) { button.s { "Withdraw" } }
                             }
                         }
                     }
@@ -248,30 +239,46 @@ fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
         ["email", "name", "role"].map(|field| Problems::of(why, field, field));
     let chosen = refused.map_or(Role::Member.as_str(), |refused| refused.role);
     html! {
-        p {
-            "They get "
-            @if view.sends_mail { "an email" } @else { "a link from you" }
-            " and become a member once they accept."
-        }
-        form method="post" action={ "/teams/" (view.team.id()) "/members" } {
-            label for="email" { "Address" }
-            (email.shown())
-            input #email name="email" required autocomplete="off" inputmode="email"
-                value=(refused.map_or("", |refused| refused.email))
-                aria-describedby=[email.described()] aria-invalid=[email.invalid()];
-            label for="name" { "Name, for a new account (the address when left out)" }
-            (name.shown())
-            input #name name="name" autocomplete="off"
-                value=(refused.map_or("", |refused| refused.name))
-                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
-            label for="role" { "Role" }
-            (role.shown())
-            select #role name="role" aria-describedby=[role.described()] {
-                @for one in NEW_ROLES {
-                    option value=(one.as_str()) selected[one.as_str() == chosen] { (role_word(one)) }
+        section.card {
+            header {
+                div {
+                    h2 { "Invite a member" }
+                    p.quiet.small {
+                        "They get "
+                        @if view.sends_mail { "an email" } @else { "a link from you" }
+                        " and join when they accept."
+                    }
                 }
             }
-            p { button { "Invite" } }
+            form.in.stack.gl method="post" action={ "/teams/" (view.team.id()) "/members" } {
+                div.cols.c15 {
+                    div.fld {
+                        label for="email" { "Email address" }
+                        input #email name="email" required autocomplete="off" inputmode="email"
+                            value=(refused.map_or("", |refused| refused.email))
+                            aria-describedby=[email.described()] aria-invalid=[email.invalid()];
+                        (email.shown())
+                    }
+                    div.fld {
+                        label for="name" { "Name" }
+                        input #name name="name" autocomplete="off"
+                            value=(refused.map_or("", |refused| refused.name))
+                            aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+                        (name.shown())
+                        p.help { "Optional, for a new account." }
+                    }
+                    div.fld {
+                        label for="role" { "Role" }
+                        select #role name="role" aria-describedby=[role.described()] {
+                            @for one in NEW_ROLES {
+                                option value=(one.as_str()) selected[one.as_str() == chosen] { (role_word(one)) }
+                            }
+                        }
+                        (role.shown())
+                    }
+                }
+                div.row { button.main { "Invite" } }
+            }
         }
     }
 }

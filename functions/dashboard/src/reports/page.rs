@@ -9,9 +9,9 @@ use vedette_http::response::Response;
 
 use super::table::{Row, Table};
 use crate::form::FormInput;
-use crate::layout::NavTab;
+use crate::layout::{Heading, NavTab};
 use crate::sites::link_out;
-use crate::{RequestContext, layout};
+use crate::{RequestContext, layout, words};
 
 pub(super) fn page(
     context: RequestContext<'_>,
@@ -25,8 +25,8 @@ pub(super) fn page(
     let csv = format!("/sites/{}/report.csv?from={}&to={}", site.id, span.from, span.to);
     let content = html! {
         (form(access, &input))
-        p.screen { a href=(csv) { "Download as CSV" } ". The page prints without what is not part of the report." }
-        p { (link_out(&site.url)) ", " (span.from) " to " (span.to) " (UTC days)" }
+        p.screen.small { a href=(csv) { "Download as CSV" } ", or print this page." }
+        p.meta { (link_out(&site.url)) span { (span.from) " to " (span.to) ", UTC days" } }
         (in_short(table))
         (incidents(table))
         (days(&table.days))
@@ -50,18 +50,19 @@ fn respond(
     content: &Markup,
 ) -> Response {
     let site = &access.stored.site;
-    let title = format!("Report of {}", site.name);
+    let title = Heading::new(format!("Report of {}", site.name))
+        .below(format!("/teams/{}", site.team), "Sites")
+        .below(format!("/sites/{}", site.id), &site.name);
     layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, content)
 }
 
 fn form(access: &SiteAccess, input: &FormInput) -> Markup {
     let site = access.stored.site.id;
     html! {
-        p.screen { a href={ "/sites/" (site) } { "Back to the site" } }
-        form.row.screen method="get" action={ "/sites/" (site) "/report" } {
-            div { (input.input("from", "date", "From")) }
-            div { (input.input("to", "date", "To")) }
-            button { "Show" }
+        form.card.filters.screen method="get" action={ "/sites/" (site) "/report" } {
+            (input.input("from", "date", "From"))
+            (input.input("to", "date", "To"))
+            button { "Show report" }
         }
     }
 }
@@ -70,7 +71,7 @@ fn in_short(table: &Table<'_>) -> Markup {
     let known = table.days.iter().filter_map(|row| row.incidents);
     let down = known.map(|day| day.down).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
     html! {
-        dl {
+        div.card { dl.facts.in {
             dt { "Uptime" }
             dd {
                 @match table.uptime.total_uptime_percentage {
@@ -82,8 +83,8 @@ fn in_short(table: &Table<'_>) -> Markup {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }
             dt { "Incidents" } dd { (table.incidents.len()) }
-            dt { "Down" } dd { (time::duration(down)) }
-        }
+            dt { "Downtime" } dd { (time::duration(down)) }
+        } }
         @if let Some(since) = table.known_since {
             p { "Incidents before " (layout::instant(since)) " are not all known any more." }
         }
@@ -92,11 +93,12 @@ fn in_short(table: &Table<'_>) -> Markup {
 
 fn incidents(table: &Table<'_>) -> Markup {
     html! {
-        h2 { "Incidents" }
+        section.card {
+        header { h2 { "Incidents" } }
         @if table.incidents.is_empty() {
-            p { "None." }
+            p.in.quiet { "No incidents." }
         } @else {
-            table {
+            table.t.cards-t {
                 (layout::columns("Issues that were active, the oldest first", &["Opened", "Resolved", "Lasted", "Issue"]))
                 tbody {
                     @for incident in &table.incidents {
@@ -107,7 +109,7 @@ fn incidents(table: &Table<'_>) -> Markup {
                             td {
                                 a href={ "/issues/" (incident.issue.id) } {
                                     // The summary is that of the latest opening.
-                                    bdi { (incident.issue.id.fingerprint()) }
+                                    (words::fingerprint(incident.issue.id.fingerprint()))
                                 }
                             }
                         }
@@ -115,14 +117,16 @@ fn incidents(table: &Table<'_>) -> Markup {
                 }
             }
         }
+        }
     }
 }
 
 fn days(days: &[Row]) -> Markup {
     html! {
-        h2 { "Days" }
-        table {
-            (layout::columns("UTC days", &["Day", "Uptime", "Checks up", "Mean response", "Slowest", "Incidents", "Down"]))
+        section.card {
+        header { h2 { "Days" } }
+        div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
+            (layout::columns("UTC days", &["Day", "Uptime", "Checks up", "Mean response", "Slowest", "Incidents", "Downtime"]))
             tbody {
                 @for Row { uptime, mean_ms, incidents } in days {
                     tr {
@@ -136,6 +140,7 @@ fn days(days: &[Row]) -> Markup {
                     }
                 }
             }
+        } }
         }
     }
 }

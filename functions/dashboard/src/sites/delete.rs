@@ -8,7 +8,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::link_out;
-use crate::layout::NavTab;
+use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout};
 
 /// Asks whether a site is to be deleted.
@@ -18,14 +18,20 @@ pub(crate) async fn ask_to_delete(
 ) -> Result<Response, ApiError> {
     let site = access.stored.site;
     let content = html! {
-        p { "Delete " b { bdi { (site.name) } } ", " (link_out(&site.url)) "? Its schedules, checks and issues are deleted with it, for good." }
-        form method="post" action={ "/sites/" (site.id) "/delete" } {
-            button { "Delete the site with all its history" }
+        section.card {
+            div.in.stack.gm {
+                p { "Delete " b { bdi { (site.name) } } ", " (link_out(&site.url)) "?" }
+                p.quiet { "Its checks, issues and reports are deleted with it. This can’t be undone. To stop checking it and keep its history, pause it instead." }
+                form.row method="post" action={ "/sites/" (site.id) "/delete" } {
+                    button.grave { "Delete site" }
+                    a.btn href={ "/sites/" (site.id) } { "Cancel" }
+                }
+            }
         }
-        p { "To check it no more and keep its history, pause it instead." }
-        p { a href={ "/sites/" (site.id) } { "Back to the site" } }
     };
-    let title = "Delete this site?";
+    let title = Heading::new("Delete site?")
+        .below(format!("/teams/{}", site.team), "Sites")
+        .below(format!("/sites/{}", site.id), &site.name);
     Ok(layout::team_page(
         context,
         (&access.team.team, NavTab::Sites),

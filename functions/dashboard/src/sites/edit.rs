@@ -13,8 +13,8 @@ use vedette_http::site_input::parse_site_update;
 
 use crate::form::FormInput;
 use crate::form::setting::{self, Control};
-use crate::layout::NavTab;
-use crate::{RequestContext, layout};
+use crate::layout::{Heading, NavTab};
+use crate::{RequestContext, layout, words};
 
 /// Where the expected records stand in the API's requests.
 const RECORDS: &str = "dns_expected_records";
@@ -134,52 +134,81 @@ fn page(
     status: StatusCode,
     input: &FormInput,
 ) -> Result<Response, ApiError> {
-    let (site, plan) = (&access.stored.site, access.team.plan());
+    let site = &access.stored.site;
     let team = setting::placed(&access.team.settings)?;
     let content = html! {
-        p { a href={ "/sites/" (site.id) } { "Back to the site" } }
         (input.summary())
         // A browser would not let go of what it holds for wrong where it is not shown.
-        form.settings method="post" action={ "/sites/" (site.id) "/edit" } novalidate {
-            (input.input("name", "text", "Name"))
-            (input.input("url", "url", "URL"))
-            (input.textarea("notes", "Notes, which alerts begin with", 4))
-            (input.tick("pinned", "true", "Keep it at the top of lists"))
-            (input.tick("js_rendered", "true", "Render pages with a browser when links are checked"))
-            (header_part(access, input))
-            @for tool in Tool::ALL {
-                h2 { (tool.label()) }
-                @for control in setting::of_tool(tool, plan) { (control.shown_beside(input, &team)) }
+        form.stack method="post" action={ "/sites/" (site.id) "/edit" } novalidate {
+            section.card {
+                header { h2 { "Name and URL" } }
+                div.fields {
+                    (input.input("name", "text", "Name"))
+                    (input.input("url", "url", "URL"))
+                    (input.textarea("notes", "Notes, sent with notifications", 4))
+                    (input.tick("pinned", "true", "Keep at the top of lists"))
+                    (input.tick("js_rendered", "true", "Render pages in a browser when checking links"))
+                }
             }
+            @for tool in Tool::ALL { (tool_part(access, input, tool, &team)) }
+            (header_part(access, input))
             (records_part(access, input))
-            p { button { "Save" } }
+            div.row { button.main { "Save" } a.btn href={ "/sites/" (site.id) } { "Cancel" } }
         }
     };
-    let title = format!("Edit {}", site.name);
+    let title = Heading::new(format!("Edit {}", site.name))
+        .below(format!("/teams/{}", site.team), "Sites")
+        .below(format!("/sites/{}", site.id), &site.name);
     Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, &content))
+}
+
+/// The settings of a tool, which open where somebody looks for them or where one of them is wrong.
+fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -> Markup {
+    let controls: Vec<_> = setting::of_tool(tool, access.team.plan()).collect();
+    let own = controls.iter().filter(|control| control.is_own(input)).count();
+    let is_wrong =
+        controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
+    html! {
+        details.card.part open[is_wrong] {
+            summary {
+                h2 { (words::tool(tool)) }
+                span.tag { (own) " of " (controls.len()) " overridden" }
+            }
+            div.fields { @for control in &controls { (control.shown_beside(input, team)) } }
+        }
+    }
 }
 
 fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
     html! {
-        h2 { "Request header" }
-        p.quiet {
-            "Sent with status, broken-links and performance checks. Without a name, as the team: "
-            @match team { Some(name) => { bdi { (name) } } None => "none" } "."
+        details.card.part {
+            summary { h2 { "Request header" } }
+            p.in.quiet.small {
+                "Sent with status, broken link and performance checks. Without a name, the team’s is used: "
+                @match team { Some(name) => { bdi { (name) } } None => "none" } "."
+            }
+            div.fields { @for control in setting::of_header() { (control.shown(input)) } }
         }
-        @for control in setting::of_header() { (control.shown(input)) }
     }
 }
 
 fn records_part(access: &SiteAccess, input: &FormInput) -> Markup {
+    let is_wrong = DnsRecordType::ALL
+        .into_iter()
+        .any(|kind| input.problems(&format!("{RECORDS}.{kind}")).invalid().is_some());
     html! {
-        h2 { "Expected DNS records" }
-        p.quiet { "One value in a line. Where there are none at all, the first check's records are expected." }
-        @for kind in DnsRecordType::ALL {
-            (input.textarea(&format!("{RECORDS}.{kind}"), &format!("{kind} records"), 2))
-        }
-        @if access.stored.site.expected_records.is_empty() {
-            (input.tick(FORGET, "true", "Expect the records of the next check from now on"))
+        details.card.part open[is_wrong] {
+            summary { h2 { "Expected DNS records" } }
+            p.in.quiet.small { "One value per line. If there are none at all, the records of the first check are expected." }
+            div.fields {
+                @for kind in DnsRecordType::ALL {
+                    (input.textarea(&format!("{RECORDS}.{kind}"), format!("{kind} records").as_str(), 2))
+                }
+                @if access.stored.site.expected_records.is_empty() {
+                    (input.tick(FORGET, "true", "From now on, expect the records of the next check"))
+                }
+            }
         }
     }
 }

@@ -28,6 +28,7 @@ use vedette_runtime::config::Service;
 use vedette_store::{DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
 
 use self::alerts::Alerts;
+use super::new::Done;
 use super::{failing, word};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -334,15 +335,10 @@ fn table(view: &SitesView<'_>) -> Markup {
 
 /// What the form for new sites has just done.
 fn added(query: &Query) -> Markup {
-    let count = query.integer("added", 1..=1_000, &mut Errors::new());
-    html! {
-        @if let Some(count) = count {
-            (layout::note(Look::Up, &html! {
-                b { (counted(usize::try_from(count).unwrap_or(0), "site", "sites")) " added." }
-                " The first results arrive within a minute."
-            }))
-        }
-    }
+    let count = |name| query.integer(name, 0..=1_000, &mut Errors::new()).unwrap_or(0);
+    let [created, watched] =
+        ["added", "watched"].map(|name| usize::try_from(count(name)).unwrap_or(0));
+    Done { created, watched }.shown()
 }
 
 /// How many sites are in each state, each of which leads to these.

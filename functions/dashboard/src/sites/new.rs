@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use lambda_http::http::StatusCode;
-use maud::html;
+use maud::{Markup, html};
 use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
-use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::error::ApiError;
@@ -13,7 +14,7 @@ use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
 use crate::form::field;
-use crate::layout::NavTab;
+use crate::layout::{Heading, NavTab};
 use crate::look::Look;
 use crate::words::counted;
 use crate::{RequestContext, layout};
@@ -30,12 +31,49 @@ impl Refused {
     }
 }
 
+/// What became of the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Done {
+    pub(super) created: usize,
+    /// How many the team has watched before.
+    pub(super) watched: usize,
+}
+
+impl Done {
+    pub(super) fn shown(self) -> Markup {
+        let Self { created, watched } = self;
+        let look = if created > 0 { Look::Up } else { Look::Info };
+        html! {
+            @if created > 0 || watched > 0 {
+                (layout::note(look, &html! {
+                    @if created > 0 {
+                        b { (counted(created, "site", "sites")) " added." }
+                        " The first results arrive within a minute. "
+                    }
+                    @if watched > 0 {
+                        (counted(watched, "site is already watched.", "sites are already watched."))
+                    }
+                }))
+            }
+        }
+    }
+}
+
+/// A site as the form adds it: one whose URL is no https has no certificate to be checked.
+fn new_site(id: SiteId, team: TeamId, url: &SiteUrl, now: Timestamp) -> Site {
+    let mut site = Site::new(id, team, url.clone(), now);
+    if url.to_url().scheme() == "http" {
+        site.overrides.tools.ssl.enabled = Some(false);
+    }
+    site
+}
+
 /// Shows the form.
 pub(crate) async fn ask_to_add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    Ok(form(context, &team, StatusCode::OK, 0, &[]))
+    Ok(form(context, &team, StatusCode::OK, Done::default(), &[]))
 }
 
 /// Creates the sites, each on its own; what could not be stays in the form.
@@ -46,7 +84,7 @@ pub(crate) async fn add(
     let caller = &context.member()?.caller;
     let mut team = TeamWithCooldowns::new(team);
     let id = team.team.id();
-    let (mut created, mut refused) = (0, Vec::new());
+    let (mut created, mut watched, mut refused) = (0, 0, Vec::new());
     for line in parse(&field(context.body, "urls")) {
         let (line, url) = match line {
             Ok(read) => read,
@@ -55,13 +93,16 @@ pub(crate) async fn add(
                 continue;
             }
         };
-        let site = |site, now| Site::new(site, id, url.clone(), now);
+        let site = |site, now| new_site(site, id, &url, now);
         let why = match create_one_of_many(context.app, caller, &mut team, site).await {
             Ok(OneOfMany::Created(_)) => {
                 created += 1;
                 continue;
             }
-            Ok(OneOfMany::Duplicate) => SiteRefusal::DuplicateUrl.to_string(),
+            Ok(OneOfMany::Duplicate) => {
+                watched += 1;
+                continue;
+            }
             Ok(OneOfMany::OutOfTime) => {
                 "There was no time left for this one. Please send it again.".to_owned()
             }
@@ -70,9 +111,10 @@ pub(crate) async fn add(
         refused.push(Refused::new(line, why));
     }
     if refused.is_empty() {
-        return layout::redirect(&format!("/teams/{id}?added={created}"));
+        return layout::redirect(&format!("/teams/{id}?added={created}&watched={watched}"));
     }
-    Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, created, &refused))
+    let done = Done { created, watched };
+    Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused))
 }
 
 /// The lines of the form in their order: each with its URL, or with why it has none. A URL counts once.
@@ -85,7 +127,9 @@ fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
     let mut seen = BTreeSet::new();
     let parsed = read.iter().filter_map(|line| match SiteUrl::parse(&with_scheme(line)) {
         Ok(url) => seen.insert(url.clone()).then_some(Ok((*line, url))),
-        Err(error) => Some(Err(Refused::new(*line, error.to_string()))),
+        Err(error) => {
+            Some(Err(Refused::new(*line, error.to_string().replacen("The url ", "The URL ", 1))))
+        }
     });
     let mut parsed: Vec<_> = parsed.collect();
     if !left.is_empty() {
@@ -104,29 +148,38 @@ fn form(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
     status: StatusCode,
-    created: u32,
+    done: Done,
     refused: &[Refused],
 ) -> Response {
     let left: Vec<&str> = refused.iter().map(|refused| refused.line.as_str()).collect();
     let described = (!refused.is_empty()).then_some("problems");
     let content = html! {
-        @if created > 0 { (layout::note(Look::Up, &html! { (counted(created as usize, "site", "sites")) " added." })) }
-        form method="post" action={ "/teams/" (team.id()) "/sites" } {
-            label for="urls" { "URLs, one in a line" }
-            @if !refused.is_empty() {
-                div #problems.error role="alert" {
-                    ul {
-                        @for Refused { line, why } in refused {
-                            li { @if !line.is_empty() { bdi { (line) } ": " } (why) }
+        (done.shown())
+        section.card {
+            form.in.stack.gl method="post" action={ "/teams/" (team.id()) "/sites" } {
+                div.fld {
+                    label for="urls" { "URLs, one per line" }
+                    textarea #urls name="urls" rows="8" required aria-describedby=[described]
+                        aria-invalid=[described.map(|_| "true")]
+                        placeholder="https://example.com/" { (left.join("\n")) }
+                    @if !refused.is_empty() {
+                        div #problems.err.list role="alert" {
+                            ul {
+                                @for Refused { line, why } in refused {
+                                    li { @if !line.is_empty() { bdi { (line) } ": " } (why) }
+                                }
+                            }
                         }
                     }
+                    p.help {
+                        "Without http:// or https://, https:// is used. Certificate checks are off for http:// URLs. Up to "
+                        (SITES_MAX) " URLs at a time."
+                    }
                 }
+                div.row { button.main { "Add sites" } }
             }
-            textarea #urls name="urls" rows="8" required aria-describedby=[described]
-                placeholder="https://example.com/" { (left.join("\n")) }
-            p { button { "Watch these" } }
         }
-        p { a href={ "/teams/" (team.id()) } { "Back to the sites" } }
     };
-    layout::team_page(context, (&team.team, NavTab::Sites), status, "Add sites", &content)
+    let heading = Heading::new("Add sites").below(format!("/teams/{}", team.id()), "Sites");
+    layout::team_page(context, (&team.team, NavTab::Sites), status, heading, &content)
 }

@@ -1,0 +1,70 @@
+//! What settings are called on pages, and what there is to know about them.
+
+/// What a field is called, and what helps to fill it in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Label<'a> {
+    pub(crate) text: &'a str,
+    /// Empty where the name says it all.
+    pub(crate) help: &'a str,
+}
+
+impl<'a> From<&'a str> for Label<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, help: "" }
+    }
+}
+
+/// A tool's own setting by the API's name of it; none where it has no words of its own.
+pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
+    const NO_LIMIT: &str = "Leave empty for no limit.";
+    const IN_A_ROW: &str = "Failed checks in a row.";
+    let (text, help) = match name {
+        "incident_status_codes" => (
+            "Failure status codes",
+            "Responses that count as a failure. No response always counts.",
+        ),
+        "failures_to_open" => ("Failures to open an issue", IN_A_ROW),
+        "successes_to_resolve" => ("Successes to resolve it", "Successful checks in a row."),
+        "confirmation_retry_minutes" => (
+            "Retry after a failure (minutes)",
+            "Checks again sooner than the check interval, to confirm a failure.",
+        ),
+        "incident_follow_up_minutes" => (
+            "Check while an issue is open (minutes)",
+            "Checks again sooner than the check interval, to see when it is over.",
+        ),
+        "expiry_days" => ("Warn before expiry (days)", ""),
+        "hard_failures_only" => {
+            ("Only failed lookups open issues", "Changed and missing records don’t.")
+        }
+        "monitored_record_types" => ("Record types to watch", ""),
+        "min_broken_count" => ("Broken links that count as a failure", "In one crawl."),
+        "consecutive_breaches_to_open" => ("Failures to open an issue", IN_A_ROW),
+        "ignore_paths" => ("Paths to ignore", "One per line; * stands for anything."),
+        "ignore_external_links" => ("Ignore links to other hosts", ""),
+        "ignore_redirects" => ("Ignore redirects", ""),
+        "url" => ("Page to audit", "On the site’s own host. Empty for its root."),
+        "min_score" => ("Lowest score", "From 0 to 100."),
+        "max_ttfb_ms" => ("Slowest first byte (ms)", NO_LIMIT),
+        "max_load_time_seconds" => ("Slowest Time to Interactive (s)", NO_LIMIT),
+        _ => return None,
+    };
+    Some(Label { text, help })
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::checks::tool::Tool;
+    use vedette_domain::sites::settings::own_settings;
+
+    use super::of_setting;
+
+    #[test]
+    fn every_setting_has_words_of_its_own() {
+        for setting in Tool::ALL.into_iter().flat_map(own_settings) {
+            if setting.name == setting.kept_as {
+                assert!(of_setting(setting.name).is_some(), "{}", setting.name);
+            }
+        }
+    }
+}
