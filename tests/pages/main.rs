@@ -1,5 +1,6 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
+mod assets;
 mod audit_log;
 mod channels;
 mod checks;
@@ -12,8 +13,10 @@ mod issues;
 mod links;
 mod mail;
 mod members;
+mod navigation;
 mod oidc;
-mod report;
+mod plan;
+mod reports;
 mod results;
 mod settings;
 mod sign_in;

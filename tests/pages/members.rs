@@ -1,4 +1,4 @@
-//! Who belongs to a team, who is invited to it, and what its plan allows.
+//! Who belongs to a team, and who is invited to it.
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Membership, Role, Scope};
@@ -8,7 +8,7 @@ use vedette_domain::id::UserId;
 use vedette_testkit::{Client, Member, TestApp, member_of, new_team};
 
 use crate::sites::after;
-use crate::support::{Browser, body, main_part, said, sent_to, text};
+use crate::support::{Browser, body, main_part, said, sent_to};
 use vedette_store::Audit;
 
 pub(crate) fn page(owner: &Member) -> String {
@@ -334,13 +334,4 @@ async fn only_who_may_manage_members_is_offered_anything() {
     }
     assert_eq!(role_of(&test, &owner, owner.user).await, Some(Role::Owner));
     assert_eq!(seats(&test, &owner).await, [1, 1, 2]);
-}
-
-#[tokio::test]
-async fn the_plan_says_what_it_allows_and_how_much_is_used() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Starter).await;
-    let browser = Browser::of(&test, owner.user).await;
-    let page = browser.get(&format!("/teams/{}/plan", owner.team)).await;
-    insta::assert_snapshot!(text(said(&page)), @r#"Plan Monitoring Status Certificate DNS Broken links Performance Request header Notifications Quiet time Reminders Team Members Plan Audit log Starter Plan Starter Sites 0 of 5 Seats 1 of 3: 1 member, 0 pending invitations On-demand checks this month 0 of 50 Fastest checks Every 30 minutes; Broken links: every 12 hours; Performance: every 12 hours History 30 days Tools Status, Certificate, DNS, Broken links, Performance To change the plan, ask whoever operates this service."#);
 }

@@ -231,36 +231,3 @@ async fn only_who_may_change_settings_is_offered_a_form() {
     assert_eq!(browser.post(&path(&owner, "status"), &sent).await.status(), 404);
     assert_eq!(settings(&test, &owner).await, before);
 }
-
-#[tokio::test]
-async fn each_page_of_a_team_leads_to_the_others() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
-    let browser = Browser::of(&test, owner.user).await;
-    let team = format!("/teams/{}", owner.team);
-    let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
-    for (path, parts) in [
-        ("", &[""][..]),
-        ("/sites/new", &[""]),
-        ("/events", &["/events"]),
-        ("/channels", &["/channels"]),
-        ("/settings", &["/settings", "/settings/status"]),
-        ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
-        ("/members", &["/settings", "/members"]),
-        ("/plan", &["/settings", "/plan"]),
-        ("/audit-log", &["/settings", "/audit-log"]),
-    ] {
-        let response = browser.get(&format!("{team}{path}")).await;
-        let page = crate::support::body(&response);
-        for part in parts {
-            assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
-        }
-        assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
-        for word in ["Sites", "Events", "Channels", "Settings"] {
-            assert!(page.contains(&format!(">{word}</a>")), "{word} on {path}");
-        }
-        for own in ["/tokens", "/sessions", "/sign-out"] {
-            assert!(page.contains(&format!("=\"{own}\"")), "{own} on {path}");
-        }
-    }
-}

@@ -1,0 +1,69 @@
+//! The ways from each page of a team to the others.
+
+use std::collections::BTreeSet;
+
+use vedette_dashboard::{PAGES, Page};
+use vedette_domain::accounts::plan::Plan;
+use vedette_routing::find;
+use vedette_testkit::{TestApp, new_team};
+
+use crate::support::{Browser, body, head};
+
+/// The path of the page that an address leads to, as the table of pages has it.
+fn page_at(address: &str) -> &'static str {
+    let found = find(PAGES, &head("GET", address));
+    found.unwrap_or_else(|| panic!("no page is at {address}")).route.path
+}
+
+/// Where the navigation of a page leads.
+fn ways(page: &str) -> Vec<&str> {
+    let parts = page.split("<nav").skip(1).filter_map(|part| part.split("</nav>").next());
+    let links = parts.flat_map(|part| part.split("href=\"").skip(1));
+    links.filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[tokio::test]
+async fn each_page_of_a_team_leads_to_the_others() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let browser = Browser::of(&test, owner.user).await;
+    let team = format!("/teams/{}", owner.team);
+    let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
+    let (mut shown, mut linked) = (BTreeSet::new(), BTreeSet::new());
+    for (path, parts) in [
+        ("", &[""][..]),
+        ("/sites/new", &[""]),
+        ("/events", &["/events"]),
+        ("/channels", &["/channels"]),
+        ("/settings", &["/settings", "/settings/status"]),
+        ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
+        ("/members", &["/settings", "/members"]),
+        ("/plan", &["/settings", "/plan"]),
+        ("/audit-log", &["/settings", "/audit-log"]),
+    ] {
+        shown.insert(page_at(&format!("{team}{path}")));
+        let response = browser.get(&format!("{team}{path}")).await;
+        let page = body(&response);
+        for part in parts {
+            assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
+        }
+        assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
+        for word in ["Sites", "Events", "Channels", "Settings"] {
+            assert!(page.contains(&format!(">{word}</a>")), "{word} on {path}");
+        }
+        for own in ["/tokens", "/sessions", "/sign-out"] {
+            assert!(page.contains(&format!("=\"{own}\"")), "{own} on {path}");
+        }
+        for address in ways(page) {
+            assert_eq!(browser.get(address).await.status(), 200, "{address} on {path}");
+            linked.insert(page_at(address));
+        }
+    }
+    let of_team = |page: &&Page| page.method == "GET" && page.path.starts_with("/teams/{team}");
+    let pages: BTreeSet<_> = PAGES.iter().filter(of_team).map(|page| page.path).collect();
+    assert_eq!(shown, pages, "the pages of a team that are looked at here");
+    // A form that a button of another page opens.
+    let opened = "/teams/{team}/sites/new";
+    let unlinked: Vec<_> = pages.difference(&linked).collect();
+    assert_eq!(unlinked, [&opened], "no navigation leads there");
+}
