@@ -158,8 +158,7 @@ async fn what_is_decided_about_an_issue_is_written_down() {
 
 #[tokio::test]
 async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let grace = member_of(&test, owner.team, Role::Member, &Scope::ALL).await;
     let client = Client::new(&test.app, &owner);
     let later = || test.advance(SignedDuration::from_mins(1));
@@ -217,8 +216,7 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
 
 #[tokio::test]
 async fn nothing_is_written_down_of_what_was_refused_or_cut_off() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let client = Client::new(&test.app, &owner);
     let path = format!("/teams/{}/sites", owner.team);
     let browser = Browser::of(&test, owner.user).await;
@@ -236,8 +234,7 @@ async fn nothing_is_written_down_of_what_was_refused_or_cut_off() {
 
 #[tokio::test]
 async fn a_log_has_pages_and_an_end() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let grace = member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;
     let user = test.app.store.user(grace.user).await.expect("read").expect("a user");
     for number in 0..51 {
@@ -274,8 +271,7 @@ async fn a_log_has_pages_and_an_end() {
 
 #[tokio::test]
 async fn all_teams_of_a_user_are_told_of_their_tokens() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut teams = vec![owner.clone()];
     for _ in 0..100 {
         let id = test.app.entropy.team_id().expect("an id");
@@ -301,8 +297,7 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
 
 #[tokio::test]
 async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let app = &test.app;
     let address = add_channel(app, owner.team, ("Mail", mail()), Filter::default()).await;
@@ -330,8 +325,7 @@ async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
 
 #[tokio::test]
 async fn a_channel_that_is_gone_can_be_removed_again() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let chat = ("Ops", chat());
     let channel = add_channel(&test.app, owner.team, chat, Filter::default()).await;
     for _ in 0..2 {

@@ -27,8 +27,7 @@ async fn channels(test: &TestApp, owner: &Member) -> Vec<Channel> {
 
 #[tokio::test]
 async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     assert!(said(&browser.get(&page).await).contains("No channels yet"));
@@ -90,8 +89,7 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
 
 #[tokio::test]
 async fn a_signing_key_is_shown_once() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let added = browser.post(&page(&owner), "kind=webhook&to=https%3A%2F%2Fa.test%2Fhook").await;
     let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
@@ -105,8 +103,7 @@ async fn a_signing_key_is_shown_once() {
 
 #[tokio::test]
 async fn a_topic_of_ntfy_is_added_with_its_token() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     let form = browser.get(&page).await;
@@ -197,8 +194,7 @@ async fn a_team_asks_an_address_three_times_a_day_whichever_way() {
 
 #[tokio::test]
 async fn one_channel_of_a_team_leads_to_a_url() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     let form = |kind: &str, name: &str| format!("kind={kind}&to={SECRET}&name={name}");
@@ -327,8 +323,7 @@ async fn what_waits_for_a_channel_that_fails_is_shown_with_when_it_is_due() {
 
 #[tokio::test]
 async fn only_who_may_manage_channels_is_offered_anything() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let page = page(&owner);
     let channel = add_channel(&test.app, owner.team, ("Ops", chat()), Filter::default()).await;
     let mut posts: Vec<String> = ["test", "enable", "disable", "resend", "remove"]

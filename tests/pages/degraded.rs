@@ -1,8 +1,7 @@
 //! A service that cannot do its work says so on every page.
 
-use vedette_domain::accounts::plan::Plan;
 use vedette_runtime::health::Problem;
-use vedette_testkit::{TestApp, new_team};
+use vedette_testkit::TestApp;
 
 use crate::support::{Browser, body};
 
@@ -11,8 +10,7 @@ const WHAT: &str = "Nothing can be saved (disk full): ";
 
 #[tokio::test]
 async fn every_page_says_what_is_wrong_until_it_is_over() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let (stranger, browser) = (Browser::new(&test), Browser::of(&test, owner.user).await);
     let parts = ["", "/events", "/settings", "/channels", "/members", "/plan", "/sites/new"];
     let pages = parts.map(|part| format!("/teams/{}{part}", owner.team));

@@ -31,8 +31,7 @@ async fn give_role(test: &TestApp, member: &Member, before: Role, role: Role) {
 
 #[tokio::test]
 async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let grace = member_of(&test, owner.team, Role::Admin, &Scope::ALL).await;
     let mut browser = Browser::of(&test, owner.user).await;
     let mut theirs = Browser::of(&test, grace.user).await;
@@ -77,8 +76,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
 
 #[tokio::test]
 async fn who_loses_the_role_while_somebody_accepts_lets_nobody_in() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let grace = member_of(&test, owner.team, Role::Admin, &Scope::ALL).await;
     let mut theirs = Browser::of(&test, grace.user).await;
     let form = "email=late%40example.com&role=viewer";
@@ -286,8 +284,7 @@ async fn a_mailbox_is_asked_three_times_by_a_team_and_twelve_times_by_all_whatev
 
 #[tokio::test]
 async fn a_mailbox_has_one_invitation_of_a_team() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     said(&browser.post(&page, "email=kate%2Bops%40example.com&role=viewer").await);

@@ -291,8 +291,7 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
 
 #[tokio::test]
 async fn without_mail_there_are_no_letters() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let form = format!("email={}", email_of(&test, &owner).await);
     let mut browser = Browser::new(&test);
     assert!(!said(&browser.get("/sign-in").await).contains("<form"));

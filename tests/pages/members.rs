@@ -33,8 +33,7 @@ pub(crate) async fn seats(test: &TestApp, owner: &Member) -> [u64; 3] {
 
 #[tokio::test]
 async fn members_get_roles_and_go_and_a_team_keeps_an_owner() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let grace = member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;
     let mut browser = Browser::of(&test, owner.user).await;
     let mut theirs = Browser::of(&test, grace.user).await;
@@ -90,8 +89,7 @@ async fn members_get_roles_and_go_and_a_team_keeps_an_owner() {
 
 #[tokio::test]
 async fn anybody_may_leave_but_the_last_owner() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let page = page(&owner);
     for role in [Role::Viewer, Role::Member, Role::Admin, Role::Owner] {
         let member = member_of(&test, owner.team, role, &Scope::ALL).await;
@@ -117,8 +115,7 @@ async fn anybody_may_leave_but_the_last_owner() {
 
 #[tokio::test]
 async fn two_owners_who_leave_at_once_do_not_leave_the_team_alone() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let other = member_of(&test, owner.team, Role::Owner, &Scope::ALL).await;
     let store = &test.app.store;
     // Both were decided on while both were owners.
@@ -181,8 +178,7 @@ pub(crate) fn link(page: &str) -> String {
 
 #[tokio::test]
 async fn who_is_invited_comes_by_a_link_once() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     let form = "email=Grace%40example.com&name=Grace&role=member";
@@ -227,8 +223,7 @@ async fn who_is_invited_comes_by_a_link_once() {
 
 #[tokio::test]
 async fn invitations_are_withdrawn_and_end_by_themselves() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     let first = link(said(&browser.post(&page, "email=a%40example.com&role=viewer").await));
@@ -257,8 +252,7 @@ async fn invitations_are_withdrawn_and_end_by_themselves() {
 
 #[tokio::test]
 async fn an_invitation_opens_nobodys_account_and_none_is_made_by_who_writes_teams() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
     let path = link(said(&browser.post(&page, "email=late%40example.com&role=admin").await));
@@ -295,8 +289,7 @@ fn team_hash(path: &str) -> vedette_domain::accounts::session::SessionHash {
 
 #[tokio::test]
 async fn only_who_may_manage_members_is_offered_anything() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let page = page(&owner);
     let mut browser = Browser::of(&test, owner.user).await;
     said(&browser.post(&page, "email=a%40example.com&role=viewer").await);

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use vedette_dashboard::{PAGES, Page};
-use vedette_domain::accounts::plan::Plan;
 use vedette_routing::find;
-use vedette_testkit::{TestApp, new_team};
+use vedette_testkit::TestApp;
 
 use crate::support::{Browser, body, head};
 
@@ -24,8 +23,7 @@ fn ways(page: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn each_page_of_a_team_leads_to_the_others() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let browser = Browser::of(&test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");

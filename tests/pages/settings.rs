@@ -41,8 +41,7 @@ pub(crate) fn form(section: &str, fields: &str) -> String {
 
 #[tokio::test]
 async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let before = settings(&test, &owner).await;
     let saved = browser.post(&path(&owner, "status"), &form("status", STATUS)).await;
@@ -94,8 +93,7 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
 
 #[tokio::test]
 async fn a_preset_is_chosen_in_place_of_a_number() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let shown = format!("/teams/{}/settings", owner.team);
     for (from, typed, expected, option) in [
@@ -184,8 +182,7 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
 
 #[tokio::test]
 async fn the_value_of_a_request_header_is_never_shown_and_stays_with_its_name() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let header = path(&owner, "request-header");
     let shown = format!("/teams/{}/settings", owner.team);
@@ -205,8 +202,7 @@ async fn the_value_of_a_request_header_is_never_shown_and_stays_with_its_name() 
 
 #[tokio::test]
 async fn only_who_may_change_settings_is_offered_a_form() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let shown = format!("/teams/{}/settings", owner.team);
     let before = settings(&test, &owner).await;
     let sent = form("status", STATUS);

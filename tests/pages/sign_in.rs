@@ -15,8 +15,7 @@ use vedette_store::Audit;
 
 #[tokio::test]
 async fn a_link_signs_in_once_and_only_by_its_button() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let path = sign_in_link(&test, owner.user).await;
     let mut browser = Browser::new(&test);
     let before = test.table.dump().await;
@@ -47,8 +46,7 @@ async fn a_link_signs_in_once_and_only_by_its_button() {
 
 #[tokio::test]
 async fn links_and_sessions_end_by_themselves() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let (late, path) = (sign_in_link(&test, owner.user).await, "/sign-in/x");
     let mut browser = Browser::of(&test, owner.user).await;
     test.advance(SignedDuration::from_mins(15));
@@ -68,8 +66,7 @@ async fn links_and_sessions_end_by_themselves() {
 
 #[tokio::test]
 async fn a_session_is_ended_by_its_owner_alone() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let other = member_of(&test, owner.team, Role::Admin, &Scope::ALL).await;
     let mut here = Browser::of(&test, owner.user).await;
     test.advance(SignedDuration::from_secs(1));
@@ -97,8 +94,7 @@ async fn a_session_is_ended_by_its_owner_alone() {
 
 #[tokio::test]
 async fn a_form_of_another_site_does_nothing() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let path = sign_in_link(&test, owner.user).await;
     let browser = Browser::of(&test, owner.user).await;
     let before = test.table.dump().await;
@@ -125,8 +121,7 @@ async fn a_form_of_another_site_does_nothing() {
 
 #[tokio::test]
 async fn who_left_the_team_sees_nothing_at_the_next_click() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let member = member_of(&test, owner.team, Role::Member, &Scope::ALL).await;
     let mut browser = Browser::of(&test, member.user).await;
     let team = format!("/teams/{}", owner.team);
@@ -143,8 +138,7 @@ async fn who_left_the_team_sees_nothing_at_the_next_click() {
 
 #[tokio::test]
 async fn a_cookie_that_is_none_of_ours_signs_nobody_in() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let other = new_team(&test, Plan::Agency).await;
     let mut browser = Browser::of(&test, owner.user).await;
     let cookie = browser.cookie.clone().expect("a cookie");
@@ -159,8 +153,7 @@ async fn a_cookie_that_is_none_of_ours_signs_nobody_in() {
 
 #[tokio::test]
 async fn a_session_has_the_requests_of_a_minute_that_a_token_has() {
-    let mut test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (mut test, owner) = TestApp::with_team().await;
     test.app.service.throttle = 2;
     let browser = Browser::of(&test, owner.user).await;
     for status in [200, 200, 429] {
@@ -173,8 +166,7 @@ async fn a_session_has_the_requests_of_a_minute_that_a_token_has() {
 
 #[tokio::test]
 async fn the_sessions_of_a_user_have_the_requests_of_four() {
-    let mut test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (mut test, owner) = TestApp::with_team().await;
     test.app.service.throttle = 2;
     for session in 0..4 {
         let browser = Browser::of(&test, owner.user).await;
@@ -197,8 +189,7 @@ async fn the_sessions_of_a_user_have_the_requests_of_four() {
 
 #[tokio::test]
 async fn who_is_not_signed_in_sends_no_more_than_4_kb() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let long = format!("email={}", "x".repeat(4 * 1024));
     let mut stranger = crate::support::head("POST", "/sign-in");
     stranger.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));

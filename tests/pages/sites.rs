@@ -228,8 +228,7 @@ pub(crate) async fn add(
 
 #[tokio::test]
 async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_deleted_ones() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let long = "a".repeat(1_900);
     let add = async |name: &str| {

@@ -13,8 +13,7 @@ const FORM: &str = "name=ci&days=7&scopes=teams%3Aread&scopes=sites%3Aread";
 
 #[tokio::test]
 async fn a_token_is_shown_once_works_and_is_revoked() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let viewer = member_of(&test, owner.team, Role::Viewer, &[]).await;
     for (user, others) in [(owner.user, 1), (viewer.user, 1)] {
         let mut browser = Browser::of(&test, user).await;
@@ -52,8 +51,7 @@ async fn a_token_is_shown_once_works_and_is_revoked() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_token_stands_beside_its_field() {
-    let test = TestApp::start().await;
-    let owner = new_team(&test, Plan::Agency).await;
+    let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let before = test.app.store.tokens_of(owner.user).await.expect("read").len();
     for (form, field, why) in [

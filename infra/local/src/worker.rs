@@ -239,8 +239,7 @@ mod tests {
     #[tokio::test]
     async fn healthy_sites_are_checked_while_more_hang_than_there_are_places() {
         const PLACES: Places = Places { running: 4, slow: 16 };
-        let test = TestApp::start().await;
-        let team = new_team(&test, Plan::Agency).await;
+        let (test, team) = TestApp::with_team().await;
         let (slow, quick) = (WebServer::start().await, WebServer::start().await);
         slow.hang();
         let tool = Tool::Status;

@@ -21,6 +21,15 @@ pub struct Member {
     pub secret: String,
 }
 
+impl TestApp {
+    /// An app with a team on the agency plan, and its owner.
+    pub async fn with_team() -> (Self, Member) {
+        let test = Self::start().await;
+        let owner = new_team(&test, Plan::Agency).await;
+        (test, owner)
+    }
+}
+
 /// A team with an owner whose token has all scopes.
 pub async fn new_team(test: &TestApp, plan: Plan) -> Member {
     let id = test.app.entropy.team_id().expect("an id");
