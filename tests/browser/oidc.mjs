@@ -62,7 +62,7 @@ async function signIn(email) {
 try {
   const window = await signIn(user.email);
   assert.match(window.path(), /^\/($|teams\/)/);
-  assert.match(await window.text(), /^Sites of /);
+  assert.match(await window.text(), /sites, sorted by/);
   await window.go("/sessions");
   assert.match(await window.text(), /this one/);
   await window.inspect();
