@@ -810,7 +810,7 @@ def send_from_buckets(team, target):
     """The deployment is given the other value of a parameter: a site's schedules become rows of buckets."""
     site = watch(team, f"{target.url}/buckets", {"status": checked_every(1)})
     until("a site has schedules", lambda: len(schedule_expressions(site)) == len(TOOLS), 30)
-    subprocess.run([WORK / "deploy", "Schedules=buckets"], check=True, timeout=180)
+    subprocess.run([WORK / "deploy", "Schedules=buckets", "Blocks=true"], check=True, timeout=180)
     operate("reconcile")
     until("they are gone, and runs come from buckets", lambda: not schedule_expressions(site), 30)
     assert len(in_buckets(site)) == len(TOOLS), rows("B#")
