@@ -134,7 +134,7 @@ simulate: rust ## Live a hundred lives of four days in a hostile world, in some 
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
-pictures: rust lighthouse ## Take the pictures of the README, of a service with a month of history, in five minutes
+pictures: rust lighthouse ## Take the pictures of the README, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
 	cargo build --locked --package vedette-local --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 

@@ -1,26 +1,41 @@
-// Takes pictures of the pages of a running service, in light and in dark.
+// Takes pictures of the pages of a running service, in light and in dark: those of the README, and in a folder beside
+// them each page as phones, laptops and large screens show it.
 //
 //   take.mjs LINK FOLDER    a link that signs in, and where the pictures go
+import { mkdirSync } from "node:fs";
 import { launch } from "../../tests/browser/browser.mjs";
 
 const [link, folder] = process.argv.slice(2);
+const WIDTHS = { 390: 844, 1280: 900, 2560: 1440 };
 const chromium = await launch();
 const page = await chromium.newPage();
+mkdirSync(`${folder}/all`, { recursive: true });
 
-/** The page that is shown, as far as it is told. */
-async function take(name, height) {
-  await page.setViewport({ width: 1120, height });
+/** The page at an address as it is told: for the README, and at each width as a whole. */
+async function take(name, path, height) {
+  await page.goto(new URL(path, link).href);
   for (const scheme of ["light", "dark"]) {
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-    await page.screenshot({ path: `${folder}/${name}-${scheme}.png` });
+    const still = { name: "prefers-reduced-motion", value: "reduce" };
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, still]);
+    if (height) {
+      await page.setViewport({ width: 1280, height });
+      await page.screenshot({ path: `${folder}/${name}-${scheme}.png` });
+    }
+    for (const [width, height] of Object.entries(WIDTHS)) {
+      await page.setViewport({ width: Number(width), height });
+      await page.screenshot({ path: `${folder}/all/${name}-${width}-${scheme}.png`, fullPage: true });
+    }
   }
 }
 
 await page.goto(link);
 await Promise.all([page.waitForNavigation(), page.click("main button")]);
-await take("sites", 940);
-const [site] = await page.$$eval("tbody a[href^='/sites/']", (links) =>
-  links.filter((link) => link.innerText === "Shop").map((link) => link.getAttribute("href")));
-await page.goto(new URL(`${site}?range=30d`, link).href);
-await take("site", 1_500);
+const addresses = (what) => page.$$eval(what, (links) => links.map((link) => [link.innerText, link.getAttribute("href")]));
+const site = new Map(await addresses("tbody a.name")).get("Shop");
+const [[, issue]] = await addresses(".alerts a");
+const [[, team]] = await addresses(".tabs a");
+await take("sites", team, 1_060);
+await take("site", `${site}?range=30d`, 1_400);
+const others = { issue, issues: `${team}/issues`, channels: `${team}/channels`, settings: `${team}/settings` };
+for (const [name, path] of Object.entries(others)) await take(name, path);
 await chromium.close();

@@ -31,6 +31,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
     for (path, parts) in [
         ("", &[""][..]),
         ("/sites/new", &[""]),
+        ("/issues", &["/issues"]),
         ("/events", &["/events"]),
         ("/channels", &["/channels"]),
         ("/settings", &["/settings", "/settings/status"]),
@@ -46,7 +47,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
             assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
         }
         assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
-        for word in ["Sites", "Events", "Channels", "Settings"] {
+        for word in ["Sites", "Issues", "Events", "Channels", "Settings"] {
             assert!(page.contains(&format!(">{word}</a>")), "{word} on {path}");
         }
         for own in ["/tokens", "/sessions", "/sign-out"] {

@@ -1,6 +1,7 @@
 //! The page of an issue: for a member what is wrong and what to do about it, for anybody else only where
 //! to read it.
 
+pub(crate) mod list;
 mod measured;
 
 use std::cmp::Reverse;

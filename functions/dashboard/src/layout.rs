@@ -129,6 +129,7 @@ pub(crate) fn page(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavTab {
     Sites,
+    Issues,
     Events,
     Channels,
     Settings,
@@ -139,11 +140,13 @@ pub(crate) enum NavTab {
 
 impl NavTab {
     /// What stands below the app bar. The others are found beside the settings.
-    const TABS: [Self; 4] = [Self::Sites, Self::Events, Self::Channels, Self::Settings];
+    const TABS: [Self; 5] =
+        [Self::Sites, Self::Issues, Self::Events, Self::Channels, Self::Settings];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Sites => "Sites",
+            Self::Issues => "Issues",
             Self::Events => "Events",
             Self::Settings => "Settings",
             Self::Channels => "Channels",
@@ -156,6 +159,7 @@ impl NavTab {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Sites => format!("/teams/{team}"),
+            Self::Issues => format!("/teams/{team}/issues"),
             Self::Events => format!("/teams/{team}/events"),
             Self::Settings => format!("/teams/{team}/settings"),
             Self::Channels => format!("/teams/{team}/channels"),
@@ -168,7 +172,7 @@ impl NavTab {
     /// The tab that it is found under.
     const fn tab(self) -> Self {
         match self {
-            Self::Sites | Self::Events | Self::Channels | Self::Settings => self,
+            Self::Sites | Self::Issues | Self::Events | Self::Channels | Self::Settings => self,
             Self::Members | Self::Plan | Self::AuditLog => Self::Settings,
         }
     }

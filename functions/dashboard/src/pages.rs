@@ -37,6 +37,7 @@ pub const PAGES: &[Page] = &[
     post("sign-in.end", "/sessions/{session}/end", Member, Request(&sign_in::end)),
     get("sites.home", "/", Member, OnlyTeam(View, &sites::list::home)),
     get("sites.list", "/teams/{team}", Member, Team(View, &sites::list::list)),
+    get("issues.list", "/teams/{team}/issues", Member, Team(View, &issues::list::list)),
     get("events.show", link::EVENTS, Member, Team(View, &events::show)),
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::EventKind;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::sites::site::Site;
@@ -52,9 +53,12 @@ pub(crate) const fn event(event: EventKind) -> &'static str {
     }
 }
 
-/// What is wrong, with the name of the site in place of its host: `Orders API is down: HTTP 503`.
+/// What is or was wrong, with the name of the site in place of its host: `Orders API is down: HTTP 503`.
 pub(crate) fn headline(issue: &Issue, site: &Site) -> String {
-    named(&issue.summary, site)
+    match issue.lifecycle.is_active() {
+        true => named(&issue.summary, site),
+        false => named(&past(issue.id.fingerprint(), &issue.summary), site),
+    }
 }
 
 /// A sentence that may begin with a site's host, with the site's name in place of that.

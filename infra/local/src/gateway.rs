@@ -20,8 +20,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lambda_http::http::header::{CONNECTION, HOST};
-use lambda_http::http::{HeaderValue, Version, request};
+use lambda_http::http::header::{ACCEPT, CONNECTION, HOST};
+use lambda_http::http::{HeaderValue, Method, Version, request};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
-use vedette_dashboard::{Dashboard, PAGES, Provider, misdirected};
+use vedette_dashboard::{Dashboard, PAGES, Provider, misdirected, not_found};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -245,11 +245,22 @@ impl Gateway {
             });
             return within_time(path, served).await;
         }
+        if is_for_people(&head) {
+            return not_found(&self.app, &head);
+        }
         let (found, head) = dispatch(head);
         let (name, headers) = (found.route.name, &head.headers);
         let served = serve(&Api, &self.app, found, &head, move |sender| body.read(headers, sender));
         within_time(name, served).await
     }
+}
+
+/// Whether a browser looks for a page where there is none. Programs are told in the API's own form.
+fn is_for_people(head: &request::Parts) -> bool {
+    let accepts = head.headers.get(ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    !head.uri.path().starts_with("/api/")
+        && head.method == Method::GET
+        && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// An answer, or that it took too long.

@@ -260,7 +260,7 @@ fn content(view: &SitesView<'_>) -> Markup {
     let (count, total) = (view.found.count, view.sites.len());
     html! {
         (counts(view))
-        (alerts::part(view.alerts, view.may_act, view.now))
+        (alerts::part(view.team.id, view.alerts, view.may_act, view.now))
         section.stack.gm aria-labelledby="list" {
             h2 #list.hide { "Sites" }
             div.tools {

@@ -10,6 +10,25 @@ use crate::pages::{browse, sign_in};
 use crate::{config, mail, options, start};
 
 #[tokio::test]
+async fn a_browser_is_shown_a_page_where_there_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    for (path, accepts, is_page) in [
+        ("/nowhere", "text/html,*/*;q=0.8", true),
+        ("/nowhere", "application/json", false),
+        ("/api/v1/nowhere", "text/html", false),
+    ] {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accepts}\r\nConnection: close\r\n\r\n"
+        );
+        let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
+        assert_eq!(answer.status, 404, "{path} {accepts}");
+        assert_eq!(answer.text.contains("There is nothing here"), is_page, "{}", answer.text);
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn unknown_paths_and_methods_are_refused_as_the_api_refuses() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;

@@ -50,7 +50,9 @@ async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
         "a cookie for the address would go to each of its ports: {link}"
     );
     assert_eq!(browse(&client, "GET", "/", "", "").await.headers["location"], "/sign-in");
-    assert!(browse(&client, "GET", &path, "", "").await.text.contains("<button>Sign in"));
+    assert!(
+        browse(&client, "GET", &path, "", "").await.text.contains("<button class=\"main\">Sign in")
+    );
     let cookie = &sign_in(&service, &client).await;
 
     let home = browse(&client, "GET", "/", cookie, "").await;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maud::{Markup, html};
 use vedette_domain::accounts::account::User;
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_http::error::ApiError;
 use vedette_store::{IndexRow, IssueWithSite, Store};
@@ -46,7 +46,7 @@ impl Alerts {
     }
 }
 
-pub(super) fn part(alerts: &Alerts, may_act: bool, now: Timestamp) -> Markup {
+pub(super) fn part(team: TeamId, alerts: &Alerts, may_act: bool, now: Timestamp) -> Markup {
     html! {
         @if !alerts.shown.is_empty() {
             section.card aria-labelledby="now" {
@@ -56,7 +56,7 @@ pub(super) fn part(alerts: &Alerts, may_act: bool, now: Timestamp) -> Markup {
                         (one(of, place == 0, alerts, may_act, now))
                     }
                     @if alerts.more > 0 {
-                        li.quiet.small { span {} span { (counted(alerts.more, "more open issue", "more open issues")) } }
+                        li.quiet.small { span {} a href={ "/teams/" (team) "/issues" } { (counted(alerts.more, "more open issue", "more open issues")) } }
                     }
                 }
             }

@@ -1,0 +1,144 @@
+//! A team's issues: those that are open, or those that were resolved.
+
+use std::cmp::Reverse;
+
+use jiff::Timestamp;
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_domain::id::TeamId;
+use vedette_domain::issues::IssueStatus;
+use vedette_domain::time;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::Errors;
+use vedette_store::{IssueWithSite, TeamWithSettings};
+
+use crate::layout::{Heading, NavTab};
+use crate::words::{counted, grouped};
+use crate::{RequestContext, layout, look, words};
+
+/// The issues of a page.
+const PAGE: usize = 25;
+
+/// Which issues somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Open,
+    Resolved,
+}
+
+impl Wanted {
+    const ALL: [Self; 2] = [Self::Open, Self::Resolved];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Resolved => "Resolved",
+        }
+    }
+
+    fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wanted| wanted.as_str() == value)
+    }
+}
+
+/// Shows a page of issues: open ones by how grave they are, resolved ones the newest first.
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (store, id, now) = (&context.app.store, team.id(), context.member()?.caller.now);
+    let query = Query::parse(context.head.uri.query());
+    let wanted = query.one_of("state", Wanted::parse, &mut Errors::new()).unwrap_or(Wanted::Open);
+    let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
+    let (mut active, mut resolved) =
+        futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
+    active.sort_by_key(|row| (row.fingerprint.severity(), Reverse(row.opened_at)));
+    resolved.sort_by_key(|row| Reverse((row.last_event(), row.id)));
+    let counts = [active.len(), resolved.len()];
+    let rows = match wanted {
+        Wanted::Open => active,
+        Wanted::Resolved => resolved,
+    };
+    let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
+    let shown: Vec<_> = rows.iter().skip(skipped).take(PAGE).map(|row| row.id).collect();
+    let mut found = store.issues_with_sites(shown.iter().copied()).await?;
+    let issues: Vec<_> = shown.iter().filter_map(|id| found.remove(id)).collect();
+    let has_more = skipped.saturating_add(PAGE) < rows.len();
+    let content = html! {
+        (filter(id, wanted, counts))
+        (shown_issues(&issues, wanted, now))
+        (layout::other_pages(number, has_more, &|page| {
+            format!("/teams/{id}/issues?state={}&page={page}", wanted.as_str())
+        }))
+    };
+    let heading = Heading::new(match counts[0] {
+        0 => "No open issues".to_owned(),
+        open => counted(open, "open issue", "open issues"),
+    });
+    Ok(layout::team_page(context, (&team.team, NavTab::Issues), StatusCode::OK, heading, &content))
+}
+
+fn filter(team: TeamId, wanted: Wanted, counts: [usize; 2]) -> Markup {
+    html! {
+        nav.chips.screen aria-label="Filter by state" {
+            @for (one, count) in Wanted::ALL.into_iter().zip(counts) {
+                a href={ "/teams/" (team) "/issues?state=" (one.as_str()) }
+                    aria-current=[(one == wanted).then_some("true")] {
+                    (one.word()) " " (grouped(count as u64))
+                }
+            }
+        }
+    }
+}
+
+fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, now: Timestamp) -> Markup {
+    html! {
+        @if issues.is_empty() {
+            div.card {
+                div.empty {
+                    p.quiet {
+                        @match wanted {
+                            Wanted::Open => "Nothing is wrong with the sites of this team.",
+                            Wanted::Resolved => "No issue has been resolved yet.",
+                        }
+                    }
+                }
+            }
+        } @else {
+            ul.card.rows { @for of in issues { (row(of, now)) } }
+        }
+    }
+}
+
+fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Markup {
+    let opened_at = issue.lifecycle.opened_at();
+    html! {
+        li {
+            (look::issue(issue.status(), issue.id.fingerprint()))
+            div.grow {
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                p.quiet.small {
+                    a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } }
+                    @if issue.status() == IssueStatus::Open { " · Not acknowledged" }
+                }
+            }
+            span.quiet.nb.n {
+                @match issue.lifecycle.resolved_at() {
+                    Some(end) => (time::duration(end.duration_since(opened_at))),
+                    None => (layout::lasting(opened_at, now)),
+                }
+                br;
+                span.small { (layout::ago(opened_at, now)) }
+            }
+        }
+    }
+}
