@@ -893,7 +893,7 @@ def run_the_team(team, cookie):
     twin = silent | {"name": "twin"}
     visit("POST", f"{pages}/channels", 409, cookie, **twin)
     visit("POST", f"{pages}/channels/{uuid}/test", 303, cookie)
-    failed = lambda: "not delivered, " in visit("GET", f"{pages}/channels", cookie=cookie)[1]
+    failed = lambda: "Last test failed " in visit("GET", f"{pages}/channels", cookie=cookie)[1]
     until("the page says that the test did not arrive", failed, 30)
     visit("POST", f"{pages}/channels/{uuid}/remove", 303, cookie)
 
