@@ -64,7 +64,7 @@ try {
   assert.match(window.path(), /^\/($|teams\/)/);
   assert.match(await window.text(), /sites, sorted by/);
   await window.go("/sessions");
-  assert.match(await window.text(), /this one/);
+  assert.match(await window.text(), /This browser/);
   await window.inspect();
 
   for (const [email, why] of [["grace@example.com", /has no account here/], [unverified, /has verified it/]]) {
