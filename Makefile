@@ -51,6 +51,7 @@ MINISTACK := $(call locked,ministack,.txt)
 CARGO_LAMBDA := $(call locked,cargo-lambda,.txt)
 NODE := $(call locked,node,.txt)
 LYCHEE := $(call locked,lychee,.txt)
+MDBOOK := $(call locked,mdbook,.txt)
 LINKINATOR := $(call locked,linkinator,/package-lock.json)
 UPTIME_KUMA := $(call locked,uptime-kuma,/package-lock.json)
 UV := $(call locked,uv,.txt)
@@ -62,7 +63,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -83,7 +84,7 @@ check: rust lints ## Formatting and lints, while you work
 # their results end the output.
 test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
-	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lighthouse $(SCHEMATHESIS)/ok \
+	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
 		$(OIDC_PROVIDER)/ok
 	$(build_service)
@@ -134,7 +135,16 @@ simulate: rust ## Live a hundred lives of four days in a hostile world, in some 
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
-pictures: rust lighthouse ## Take the pictures of the README, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
+# Links to other places are not followed: tests ask the network for nothing.
+book: $(MDBOOK)/ok $(LYCHEE)/ok ## Build the documentation and check every link in it
+	@$(MDBOOK)/bin/mdbook build docs
+	@$(LYCHEE)/bin/lychee --offline --include-fragments --no-progress --quiet --root-dir $(CURDIR)/target/book \
+		'*.md' 'docs/**/*.md' 'shared/**/*.md' 'target/book/**/*.html'
+
+docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and show each change at once (ARGS='--port 3001')
+	$(MDBOOK)/bin/mdbook serve docs $(ARGS)
+
+pictures: rust lighthouse ## Take the pictures of the documentation, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
 	cargo build --locked --package vedette-local --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
@@ -268,9 +278,9 @@ rust:
 lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { echo "rustfmt or clippy is missing; install them with: rustup component add rustfmt clippy" >&2; exit 1; }
 
-# README's first session is replayed as it is written there.
+# The tutorial is replayed as it is written there.
 session:
-	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (README's first session is replayed with them); install them with: apt install curl jq" >&2; exit 1; }
+	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (the tutorial is replayed with them); install them with: apt install curl jq" >&2; exit 1; }
 
 # $(call venv,tool): a Python environment of its own for each tool, as their pins differ, with what
 # infra/tools/TOOL.txt names, which is all that it needs. No package runs code to install itself. `ok` is written
@@ -381,6 +391,9 @@ $(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install inf
 	rm -rf $(@D) && mkdir -p $(@D)
 	tests/image/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(CURDIR)/$(@D)/root
 	@touch $@
+
+$(MDBOOK)/ok:
+	$(call venv,mdbook)
 
 $(LYCHEE)/ok:
 	$(call venv,lychee)

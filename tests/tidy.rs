@@ -13,6 +13,7 @@ use vedette_api::{FALLBACK, ROUTES};
 use vedette_dashboard::PAGES;
 use vedette_domain::accounts::plan::{Plan, cadence_wording};
 use vedette_domain::alerts::channel::ChannelKind;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::Settings;
 
 fn root() -> PathBuf {
@@ -218,8 +219,8 @@ fn keys_are_written_in_one_file() {
 }
 
 #[test]
-fn the_readme_names_every_variable() {
-    let readme = read("README.md");
+fn the_reference_names_every_variable() {
+    let reference = read("docs/reference/configuration.md");
     for folder in ["shared", "functions", "infra"] {
         for path in files(folder, ".rs") {
             let text = fs::read_to_string(&path).expect("a source");
@@ -227,26 +228,34 @@ fn the_readme_names_every_variable() {
                 let rest: String =
                     part.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect();
                 let name = format!("VEDETTE_{rest}");
-                assert!(readme.contains(&name), "README does not name {name}, see {path:?}");
+                assert!(reference.contains(&name), "no row for {name}, see {path:?}");
             }
         }
     }
 }
 
 #[test]
-fn the_readme_names_every_kind_of_channel() {
-    let readme = read("README.md");
-    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `")).collect();
-    for kind in ChannelKind::ALL {
-        let name = format!("`{kind}`");
-        let is_named = rows.iter().any(|row| row.split(" | ").next().unwrap_or("").contains(&name));
-        assert!(is_named, "README has no row for {kind}");
+fn the_reference_has_a_row_for_each_tool() {
+    let reference = read("docs/reference/tools.md");
+    for tool in Tool::ALL {
+        assert!(reference.contains(&format!("\n| `{tool}` |")), "no row for {tool}");
     }
 }
 
 #[test]
-fn the_readme_says_how_soon_people_hear_of_an_outage() {
-    let readme = read("README.md");
+fn the_guide_names_every_kind_of_channel() {
+    let guide = read("docs/guides/alerts.md");
+    let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `")).collect();
+    for kind in ChannelKind::ALL {
+        let name = format!("`{kind}`");
+        let is_named = rows.iter().any(|row| row.split(" | ").next().unwrap_or("").contains(&name));
+        assert!(is_named, "no row for {kind}");
+    }
+}
+
+#[test]
+fn the_guide_says_how_soon_people_hear_of_an_outage() {
+    let guide = read("docs/guides/alerts.md");
     for plan in Plan::ALL {
         let status = Settings::defaults(plan).tools.status;
         let (cadence, retry) = (status.cadence_minutes, status.settings.confirmation_retry_minutes);
@@ -257,7 +266,7 @@ fn the_readme_says_how_soon_people_hear_of_an_outage() {
             cadence_wording(cadence),
             soonest + cadence
         );
-        assert!(readme.contains(&row), "{row}");
+        assert!(guide.contains(&row), "{row}");
     }
 }
 

@@ -1,17 +1,17 @@
-// Takes pictures of the pages of a running service, in light and in dark: those of the README, and in a folder beside
-// them each page as phones, laptops and large screens show it.
+// Takes pictures of the pages of a running service, in light and in dark: those of the documentation, and in another
+// folder each page as phones, laptops and large screens show it.
 //
-//   take.mjs LINK FOLDER    a link that signs in, and where the pictures go
+//   take.mjs LINK DOCS ALL    a link that signs in, and where the pictures go
 import { mkdirSync } from "node:fs";
 import { launch } from "../../tests/browser/browser.mjs";
 
-const [link, folder] = process.argv.slice(2);
+const [link, docs, all] = process.argv.slice(2);
 const WIDTHS = { 390: 844, 1280: 900, 2560: 1440 };
 const chromium = await launch();
 const page = await chromium.newPage();
-mkdirSync(`${folder}/all`, { recursive: true });
+mkdirSync(all, { recursive: true });
 
-/** The page at an address as it is told: for the README, and at each width as a whole. */
+/** The page at an address as it is told: for the documentation, and at each width as a whole. */
 async function take(name, path, height) {
   await page.goto(new URL(path, link).href);
   for (const scheme of ["light", "dark"]) {
@@ -19,11 +19,11 @@ async function take(name, path, height) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, still]);
     if (height) {
       await page.setViewport({ width: 1280, height });
-      await page.screenshot({ path: `${folder}/${name}-${scheme}.png` });
+      await page.screenshot({ path: `${docs}/${name}-${scheme}.png` });
     }
     for (const [width, height] of Object.entries(WIDTHS)) {
       await page.setViewport({ width: Number(width), height });
-      await page.screenshot({ path: `${folder}/all/${name}-${width}-${scheme}.png`, fullPage: true });
+      await page.screenshot({ path: `${all}/${name}-${width}-${scheme}.png`, fullPage: true });
     }
   }
 }

@@ -3,7 +3,7 @@
     restore.py WORK_FOLDER STACK VEDETTE SAM BUILT_FOLDER
 
 A stack is deployed from what `make package` writes. The deployed stack is deleted and deployed again with the table
-that it has left, and then with one that is restored by the commands of README. Either way all its parameters stay as
+that it has left, and then with one that is restored by the commands of the guide. Either way all its parameters stay as
 they were, as do its data and its schedules.
 """
 
@@ -168,10 +168,10 @@ def delete_the_stack():
     )
 
 
-def restore_by_readme(source):
-    """Runs the commands of README's section on a table, with its name in place of the example's."""
-    readme = (ROOT / "README.md").read_text()
-    section = readme[readme.index("### Restore\n") : readme.index("### Tear-down")]
+def restore_by_the_guide(source):
+    """Runs the commands of the guide's section on a table, with its name in place of the example's."""
+    guide = (ROOT / "docs/guides/aws.md").read_text()
+    section = guide[guide.index("## Restore\n") : guide.index("## Tear-down")]
     commands = re.sub(r"\\\n", " ", section).splitlines()
     commands = [shlex.split(line) for line in commands if line.startswith("aws dynamodb ")]
     assert len(commands) >= 4, commands
@@ -235,12 +235,12 @@ def main():
     deploy("operator")
     is_as_before(before, arn, token, team)
     say("it was deployed with that table, and all its parameters")
-    restore_by_readme(own)
+    restore_by_the_guide(own)
     restored = table.describe_table(TableName=RESTORED)["Table"]["TableArn"]
     configure("operator", before | {"TableArn": restored})
     deploy("operator")
     is_as_before(before, restored, token, team)
-    say("the table was restored by README's commands, and the stack uses it with all its parameters")
+    say("the table was restored by the guide's commands, and the stack uses it with all its parameters")
 
 
 main()

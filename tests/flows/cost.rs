@@ -1,4 +1,4 @@
-//! What status checks cost on AWS: units that are counted here, at list prices. README shows the same.
+//! What status checks cost on AWS: units that are counted here, at list prices. `docs/explanation/costs.md` shows the same.
 
 use std::fs;
 
@@ -141,9 +141,13 @@ async fn a_million_status_checks_cost_what_the_readme_says() {
             buckets * millions,
         ));
     }
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = fs::read_to_string(readme).expect("README");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explanation/costs.md");
+    let page = fs::read_to_string(page).expect("the page of costs");
     for row in &expected {
-        assert!(readme.contains(row.as_str()), "README lacks of these:\n{}", expected.join("\n"));
+        assert!(
+            page.contains(row.as_str()),
+            "costs.md lacks one of these rows:\n{}",
+            expected.join("\n")
+        );
     }
 }

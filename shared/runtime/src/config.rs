@@ -1,4 +1,4 @@
-//! Configuration from the environment, one struct a concern; README lists the variables.
+//! Configuration from the environment, one struct a concern; `docs/reference/configuration.md` lists the variables.
 
 use std::str::FromStr;
 

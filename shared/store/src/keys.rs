@@ -1,4 +1,4 @@
-//! Every key of the table. `ARCHITECTURE.md` shows them side by side.
+//! Every key of the table. `docs/explanation/table.md` shows them side by side.
 
 mod channel;
 mod owner;

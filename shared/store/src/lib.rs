@@ -2,7 +2,7 @@
 //!
 //! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`] and
 //! [`transaction`]. Reads that decide or follow a write are strongly consistent, but for what a run begins
-//! on, and every write is conditioned. `ARCHITECTURE.md` lists the access patterns.
+//! on, and every write is conditioned. `ACCESS_PATTERNS.md` lists the access patterns.
 //!
 //! # Errors
 //!

@@ -11,9 +11,9 @@ mod hanging;
 mod operator;
 mod pages;
 mod process;
-mod readme;
 mod secrets;
 mod tools;
+mod tutorial;
 mod unread;
 mod upgrade;
 

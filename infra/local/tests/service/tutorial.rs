@@ -1,4 +1,4 @@
-//! The first session of README.md, replayed: its own commands, run by a shell as a reader runs them.
+//! The tutorial, replayed: its own commands, run by a shell as a reader runs them.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,7 +17,7 @@ use vedette_local::{Options, Service};
 
 use crate::{config, mail, options};
 
-const README: &str = include_str!("../../../../README.md");
+const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 
 /// Longer than an issue takes to open or resolve at a second a minute, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const STORY: usize = 2;
 
 #[tokio::test]
-async fn every_example_of_the_first_session_answers_as_shown() {
+async fn every_example_of_the_tutorial_answers_as_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let minute = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
     let options = Options { minute, ..options(&folder.path().join("data")) };
@@ -39,10 +39,8 @@ async fn every_example_of_the_first_session_answers_as_shown() {
         addresses: [("127.0.0.1:8787", service.listen()), ("127.0.0.1:9000", server.address)],
     };
 
-    let (_, session) = README.split_once("\n## A first session\n").expect("the section");
-    let (session, _) = session.split_once("\n## ").expect("the next section");
     let mut examples = 0;
-    for (index, part) in session.split("```").enumerate() {
+    for (index, part) in TUTORIAL.split("```").enumerate() {
         // Prose and code take turns. The first block of a shell starts the service itself.
         match part.split_once('\n') {
             Some(("console", block)) => {
@@ -145,7 +143,7 @@ impl Shell<'_> {
         bash.args(["-euo", "pipefail", "-c", &script]).current_dir(self.folder);
         let output = bash.output().await.expect("bash");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!errors.contains("not found"), "README's session needs curl and jq: {errors}");
+        assert!(!errors.contains("not found"), "the tutorial needs curl and jq: {errors}");
         let mut printed = String::from_utf8_lossy(&output.stdout).into_owned();
         for (written, here) in self.addresses {
             printed = printed.replace(&here.to_string(), written);
