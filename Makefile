@@ -73,8 +73,8 @@ run: rust ## Run the whole service on this machine (ARGS='--help' lists its opti
 	@# profile: the first build takes a few minutes, where the release profile takes many.
 	@{ $(MAKE) --no-print-directory lighthouse || \
 		echo "Lighthouse cannot be installed: no performance checks" >&2; } & \
-		cargo build --locked --package vedette-local; built=$$?; wait; exit $$built
-	@cargo run --quiet --locked --package vedette-local -- $(ARGS)
+		cargo build --locked --package vedette --no-default-features; built=$$?; wait; exit $$built
+	@cargo run --quiet --locked --package vedette --no-default-features -- serve $(ARGS)
 
 check: rust lints ## Formatting and lints, while you work
 	cargo fmt --all --check
@@ -145,12 +145,12 @@ docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and show
 	$(MDBOOK)/bin/mdbook serve docs $(ARGS)
 
 pictures: rust lighthouse ## Take the pictures of the documentation, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
-	cargo build --locked --package vedette-local --package vedette-bench
+	cargo build --locked --package vedette --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
-build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local \
+build_service = cargo build --locked --workspace --tests --bin vedette \
 	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
@@ -169,7 +169,7 @@ bench: rust ## Measure everything, the comparison too, in an hour (ARGS='rate', 
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
-	cargo build --locked --release --package vedette-local --package vedette-bench
+	cargo build --locked --release --package vedette --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \
 		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison; exit $$failed))
@@ -190,7 +190,7 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 comparison: rust ## Measure engines and service beside their peers, in a quarter of an hour (ARGS=status, crawl, rates or service)
 	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR) $(UPTIME_KUMA); do \
 		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
-	cargo build --locked --release --package vedette-comparison --package vedette-local --package vedette-bench
+	cargo build --locked --release --package vedette-comparison --package vedette --package vedette-bench
 	@export BLACKBOX_EXPORTER=$(BLACKBOX_EXPORTER)/usr/bin/prometheus-blackbox-exporter \
 		LYCHEE=$(CURDIR)/$(LYCHEE)/bin/lychee NODE=$(CURDIR)/$(LIGHTHOUSE)/.bin/node \
 		LINKINATOR=$(CURDIR)/$(LINKINATOR)/node_modules/.bin/linkinator \

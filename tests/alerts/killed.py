@@ -1,6 +1,6 @@
 """The service is killed again and again while sites go down and come back; nobody is told less than the truth.
 
-    killed.py SERVICE VEDETTE KILLS [SEED]
+    killed.py VEDETTE KILLS [SEED]
 """
 
 import collections
@@ -21,8 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from standardwebhooks import Webhook
 
-SERVICE, VEDETTE, KILLS = sys.argv[1], sys.argv[2], int(sys.argv[3])
-SEED = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
+VEDETTE, KILLS = sys.argv[1], int(sys.argv[2])
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
 SITES = 5
 # A pass that was killed holds its channel until its lease has ended.
 PATIENCE = 200
@@ -79,7 +79,7 @@ class Service:
     def start(self):
         out = open(self.folder / "out", "w")
         self.process = subprocess.Popen(
-            [SERVICE, "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--quiet", "--minute", "0.25s"],
+            [VEDETTE, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--quiet", "--minute", "0.25s"],
             stdout=out, stderr=open(self.folder / "log", "a"),
             env={"PATH": os.environ["PATH"], "VEDETTE_THROTTLE": "4000000000",
                  "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8",

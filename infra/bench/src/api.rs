@@ -28,7 +28,7 @@ use crate::report::{line, percentile, table};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The service's binary.
-    #[arg(long, default_value = "target/release/vedette-local")]
+    #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
     /// Sites of another team, which are checked every minute meanwhile.
     #[arg(long, default_value_t = 10_000)]

@@ -20,7 +20,7 @@ use crate::seed;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The service's binary.
-    #[arg(long, default_value = "target/release/vedette-local")]
+    #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
     /// Sites, those that hang included.
     #[arg(long, default_value_t = 2_000)]

@@ -1,5 +1,5 @@
 //! A month of history for pictures of the pages: written by the service's own handlers into a folder, on
-//! which `vedette-local` then runs. A link that signs in there is printed, as a path.
+//! which `vedette serve` then runs. A link that signs in there is printed, as a path.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -45,6 +45,7 @@ impl Service {
     pub(crate) async fn start(setup: Setup<'_>) -> Result<Self, Box<dyn Error>> {
         let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         let child = Command::new(setup.binary)
+            .arg("serve")
             .args(["--data".as_ref(), setup.data.as_os_str()])
             .args(["--listen", &listen, "--minute", setup.minute])
             .args(["--fsync", setup.fsync, "--quiet"])

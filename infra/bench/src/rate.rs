@@ -14,7 +14,7 @@ use crate::report::table;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The service's binary.
-    #[arg(long, default_value = "target/release/vedette-local")]
+    #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
     /// Sites, each checked every five seconds.
     #[arg(long, default_value_t = 1_000)]

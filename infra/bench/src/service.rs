@@ -18,7 +18,7 @@ use crate::report::{line, table};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The service's binary.
-    #[arg(long, default_value = "target/release/vedette-local")]
+    #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
     /// The peer's folder, with its `server/server.js`.
     #[arg(long, env = "UPTIME_KUMA")]

@@ -3,57 +3,33 @@
 //! CloudFormation and Lambda would take minutes to compile for a handful of calls, which are signed
 //! and sent here with what the clients are made of.
 
+#[cfg(feature = "aws")]
+mod credentials;
 pub(crate) mod stack;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use aws_config::retry::RetryConfig;
-use aws_config::{BehaviorVersion, SdkConfig};
 use aws_credential_types::Credentials;
-use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
+use aws_credential_types::provider::ProvideCredentials;
 use aws_smithy_runtime::client::orchestrator::operation::Operation;
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use aws_smithy_types::retry::RetryConfig;
+use aws_types::SdkConfig;
 use serde_json::Value;
-use tokio::sync::Mutex;
 use vedette_domain::ErrorChain;
 use vedette_runtime::config::environment;
 use vedette_runtime::signed::{Unsigned, endpoint};
 use vedette_runtime::{Clock, aws};
 
+use crate::Failure;
+
 /// An account in a region, as somebody's credentials see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) sdk: SdkConfig,
-}
-
-/// Asks for credentials once, as long as they last: a process that gives them may ask a person.
-#[derive(Debug)]
-struct Remembered {
-    provider: SharedCredentialsProvider,
-    last: Mutex<Option<Credentials>>,
-}
-
-/// How long before their end credentials are renewed.
-const RENEWED_BEFORE: Duration = Duration::from_mins(5);
-
-impl ProvideCredentials for Remembered {
-    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
-    where
-        Self: 'a,
-    {
-        future::ProvideCredentials::new(async {
-            let mut last = self.last.lock().await;
-            let needed = now() + RENEWED_BEFORE;
-            let lasts = |known: &&Credentials| known.expiry().is_none_or(|end| end > needed);
-            if let Some(known) = last.as_ref().filter(lasts) {
-                return Ok(known.clone());
-            }
-            let given = self.provider.provide_credentials().await?;
-            Ok(last.insert(given).clone())
-        })
-    }
 }
 
 /// Why AWS does not do as asked.
@@ -116,14 +92,19 @@ pub(crate) struct Call {
 
 impl Account {
     /// The account that the SDK's variables and profiles name.
-    pub(crate) async fn load() -> Self {
-        let version = BehaviorVersion::latest();
-        let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
-        let mut remembering = sdk.to_builder();
-        remembering.set_credentials_provider(sdk.credentials_provider().map(|provider| {
-            SharedCredentialsProvider::new(Remembered { provider, last: Mutex::default() })
-        }));
-        Self { sdk: remembering.build() }
+    ///
+    /// # Errors
+    ///
+    /// When this program was built without what reads them.
+    pub(crate) async fn load() -> Result<Self, Failure> {
+        #[cfg(feature = "aws")]
+        return Ok(Self { sdk: credentials::sdk().await });
+        #[cfg(not(feature = "aws"))]
+        Err(Failure::Usage(
+            "this program was built without the feature `aws`, which --aws needs; `make run` leaves it out, \
+             `cargo build` does not"
+                .to_owned(),
+        ))
     }
 
     /// The region, if one is set.

@@ -120,7 +120,7 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
         TableState::Missing => {
             health.problem(
                 "the table does not exist",
-                "restore it from a backup, or let vedette-local or the template make a new one",
+                "restore it from a backup, or let `vedette serve` or the template make a new one",
             );
             return Ok(false);
         }
@@ -144,7 +144,7 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
                     format!(
                         "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
                     ),
-                    "start vedette-local, or look at the log of the function `redelivery`",
+                    "run `vedette serve`, or look at the log of the function `redelivery`",
                 );
             }
         }
@@ -303,7 +303,7 @@ mod tests {
           "problems": [
             {
               "what": "due for more than 5 minutes: 1; no reconciler runs, or it fails",
-              "remedy": "start vedette-local, or look at the log of the function `redelivery`"
+              "remedy": "run `vedette serve`, or look at the log of the function `redelivery`"
             }
           ]
         }

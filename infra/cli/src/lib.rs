@@ -12,6 +12,7 @@ mod channel;
 mod dlq;
 mod doctor;
 mod failure;
+mod health;
 mod issue;
 mod member;
 mod output;
@@ -30,6 +31,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::Builder;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{App, Clock, telemetry};
 
@@ -38,6 +40,9 @@ pub use failure::Failure;
 use crate::aws::Account;
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
+
+/// The heading of what every command takes.
+const GLOBAL: &str = "Global options";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -50,12 +55,12 @@ VEDETTE_LOG=debug sends logs to standard error. Secrets are in none of them.";
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "vedette", version, about = "Operates a Vedette service", after_help = EXIT_CODES)]
+#[command(name = "vedette", version, about = "Watches websites, and tells you when something is wrong", after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     target: Target,
     /// Print one JSON document instead of tables for people
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     #[command(subcommand)]
     command: Command,
@@ -89,9 +94,14 @@ enum Command {
     /// Make all schedules of a deployment what the table says
     ///
     /// Schedules that are missing are made, and those that should not be are removed. The schedules
-    /// of a table on this machine live inside the vedette-local process, which rebuilds them
+    /// of a table on this machine live inside the process of `vedette serve`, which rebuilds them
     /// whenever it starts.
     Reconcile,
+    /// Say whether the service on this machine runs and can do its work
+    ///
+    /// For whatever watches the process: exits with 0, with 1 and what is wrong, or with 3 if no service runs
+    /// on the data folder or it does not answer. `doctor` looks closer, and takes longer.
+    Health,
     /// Say what is wrong, and what to do about it
     ///
     /// Of a table, the structure of its file and its reconciler; with --aws of the whole deployment:
@@ -133,12 +143,22 @@ async fn run(
             doctor.run(app, notices, data, &mut out).await
         }
         Command::Dlq(command) => command.run(deployed, &mut out).await,
+        Command::Health => health::tell(notices, &mut out),
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
     done.map_err(|failure| cli.target.explain(failure))
 }
 
 impl Cli {
+    /// [Executes](Self::execute) the command line, and says why where that fails. Returns how the process ends.
+    #[must_use]
+    pub fn operate(&self) -> ExitCode {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        finish(
+            runtime.map_err(Failure::because).and_then(|runtime| runtime.block_on(self.execute())),
+        )
+    }
+
     /// Does what the command line says, with the table that it names and on standard output.
     ///
     /// # Errors
@@ -153,8 +173,14 @@ impl Cli {
         if let Command::Probe(probe) = &self.command {
             return probe.run(&Clock::system(), &mut Output::new(&mut out, self.json)).await;
         }
+        if matches!(self.command, Command::Health) {
+            return health::tell(
+                &self.target.health().await?,
+                &mut Output::new(&mut out, self.json),
+            );
+        }
         if self.target.is_aws()? {
-            return execute_on_aws(self, Account::load().await, &mut out).await;
+            return execute_on_aws(self, Account::load().await?, &mut out).await;
         }
         let opened = self.target.open().await?;
         let done = run(self, &opened.app, &opened.notices, None, &mut out).await;
@@ -174,6 +200,7 @@ async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Res
 }
 
 /// How the process ends; says on standard error why, where something was not done.
+#[must_use]
 pub fn finish(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

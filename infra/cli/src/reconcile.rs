@@ -12,7 +12,7 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     // This process has no hold on timers that live in another one.
     if matches!(app.scheduler, Scheduler::Local(_)) {
         return Err(Failure::Usage(
-            "the schedules of a table on this machine live inside the vedette-local process, which \
+            "the schedules of a table on this machine live inside the process of `vedette serve`, which \
              rebuilds them whenever it starts; --aws reconciles a deployment"
                 .to_owned(),
         ));
@@ -77,6 +77,6 @@ mod tests {
         let bench = Bench::new().await;
         let ran = bench.run("reconcile").await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-        assert!(ran.said.contains("inside the vedette-local process"), "{}", ran.said);
+        assert!(ran.said.contains("inside the process of `vedette serve`"), "{}", ran.said);
     }
 }

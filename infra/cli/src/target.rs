@@ -25,9 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which table the command is about.
 #[derive(Debug, Args)]
+#[command(next_help_heading = crate::GLOBAL)]
 pub(crate) struct Target {
     /// The data folder of the service on this machine, whether it is running or not
-    #[arg(long, global = true, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
+    #[arg(
+        long,
+        global = true,
+        env = "VEDETTE_DATA",
+        hide_env_values = true,
+        value_name = "DIR",
+        default_value = "data"
+    )]
     data: PathBuf,
     /// Work on a deployment on AWS, whatever --data says
     #[arg(long, global = true)]
@@ -77,7 +85,7 @@ impl Target {
         let service = Config::read(&environment)?.service;
         let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
         if !Folder::was_used(&self.data).map_err(|error| unreachable(error.to_string()))? {
-            return Err(unreachable("there is none; vedette-local makes it".to_owned()));
+            return Err(unreachable("there is none; `vedette serve` makes it".to_owned()));
         }
         Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {
             Reached::Served(socket) => {
@@ -92,6 +100,32 @@ impl Target {
                 Opened { app, notices: Vec::new(), file: Some((database, folder)) }
             }
         })
+    }
+
+    /// What the service that runs on the data folder says of its own health.
+    ///
+    /// # Errors
+    ///
+    /// When none runs there, or it does not answer.
+    pub(crate) async fn health(&self) -> Result<Vec<Notice>, Failure> {
+        let folder = self.data.display();
+        let none =
+            || Failure::Unreachable(format!("no service runs on the data folder `{folder}`"));
+        if !Folder::was_used(&self.data).unwrap_or(false) {
+            return Err(none());
+        }
+        match reach(&self.data).await {
+            Ok(Reached::Served(socket)) => match timeout(PATIENCE, socket.health()).await {
+                Ok(Ok(said)) => {
+                    Ok(said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default())
+                }
+                _ => Err(Failure::Unreachable(format!(
+                    "the service on the data folder `{folder}` does not answer"
+                ))),
+            },
+            Ok(Reached::Free(_)) => Err(none()),
+            Err(error) => Err(Failure::Unreachable(self.does_not_answer(&error.to_string()))),
+        }
     }
 
     /// Has a failure say which table does not answer.

@@ -2,8 +2,8 @@
 //! scheduler and the reconciler.
 //!
 //! Everything that lasts is in the data folder; queues and schedules are rebuilt from the table at
-//! every start, so a process that was killed loses nothing. [`Service::start`] is the way in, for
-//! the binary and for tests alike.
+//! every start, so a process that was killed loses nothing. [`serve`] is the process of `vedette serve`;
+//! [`Service::start`] is the service in it, for tests, too.
 
 mod background;
 mod clock;
@@ -14,20 +14,23 @@ mod expiry;
 mod gateway;
 mod lateness;
 mod operator;
-pub mod options;
+mod options;
 mod patient_sender;
 mod places;
 pub mod process;
 mod profiles;
+mod serve;
 mod service;
-pub mod threads;
-pub mod welcome;
+mod supervisor;
+mod threads;
+mod welcome;
 mod worker;
 
 pub use demo::DemoError;
 pub use gateway::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;
+pub use serve::serve;
 pub use service::{Service, StartError};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::Args;
 use jiff::SignedDuration;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_embedded::Fsync;
@@ -30,12 +30,12 @@ Environment:
   VEDETTE_LOG            What is logged of faults: info, debug, vedette_checker=debug
   NO_COLOR               Set to anything: no colours on a terminal";
 
-/// Vedette on one machine: API, checks, issues and their table in one process.
+/// Run the whole service on this machine: API, pages, checks and alerts in one process
 ///
 /// The first start on an empty folder makes a demo user with a team and a token, and prints how to
 /// use them. Everything that is known lives in the data folder and survives a crash.
-#[derive(Debug, Clone, Parser)]
-#[command(name = "vedette-local", version, after_help = ENVIRONMENT)]
+#[derive(Debug, Clone, Args)]
+#[command(after_help = ENVIRONMENT)]
 pub struct Options {
     /// The folder that holds everything; it is made where it is missing
     #[arg(long, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
@@ -89,10 +89,14 @@ fn time_scale(text: &str) -> Result<TimeScale, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Command, FromArgMatches as _};
+
     use super::*;
 
     fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
-        Options::try_parse_from(["vedette-local"].iter().chain(arguments))
+        let command = Options::augment_args(Command::new("serve"));
+        let matches = command.try_get_matches_from(["serve"].iter().chain(arguments))?;
+        Options::from_arg_matches(&matches)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 use vedette_checker::{Config, Engines, SsrfGuardError};
 use vedette_dashboard::{Provider, ProviderConfig};
 use vedette_domain::alerts::link;
@@ -246,6 +246,13 @@ impl Service {
     /// started again. Any other one waits for ever: it goes on by itself.
     pub async fn can_write_again(&self) {
         self.can_write.cancelled().await;
+    }
+
+    /// Waits until the table has answered, be it with an error: a full disk is not cured by a new start.
+    pub(crate) async fn table_answers(&self) {
+        if let Err(error) = self.database.store().clock().await {
+            debug!(%error, "the table answers with an error");
+        }
     }
 
     /// The file that holds the demo user's token.

@@ -15,7 +15,7 @@ const BESIDE: usize = 16;
 
 /// The system gives this process too few threads.
 #[derive(Debug)]
-pub struct TooFewThreads {
+pub(crate) struct TooFewThreads {
     /// How many it needs to begin with.
     needed: usize,
     /// What the system says.
@@ -45,7 +45,7 @@ impl std::error::Error for TooFewThreads {
 ///
 /// When the system does not give the threads that the service needs. Tokio would panic there, at the start
 /// or later, so all of them are tried first.
-pub fn runtime() -> Result<Runtime, TooFewThreads> {
+pub(crate) fn runtime() -> Result<Runtime, TooFewThreads> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let needed = workers + BESIDE;
     let too_few = |source| TooFewThreads { needed, source };

@@ -9,7 +9,7 @@ use crate::demo::Access;
 use crate::service::Service;
 
 /// Says on standard output where the service is and how to come in.
-pub fn announce(service: &Service) {
+pub(crate) fn announce(service: &Service) {
     let api = service.base_url();
     let file = service.token_file();
     let file = file.display();

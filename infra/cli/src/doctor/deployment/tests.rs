@@ -104,7 +104,7 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     problem: there are no valid credentials for AWS: ExpiredToken: by a test
       to do: log in again (`aws sso login`), or name a profile with AWS_PROFILE
     problem: the table does not exist
-      to do: restore it from a backup, or let vedette-local or the template make a new one
+      to do: restore it from a backup, or let `vedette serve` or the template make a new one
     problem: the table's time to live is off, so that expired checks stay and cost money
       to do: switch it on for the attribute `ttl`
     problem: point-in-time recovery is off, so that what is deleted by mistake is lost

@@ -20,14 +20,14 @@ use crate::{config, mail, options, start};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn command(data: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vedette-local"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vedette"));
     with_arguments(&mut command, data);
     command
 }
 
 fn with_arguments(command: &mut Command, data: &Path) {
     command
-        .arg("--data")
+        .args(["serve", "--data"])
         .arg(data)
         .args(["--listen", "127.0.0.1:0", "--minute", "1s"])
         .stdin(Stdio::null())
@@ -40,7 +40,7 @@ fn with_arguments(command: &mut Command, data: &Path) {
 pub(crate) fn limited(ulimit: &str, data: &Path) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{ulimit} && exec \"$0\" \"$@\""));
-    command.arg(env!("CARGO_BIN_EXE_vedette-local"));
+    command.arg(env!("CARGO_BIN_EXE_vedette"));
     with_arguments(&mut command, data);
     command
 }
@@ -103,6 +103,20 @@ async fn it_stops_when_asked_and_loses_nothing_when_killed() {
         assert_eq!(signal(&mut child, stop).await.code(), Some(0), "{stop}");
     }
     assert_eq!(fs::read(folder.path().join("token")).expect("a token"), token);
+}
+
+#[tokio::test]
+async fn a_link_with_the_former_name_is_the_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join("vedette-local");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_vedette"), &link).expect("linked");
+    let data = folder.path().join("data");
+    let mut command = Command::new(link);
+    command.arg("--data").arg(&data).args(["--listen", "127.0.0.1:0"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let (mut child, client) = announced(command, &data).await;
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    assert!(signal(&mut child, "-TERM").await.success());
 }
 
 #[tokio::test]

@@ -28,6 +28,19 @@ async fn plan(client: &Client) -> Value {
 }
 
 #[tokio::test]
+async fn whatever_watches_the_process_learns_whether_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let failure = vedette(&data, "health").await.expect_err("nothing was begun");
+    assert_eq!(failure.exit_code(), 3);
+    let (service, _) = start(&data).await;
+    vedette(&data, "health").await.expect("it runs");
+    service.stop().await;
+    let failure = vedette(&data, "health").await.expect_err("it has ended");
+    assert!(failure.to_string().starts_with("no service runs on the data folder"), "{failure}");
+}
+
+#[tokio::test]
 async fn commands_reach_the_table_whether_the_service_runs_or_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
@@ -66,7 +79,7 @@ async fn a_command_makes_no_folder_of_its_own() {
     let data = folder.path().join("data");
     let refused = vedette(&data, "team list").await.expect_err("no table");
     assert_eq!(refused.exit_code(), 3);
-    assert!(refused.to_string().ends_with("there is none; vedette-local makes it"), "{refused}");
+    assert!(refused.to_string().ends_with("there is none; `vedette serve` makes it"), "{refused}");
     assert!(!data.exists());
     Folder::make(&data).expect("made");
     assert_eq!(vedette(&data, "doctor").await.expect_err("no table").exit_code(), 3);

@@ -1,25 +1,24 @@
-//! The whole service in one process.
+//! The process of the service: what it is told, how it starts, and how it ends.
 
 use std::error::Error;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
 use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
-use vedette_local::{OPERATOR_URL, Operator, Options, Service, process, threads, welcome};
 use vedette_notifier::send::{MailTransport, SendConfig};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
 use vedette_runtime::terminal::{self, Lines};
 
-/// Half of what a check costs is small allocations: items of the table on their way through JSON.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use crate::operator::{OPERATOR_URL, Operator};
+use crate::options::Options;
+use crate::service::Service;
+use crate::{process, supervisor, threads, welcome};
 
 /// As for wrong arguments.
 const WRONG_CONFIGURATION: u8 = 2;
@@ -27,8 +26,9 @@ const WRONG_CONFIGURATION: u8 = 2;
 /// How long the last lines may wait for somebody to read them.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-fn main() -> ExitCode {
-    let options = Options::parse();
+/// Runs the service until it is asked to stop. Returns how the process ends.
+#[must_use]
+pub fn serve(options: &Options) -> ExitCode {
     let runtime = match threads::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(1, &error),
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     telemetry::init_behind(lines.clone());
     terminal::report_panics(lines.clone());
     process::prepare();
-    let ended = configured(&options).map(|configured| runtime.block_on(run(&options, configured)));
+    let ended = configured(options).map(|configured| runtime.block_on(run(options, configured)));
     // Whatever still waits for the disk or the resolver is not waited for.
     runtime.shutdown_background();
     let code = match ended {
@@ -80,10 +80,15 @@ async fn run(options: &Options, mut configured: Configured) -> Result<(), Box<dy
             () = asked_to_stop(&mut signals) => return Ok(()),
         };
         welcome::announce(&service);
+        supervisor::ready(&service);
         let starts_again = tokio::select! {
             () = asked_to_stop(&mut signals) => false,
             () = service.can_write_again() => true,
+            never = supervisor::keep_alive(&service) => match never {},
         };
+        if !starts_again {
+            supervisor::stopping();
+        }
         tokio::select! {
             () = service.stop() => {}
             () = asked_to_stop(&mut signals) => return Err("stopped at once".into()),
@@ -104,11 +109,11 @@ async fn asked_to_stop((terminate, interrupt): &mut (Signal, Signal)) {
 
 /// Refuses before there is a thread that writes behind.
 fn refuse(code: u8, error: &dyn Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "vedette-local: {}", ErrorChain(error));
+    let _ = writeln!(io::stderr(), "vedette: {}", ErrorChain(error));
     ExitCode::from(code)
 }
 
 fn refuse_behind(lines: &Lines, code: u8, error: &dyn Error) -> ExitCode {
-    lines.say(format_args!("vedette-local: {}", ErrorChain(error)));
+    lines.say(format_args!("vedette: {}", ErrorChain(error)));
     ExitCode::from(code)
 }

@@ -102,7 +102,11 @@ impl Running {
         let (address, data) = (free_address(), disk.path("data"));
         let mut command = Command::new("nsenter");
         command.args(["-m", "-t", &disk.holder().to_string()]);
-        command.arg(env!("CARGO_BIN_EXE_vedette-local")).arg("--data").arg(disk.at.join("data"));
+        command
+            .arg(env!("CARGO_BIN_EXE_vedette"))
+            .arg("serve")
+            .arg("--data")
+            .arg(disk.at.join("data"));
         command.args(["--minute", "50ms", "--listen", &address.to_string()]);
         command.args(["--operator-url", &format!("http://{operator}/hook")]);
         command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8");

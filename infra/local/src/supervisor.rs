@@ -1,0 +1,40 @@
+//! What the process says to systemd, if that started it: when it is ready, that it is alive, when it ends.
+
+use std::convert::Infallible;
+use std::future;
+
+use sd_notify::NotifyState;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::warn;
+
+use crate::service::Service;
+
+/// The service answers.
+pub(crate) fn ready(service: &Service) {
+    let status = format!("Listening on {}", service.listen());
+    notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
+}
+
+/// The service ends, as it was asked to.
+pub(crate) fn stopping() {
+    notify(&[NotifyState::Stopping]);
+}
+
+/// Says again and again that the service is alive, each time after its table has answered. A service that hangs
+/// goes silent, and is started anew. Waits for ever where nobody asked for that.
+pub(crate) async fn keep_alive(service: &Service) -> Infallible {
+    let Some(patience) = sd_notify::watchdog_enabled() else { return future::pending().await };
+    let mut ticks = interval(patience / 2);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        service.table_answers().await;
+        notify(&[NotifyState::Watchdog]);
+    }
+}
+
+fn notify(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        warn!(%error, "systemd cannot be told how the service is");
+    }
+}

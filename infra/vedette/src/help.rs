@@ -1,0 +1,104 @@
+//! The list of commands, in groups that a newcomer can read top to bottom.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// Each group's heading, and its commands.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Monitor", &["serve", "probe"]),
+    ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
+    ("Issues and alerts", &["issue", "channel"]),
+    ("Maintenance", &["health", "doctor", "reconcile", "dlq"]),
+    ("This program", &["completions", "man", "help"]),
+];
+
+/// Has a command list its subcommands in groups.
+pub(crate) fn grouped(command: Command) -> Command {
+    let mut built = command.clone();
+    built.build();
+    let (heading, literal) = (*built.get_styles().get_header(), *built.get_styles().get_literal());
+    let width = built.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or(0);
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (group, names) in GROUPS {
+        let _ = writeln!(template, "{heading}{group}:{heading:#}");
+        for command in names.iter().filter_map(|name| built.find_subcommand(name)) {
+            let (name, about) =
+                (command.get_name(), command.get_about().cloned().unwrap_or_default());
+            let _ = writeln!(template, "  {literal}{name:width$}{literal:#}  {about}");
+        }
+        template.push('\n');
+    }
+    let _ = write!(template, "{heading}Options:{heading:#}\n{{options}}{{after-help}}");
+    command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn a_newcomer_reads_it_top_to_bottom() {
+        assert_snapshot!(crate::command_line::command().render_help(), @"
+        Watches websites, and tells you when something is wrong
+
+        Usage: vedette [OPTIONS] <COMMAND>
+
+        Monitor:
+          serve        Run the whole service on this machine: API, pages, checks and alerts in one process
+          probe        Run one tool on a URL, here and now
+
+        People and teams:
+          user         People who use the API
+          team         Teams, the owners of sites
+          member       Who belongs to a team
+          plan         What a team may use
+          sign-in      Make a link by which a user signs in to the pages, once
+          token        Access tokens of the API
+
+        Issues and alerts:
+          issue        What is wrong with sites
+          channel      Where a team's alerts go
+
+        Maintenance:
+          health       Say whether the service on this machine runs and can do its work
+          doctor       Say what is wrong, and what to do about it
+          reconcile    Make all schedules of a deployment what the table says
+          dlq          Messages of a deployment that were given up
+
+        This program:
+          completions  Print what completes commands and options in a shell
+          man          Write the manual pages into a folder
+          help         Print this message or the help of the given subcommand(s)
+
+        Options:
+              --data <DIR>    The data folder of the service on this machine, whether it is running or not [env: VEDETTE_DATA] [default: data]
+              --aws           Work on a deployment on AWS, whatever --data says
+              --stack <NAME>  The deployment's stack, whose outputs say where its parts are; the environment does without it
+              --json          Print one JSON document instead of tables for people
+          -h, --help          Print help
+          -V, --version       Print version
+
+        Exit codes:
+          0  done
+          1  refused or failed: not found, in conflict, not allowed in this state
+          2  wrong usage: arguments, configuration, or a command that this table has no use for
+          3  the table does not answer
+
+        VEDETTE_LOG=debug sends logs to standard error. Secrets are in none of them.
+        ");
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = crate::command_line::command();
+        command.build();
+        let mut listed: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let mut known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
+}

@@ -1,0 +1,33 @@
+//! `vedette`: the service, one run of an engine, and what the operator does, in one program.
+
+mod command_line;
+mod help;
+mod shell;
+
+use std::env;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+use vedette_cli::{Cli, finish};
+use vedette_local::{Options, serve};
+
+use crate::command_line::{COMPLETIONS, MAN, SERVE, arguments, command};
+use crate::shell::{Completions, Man};
+
+/// Half of what a check costs is small allocations: items of the table on their way through JSON.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let matches = command().get_matches_from(arguments(env::args_os()));
+    let ended = match matches.subcommand() {
+        Some((SERVE, matches)) => Options::from_arg_matches(matches).map(|options| serve(&options)),
+        Some((COMPLETIONS, matches)) => Completions::from_arg_matches(matches)
+            .map(|completions| finish(completions.run(command()))),
+        Some((MAN, matches)) => {
+            Man::from_arg_matches(matches).map(|man| finish(man.run(command())))
+        }
+        _ => Cli::from_arg_matches(&matches).map(|cli| cli.operate()),
+    };
+    ended.unwrap_or_else(|error| error.exit())
+}
