@@ -35,3 +35,4 @@ mod schedules;
 mod stopped;
 mod timing;
 mod unsaved;
+mod witnesses;

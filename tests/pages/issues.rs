@@ -7,8 +7,9 @@ use vedette_domain::alerts::channel::Filter;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::locations::Silence;
 use vedette_testkit::channels::{add_channel, chat};
-use vedette_testkit::{Member, WebServer, member_of, new_team};
+use vedette_testkit::{Member, TestWitnesses, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::sites::after;
@@ -206,4 +207,23 @@ async fn an_issue_is_for_its_team_and_decided_by_who_may() {
         assert_eq!(sent_to(&nobody.post(&path, "hours=1").await), "/sign-in", "{verb}");
     }
     assert_eq!(stored(&service, id).await, before);
+}
+
+#[tokio::test]
+async fn the_page_shows_what_witnesses_said() {
+    let (mut service, owner) = Service::with_team().await;
+    let witnesses = TestWitnesses::default();
+    witnesses.sees("eu-west-1", Ok(503));
+    witnesses.sees("us-east-1", Err(Silence::Offline));
+    service.test.app.witnesses = witnesses.port();
+    let (_target, id) = broken(&service, &owner).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/issues/{id}")).await;
+    for text in [
+        "<h3 class=\"in\">From other locations</h3>",
+        "<dt>eu-west-1</dt><dd>Down: <bdi>HTTP 503 in 41 ms</bdi></dd>",
+        "<dt>us-east-1</dt><dd>No result: it <bdi>had no connection of its own</bdi></dd>",
+    ] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
 }

@@ -54,6 +54,7 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
         all.deaths += life.deaths;
         all.jumps += life.jumps;
         all.full_disks += life.full_disks;
+        all.partial += life.partial;
     };
     for seed in seeds {
         if lives.len() == CONCURRENCY
@@ -79,6 +80,7 @@ async fn fifty_short_lives() {
     assert!(all.repeated > 10, "{all:?}");
     assert!(all.jumps > 20, "{all:?}");
     assert!(all.full_disks > 15, "{all:?}");
+    assert!(all.partial > 15, "{all:?}");
 }
 
 #[test]

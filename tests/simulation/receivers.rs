@@ -10,6 +10,7 @@ use serde_json::Value;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
@@ -18,8 +19,22 @@ use vedette_tests::reading::Reading;
 
 use crate::random::Random;
 
-/// A site, by the name that alerts say.
+/// An issue, by the name of its site that alerts say.
 pub(crate) type Name = String;
+
+/// The name of a site's issue.
+pub(crate) fn name_of(site: &str, fingerprint: Fingerprint) -> Name {
+    match fingerprint {
+        Fingerprint::StatusPartial => format!("{site} from home"),
+        _ => site.to_owned(),
+    }
+}
+
+/// The name of the issue that an alert speaks of.
+fn spoken_of((site, said): &(&str, String)) -> Name {
+    let is_partial = said.contains("PARTLY DOWN") || said.contains(" from home, answer");
+    name_of(site, if is_partial { Fingerprint::StatusPartial } else { Fingerprint::StatusDown })
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Receivers {
@@ -142,7 +157,7 @@ impl Inner {
             return;
         }
         assert_eq!(self.quiet_time.until(now), None, "{title} in quiet time");
-        let sites: Vec<Name> = reading.named().iter().map(|(site, _)| (*site).to_owned()).collect();
+        let sites: Vec<Name> = reading.named().iter().map(spoken_of).collect();
         assert!(!sites.is_empty(), "{title}: names nothing");
         for site in sites {
             let place = (channel.id, site.clone());
@@ -179,7 +194,10 @@ impl Inner {
     /// Holds an event against those before it.
     fn take(&mut self, channel: ChannelId, id: &str, body: &Value) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (site, kind) = (text(&body["data"]["site"]["name"]), text(&body["type"]));
+        let kind = text(&body["type"]);
+        let fingerprint = Fingerprint::parse(&text(&body["data"]["fingerprint"]));
+        let fingerprint = fingerprint.expect("a fingerprint");
+        let site = name_of(&text(&body["data"]["site"]["name"]), fingerprint);
         if !self.ids.insert((channel, id.to_owned())) {
             let place = (channel, id.to_owned());
             assert!(self.unsaved.remove(&place), "{kind} {id}: sent twice");

@@ -18,6 +18,7 @@ use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::record;
 use vedette_domain::issues::{Fingerprint, TimelineKey};
+use vedette_domain::locations::Silence;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
@@ -26,11 +27,11 @@ use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::{Audit, Grant};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
-use vedette_testkit::{Fault, Member, granted, new_team};
+use vedette_testkit::{Fault, Member, TestWitnesses, granted, new_team};
 use vedette_tests::{Service, scheduled};
 
 use crate::random::Random;
-use crate::receivers::{Receivers, retry};
+use crate::receivers::{Receivers, name_of, retry};
 
 /// How much goes on.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,8 @@ struct Watched {
 
 pub(crate) struct World {
     service: Service,
+    /// Other locations, in half of the lives.
+    witnesses: Option<TestWitnesses>,
     seed: u64,
     scale: Scale,
     random: Random,
@@ -92,7 +95,12 @@ pub(crate) struct Life {
     /// Clocks that were set.
     pub(crate) jumps: u64,
     pub(crate) full_disks: u64,
+    /// Sites that were found to fail from home alone.
+    pub(crate) partial: usize,
 }
+
+/// The issues that status checks decide.
+const STATUS: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusPartial];
 
 /// Between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
@@ -110,13 +118,18 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
-        let service = Service::on(Database::in_step().expect("a database")).await;
+        let mut service = Service::on(Database::in_step().expect("a database")).await;
+        let witnesses = seed.is_multiple_of(2).then(TestWitnesses::default);
+        if let Some(witnesses) = &witnesses {
+            service.test.app.witnesses = witnesses.port();
+        }
         let owner = new_team(&service.test, Plan::Agency).await;
         let mut random = Random::new(seed);
         let receivers =
             Receivers::new(Random::new(random.below(u64::MAX)), service.test.faults().clone());
         let mut world = Self {
             service,
+            witnesses,
             seed,
             scale,
             random,
@@ -337,8 +350,12 @@ impl World {
         let site = self.sites[site].id;
         let app = &self.service.test.app;
         let (store, now) = (&app.store, self.service.test.now());
-        let found = store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
-        let Some(issue) = found.filter(|issue| issue.lifecycle.is_active()) else { return };
+        let mut active = None;
+        for fingerprint in STATUS {
+            let found = store.issue(site.partition(), fingerprint).await.expect("read");
+            active = active.or(found.filter(|issue| issue.lifecycle.is_active()));
+        }
+        let Some(issue) = active else { return };
         let stored = store.site(site.partition()).await.expect("read").expect("a site");
         let state = &stored.tools[&Tool::Status];
         let by = self.owner.user;
@@ -347,7 +364,7 @@ impl World {
             0 => (record::acknowledge(issue, by, now), None),
             1 => (record::snooze(issue, Some(until), now), None),
             _ => {
-                let next = state.resolved_by_hand(Fingerprint::StatusDown);
+                let next = state.resolved_by_hand(issue.id.fingerprint());
                 (record::resolve(issue, by, now), Some(next))
             }
         };
@@ -393,14 +410,16 @@ impl World {
     /// What everybody could see of a site's issue by now.
     async fn see(&self, site: SiteId) {
         let store = &self.service.test.app.store;
-        let found = store.issue(site.partition(), Fingerprint::StatusDown).await;
-        let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
         let name = &self.sites.iter().find(|other| other.id == site).expect("a site").name;
-        let mut receivers = self.receivers.lock();
-        match issue {
-            Some(issue) => receivers.down_since.insert(name.clone(), issue.lifecycle.opened_at()),
-            None => receivers.down_since.remove(name),
-        };
+        for fingerprint in STATUS {
+            let found = store.issue(site.partition(), fingerprint).await;
+            let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
+            let (name, mut receivers) = (name_of(name, fingerprint), self.receivers.lock());
+            match issue {
+                Some(issue) => receivers.down_since.insert(name, issue.lifecycle.opened_at()),
+                None => receivers.down_since.remove(&name),
+            };
+        }
     }
 
     /// The schedules' runs.
@@ -500,8 +519,21 @@ impl World {
         }
     }
 
+    /// What witnesses are to say of a site that answers with this code at home: the same, mostly, or the contrary, or
+    /// nothing.
+    fn instruct_witnesses(&mut self, code: u16) {
+        let Some(witnesses) = self.witnesses.clone() else { return };
+        for name in ["eu-west-1", "us-east-1"] {
+            let contrary = if code == 200 { 503 } else { 200 };
+            let says = [Ok(code), Ok(contrary), Ok(contrary), Err(Silence::NoAnswer)];
+            witnesses.sees(name, self.random.one_of(&says));
+        }
+    }
+
     /// A run whose target answers as the world has it.
-    async fn check(&self, message: &CheckMessage) -> bool {
+    async fn check(&mut self, message: &CheckMessage) -> bool {
+        let is_up = self.sites.iter().any(|site| site.id == message.site && site.is_up);
+        self.instruct_witnesses(if is_up { 200 } else { 503 });
         let app = &self.service.test.app;
         let found = app.store.run_context(message.team, message.site, message.tool).await;
         let Ok(Some(context)) = found else { return found.is_ok() };
@@ -576,9 +608,12 @@ impl World {
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
         let mut life = Life { deaths, jumps, full_disks, ..Life::default() };
         (life.received, life.repeated) = self.receivers.counts();
-        for site in &self.sites {
-            let found = store.issue(site.id.partition(), Fingerprint::StatusDown).await;
+        let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
+        for (site, fingerprint) in all {
+            let found = store.issue(site.id.partition(), fingerprint).await;
             let Some(issue) = found.expect("read") else { continue };
+            life.partial += usize::from(fingerprint == Fingerprint::StatusPartial);
+            let name = name_of(&site.name, fingerprint);
             let receivers = self.receivers.lock();
             let mut happened = Vec::new();
             for entry in issue.timeline.entries() {
@@ -595,16 +630,16 @@ impl World {
             for channel in &self.channels {
                 if channel.target.is_for_people() {
                     assert_eq!(
-                        receivers.believes_down(channel.id, &site.name),
+                        receivers.believes_down(channel.id, &name),
                         issue.lifecycle.is_active(),
                         "{} on {} in the end",
                         channel.name,
-                        site.name,
+                        name,
                     );
                 } else if issue.timeline.entries().len() < 100 {
-                    let events = receivers.events(channel.id, &site.name);
+                    let events = receivers.events(channel.id, &name);
                     let events: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
-                    assert_eq!(events, happened, "of {}", site.name);
+                    assert_eq!(events, happened, "of {name}");
                 }
             }
         }

@@ -20,6 +20,7 @@ use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{IssueStatus, TimelineEntry, TimelineKey};
+use vedette_domain::locations::{Statement, Testimony, Vote};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
@@ -310,6 +311,7 @@ fn actions(issue: &Issue, now: Timestamp) -> Markup {
 fn found(view: &IssueView<'_>) -> Markup {
     let measured = &view.issue.context["measured"];
     let facts = measured::facts(measured, view.site);
+    let testimony = Testimony::read(&view.issue.context);
     let [check, before] =
         [view.issue.check, view.issue.previous_check].map(|check| check.map(|check| check.id));
     html! {
@@ -322,6 +324,15 @@ fn found(view: &IssueView<'_>) -> Markup {
                 dl.facts.in { @for (label, value) in &facts { dt { (label) } dd { (value) } } }
             }
             (measured::tables(measured))
+            @if !testimony.statements().is_empty() {
+                h3.in { "From other locations" }
+                dl.facts.in {
+                    @for statement in testimony.statements() {
+                        dt { (statement.location) }
+                        dd { (vote(statement)) bdi { (statement.words()) } }
+                    }
+                }
+            }
             @if check.is_some() || before.is_some() {
                 footer.small {
                     @if let Some(check) = check { a href={ "/checks/" (check) } { "View the latest check" } }
@@ -329,6 +340,16 @@ fn found(view: &IssueView<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What a witness found, before what it saw.
+fn vote(statement: &Statement) -> &'static str {
+    match (statement.vote, &statement.saw) {
+        (Vote::Agrees, _) => "Down: ",
+        (Vote::Dissents, _) => "Up: ",
+        (Vote::Silent(_), Some(_)) => "No result: ",
+        (Vote::Silent(_), None) => "No result: it ",
     }
 }
 

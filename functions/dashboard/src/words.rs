@@ -25,6 +25,7 @@ pub(crate) const fn tool(tool: Tool) -> &'static str {
 pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "Down",
+        Fingerprint::StatusPartial => "Partly down",
         Fingerprint::SslInvalid => "Certificate not valid",
         Fingerprint::SslExpiring => "Certificate expires soon",
         Fingerprint::DnsLookupFailed => "DNS lookup fails",

@@ -9,6 +9,7 @@ use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
 use vedette_embedded::{Database, Folder, Fsync, Reached, Socket, reach, store};
+use vedette_runtime::Witnesses;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
@@ -221,6 +222,7 @@ fn local(store: Store, service: Service) -> App {
         entropy: Entropy::system(),
         service,
         health: Health::default(),
+        witnesses: Witnesses::default(),
     }
 }
 

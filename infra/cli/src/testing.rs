@@ -12,7 +12,9 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::source::TrustedProxies;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_runtime::{
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
+};
 use vedette_store::Store;
 use vedette_testkit::aws::{Aws, STACK};
 
@@ -149,6 +151,7 @@ impl Bench {
                 trusted_proxies: TrustedProxies::default(),
             },
             health: Health::default(),
+            witnesses: Witnesses::default(),
         };
         Self { app, queue, now }
     }

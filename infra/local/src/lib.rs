@@ -38,7 +38,7 @@ mod tests {
     use vedette_embedded::Database;
     use vedette_runtime::config::Service;
     use vedette_runtime::{
-        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
+        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
     };
 
     /// An app whose database has no table: whatever asks for an item fails.
@@ -54,6 +54,7 @@ mod tests {
             entropy: Entropy::system(),
             service,
             health: Health::default(),
+            witnesses: Witnesses::default(),
         }
     }
 }

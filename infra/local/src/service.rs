@@ -21,6 +21,7 @@ use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
     App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
+    Witnesses,
 };
 
 use crate::background;
@@ -158,6 +159,7 @@ impl Service {
             entropy,
             service,
             health,
+            witnesses: Witnesses::default(),
         };
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };

@@ -4,12 +4,14 @@
 //!
 //! 1. [`evaluate`] turns a check's result into one [`Evaluation`](evaluate::Evaluation) for each kind of issue of its tool.
 //! 2. [`tracker::observe`] turns a row of evaluations into openings and resolutions, by the thresholds of the settings.
-//! 3. [`record::Issue`] is what is stored, with its [`Lifecycle`] and its timeline.
+//! 3. [`confirmation`] has outages wait for what other locations see.
+//! 4. [`record::Issue`] is what is stored, with its [`Lifecycle`] and its timeline.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::checks::tool::Tool;
 
+pub mod confirmation;
 pub mod evaluate;
 mod lifecycle;
 pub mod note;
@@ -72,6 +74,8 @@ macro_rules! fingerprints {
 fingerprints! {
     /// The site does not answer, or answers with a code that counts as failed.
     StatusDown = 1, "status:down", of Status, Critical;
+    /// The site fails from home and answers elsewhere.
+    StatusPartial = 10, "status:partial", of Status, Warning;
     /// The certificate is not valid for the site.
     SslInvalid = 2, "ssl:invalid", of Ssl, Critical;
     /// The certificate is valid and expires soon.
@@ -232,6 +236,7 @@ mod tests {
         // Wire value, tool, severity, number: each of them is stored or seen outside.
         let known = [
             ("status:down", Tool::Status, Severity::Critical, 1),
+            ("status:partial", Tool::Status, Severity::Warning, 10),
             ("ssl:invalid", Tool::Ssl, Severity::Critical, 2),
             ("ssl:expiring", Tool::Ssl, Severity::Warning, 3),
             ("dns:lookup_failed", Tool::Dns, Severity::Critical, 4),
@@ -269,7 +274,7 @@ mod tests {
         for unknown in ["", "status", "status:", "Status:down", "status:up", "links:threshold"] {
             assert_eq!(Fingerprint::parse(unknown), None, "{unknown}");
         }
-        for unknown in [0, 10, 15, 16, 255] {
+        for unknown in [0, 11, 15, 16, 255] {
             assert_eq!(Fingerprint::from_code(unknown), None, "{unknown}");
         }
         let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");

@@ -1,4 +1,4 @@
-//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`issues`], [`alerts`] and [`accounts`].
+//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`locations`], [`issues`], [`alerts`] and [`accounts`].
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects use, such
 //! as identities and the time, stands beside them.
@@ -12,6 +12,7 @@ pub mod config;
 mod error_chain;
 pub mod id;
 pub mod issues;
+pub mod locations;
 pub mod message;
 pub mod name;
 pub mod rate_limit;

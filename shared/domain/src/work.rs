@@ -67,14 +67,14 @@ mod tests {
         for (timer, pending, due) in [
             (None, None, None),
             // Sent with its delay: looked at when it should have left its row.
-            (timer("2026-11-20T09:56:00Z"), None, Some("2026-11-20T09:56:40Z")),
+            (timer("2026-11-20T09:56:00Z"), None, Some("2026-11-20T09:56:55Z")),
             // Too far ahead for a queue: looked at early enough to send it with its delay.
             (timer("2026-11-20T10:54:00Z"), None, Some("2026-11-20T10:39:00Z")),
             // A queue can delay it by now, and may not have it yet.
             (timer("2026-11-20T10:07:01Z"), None, Some("2026-11-20T09:52:01Z")),
-            (timer("2026-11-20T10:07:00Z"), None, Some("2026-11-20T10:07:40Z")),
-            (None, pending, Some("2026-11-20T09:54:40Z")),
-            (timer("2026-11-20T09:56:00Z"), pending, Some("2026-11-20T09:54:40Z")),
+            (timer("2026-11-20T10:07:00Z"), None, Some("2026-11-20T10:07:55Z")),
+            (None, pending, Some("2026-11-20T09:54:55Z")),
+            (timer("2026-11-20T09:56:00Z"), pending, Some("2026-11-20T09:54:55Z")),
         ] {
             let state = ToolState { timer, pending, ..ToolState::new() };
             assert_eq!(state.work_due(Tool::Status, now), due.map(at));

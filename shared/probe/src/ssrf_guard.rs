@@ -223,6 +223,20 @@ impl SsrfGuard {
         addresses.iter().any(|address| self.is_allowed_network(address.ip()))
     }
 
+    /// Whether `url` may lead to a network that only configuration allows, so that nobody else may be asked about it.
+    /// A name that cannot be resolved now may be one of that network.
+    pub async fn may_be_private(&self, url: &Url) -> bool {
+        let (false, Some(host), Some(port)) =
+            (self.allow.is_empty(), url.host(), url.port_or_known_default())
+        else {
+            return false;
+        };
+        match self.resolve(&host, port).await {
+            Ok(addresses) => addresses.iter().any(|address| self.is_allowed_network(address.ip())),
+            Err(_) => true,
+        }
+    }
+
     /// The TLS settings of every engine that trusts what a browser trusts.
     pub(crate) fn tls(&self) -> &Arc<ClientConfig> {
         &self.tls

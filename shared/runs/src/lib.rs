@@ -1,7 +1,8 @@
 //! Saves finished runs: the one way by which checks end, issues open and resolve, and timers are
 //! set.
 //!
-//! [`record_run`] reads what a run is judged by, has [`ToolState::apply_run`] decide, and commits.
+//! [`record_run`] reads what a run is judged by, asks witnesses about an outage, has [`ToolState::apply_run`] decide, and
+//! commits.
 
 use std::time::Duration;
 
@@ -16,10 +17,14 @@ use vedette_domain::checks::tool_state::{Discard, ToolChange, ToolState};
 use vedette_domain::id::{CheckId, IssueId, TeamId};
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
+use vedette_domain::locations::{HomeSaw, QUESTION_TIMEOUT, Question, Testimony};
 use vedette_domain::message::{AlertMessage, CheckMessage, Message};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry_on_conflict};
+
+/// How long a witness may look at a target: its answer is to be back before nobody waits for it any more.
+const ANSWER_IN: Duration = QUESTION_TIMEOUT.saturating_sub(Duration::from_secs(1));
 
 /// What became of a finished run.
 #[derive(Debug)]
@@ -38,7 +43,7 @@ pub enum Recorded {
 }
 
 /// Saves a run and sends the retry or follow-up that it asks for. When something else was written
-/// meanwhile, the same result is applied to the current state; nothing is probed twice.
+/// meanwhile, the same result is applied to the current state; nothing is probed and nobody is asked twice.
 ///
 /// # Errors
 ///
@@ -50,6 +55,7 @@ pub async fn record_run(
     finish: &Finish,
 ) -> Result<Recorded, StoreError> {
     let now = app.clock.now();
+    let testimony = &Box::pin(hear_witnesses(app, run, &state, finish, now)).await;
     let mut read = Some(state);
     retry_on_conflict(budget::WRITE, || {
         let read = read.take();
@@ -65,7 +71,9 @@ pub async fn record_run(
             let baseline = dns_baseline(app, &state, run.check, finish).await?;
             let closed = app.store.closed_day(&state, run.check).await?;
             let evaluations = run.evaluate(finish, baseline.as_ref(), now);
-            let change = match state.apply_run(run, finish, evaluations, closed.as_ref(), now) {
+            let applied =
+                state.apply_run(run, finish, evaluations, testimony, closed.as_ref(), now);
+            let change = match applied {
                 Ok(change) => packed(app, run, change, finish, now),
                 // The given state may be as it was a moment ago.
                 Err(_) if is_given => return Err(StoreError::STALE),
@@ -91,6 +99,30 @@ pub async fn record_run(
         }
     })
     .await
+}
+
+/// What witnesses say of a run, where it would open `status:down` by the state that was given. All are asked once, at
+/// the same time. Should the run open the issue by a later state only, nobody was asked, and the issue waits.
+async fn hear_witnesses(
+    app: &App,
+    run: &Run,
+    state: &ToolState,
+    finish: &Finish,
+    now: Timestamp,
+) -> Testimony {
+    let Finish::Completed(ToolResult::Status(result)) = finish else { return Testimony::NoWitness };
+    if !app.witnesses.are_configured() {
+        return Testimony::NoWitness;
+    }
+    let evaluations = run.evaluate(finish, None, now);
+    let is_suspected = evaluations.iter().any(|evaluation| state.suspects(run, evaluation));
+    if !is_suspected || state.wants(run.check, now).is_err() {
+        return Testimony::NotAsked;
+    }
+    let header = run.settings.request_header.pair();
+    let question = Question::new(run.site.url.to_url(), header, ANSWER_IN);
+    let codes = &run.settings.tools.status.settings.incident_status_codes;
+    app.witnesses.ask(&question, HomeSaw::of(result, codes)).await
 }
 
 /// The change with its check packed, where that can be and this process writes blocks.

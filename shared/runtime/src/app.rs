@@ -7,7 +7,7 @@ use vedette_domain::message::Message;
 use vedette_store::Store;
 
 use crate::config::Service;
-use crate::{Clock, Entropy, Health, Queue, Scheduler};
+use crate::{Clock, Entropy, Health, Queue, Scheduler, Witnesses};
 
 /// What every handler works with.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct App {
     pub service: Service,
     /// What keeps it from doing its work.
     pub health: Health,
+    /// Other locations, which are asked before an outage is believed.
+    pub witnesses: Witnesses,
 }
 
 /// How long a process waits for its first connection before it serves without.

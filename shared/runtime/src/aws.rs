@@ -19,7 +19,8 @@ use vedette_store::{Store, retry_config};
 use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
 use crate::{
-    App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, Scheduler, SqsQueue,
+    App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, Scheduler,
+    SqsQueue, Witnesses,
 };
 
 /// The app of a Lambda function, whose environment names the deployment.
@@ -53,6 +54,7 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
         entropy: Entropy::system(),
         service,
         health: Health::default(),
+        witnesses: Witnesses::default(),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod signed;
 mod sqs;
 pub mod telemetry;
 pub mod terminal;
+mod witnesses;
 
 pub use app::App;
 pub use clock::Clock;
@@ -35,3 +36,4 @@ pub use scheduler::{
 };
 pub use secret::{SecretError, secret};
 pub use sqs::{SqsBody, SqsQueue};
+pub use witnesses::{AskWitness, PrivateTargets, Witnesses};

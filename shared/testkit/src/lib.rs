@@ -17,6 +17,7 @@ mod runs;
 mod snapshot;
 mod table;
 mod web_server;
+mod witnesses;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -29,7 +30,9 @@ use vedette_domain::source::TrustedProxies;
 use vedette_embedded::{Database, store};
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_runtime::{
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
+};
 
 pub use client::{ApiResponse, Client};
 pub use faults::{Fault, Faults};
@@ -41,6 +44,7 @@ pub use runs::status_result;
 pub use snapshot::{for_each_object, laid_out};
 pub use table::TestTable;
 pub use web_server::WebServer;
+pub use witnesses::TestWitnesses;
 
 /// When every test begins.
 pub const START: &str = "2026-11-20T09:54:00Z";
@@ -95,6 +99,7 @@ impl TestApp {
             entropy: counted(),
             service,
             health: Health::default(),
+            witnesses: Witnesses::default(),
         };
         Self { app, queue, table, clock: millis }
     }

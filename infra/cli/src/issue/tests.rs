@@ -14,6 +14,7 @@ use vedette_domain::checks::tool::RunReason;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
+use vedette_domain::locations::Testimony;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Destination;
 use vedette_store::{Audit, Changes, ChannelRef, MayConflict as _, SiteWithTools};
@@ -83,7 +84,9 @@ async fn check(bench: &Bench, code: u16) {
     let (run, _) = run.expect("an answer").expect("a site").begin(check, TimeScale::default());
     let finish = Finish::Completed(result);
     let evaluations = run.evaluate(&finish, None, now);
-    let change = read.apply_run(&run, &finish, evaluations, None, now).expect("a run that counts");
+    let change = read
+        .apply_run(&run, &finish, evaluations, &Testimony::NoWitness, None, now)
+        .expect("a run that counts");
     let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
     let before = before.expect("an answer");
     let changes = change.events.iter().filter_map(|event| {

@@ -9,6 +9,7 @@ use super::{Alert, AlertKind, Fact, Link, Thread, link};
 use crate::issues::past_tense::past;
 use crate::issues::record::Issue;
 use crate::issues::{Fingerprint, TimelineKey};
+use crate::locations::Testimony;
 use crate::sites::site::Site;
 use crate::time::{duration, instant};
 
@@ -41,6 +42,7 @@ const FLAPPING_TIME: SignedDuration = SignedDuration::from_hours(24);
 pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "DOWN",
+        Fingerprint::StatusPartial => "PARTLY DOWN",
         Fingerprint::SslInvalid => "CERTIFICATE INVALID",
         Fingerprint::SslExpiring => "CERTIFICATE EXPIRING",
         Fingerprint::DnsLookupFailed => "DNS FAILING",
@@ -71,6 +73,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
                 fact("Failed checks", format!("{failures} in a row"));
             }
             let mut lines = vec![subject.problem()];
+            lines.extend(Testimony::read(&issue.context).sentences());
             lines.extend(list_outages(before));
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }

@@ -52,6 +52,7 @@ impl ToolLimits {
 mod tests {
     use super::*;
     use crate::checks::tool::Tool;
+    use crate::locations::QUESTION_TIMEOUT;
 
     #[test]
     fn each_limit_leaves_room_for_the_one_before_it() {
@@ -61,6 +62,12 @@ mod tests {
             assert!(run.unsigned_abs() <= function_timeout, "{tool}");
             assert!(function_timeout < pending.unsigned_abs(), "{tool}");
         }
+    }
+
+    #[test]
+    fn a_run_has_time_to_ask_witnesses() {
+        let ToolLimits { deadline, run, .. } = Tool::Status.limits();
+        assert!(deadline + QUESTION_TIMEOUT < run.unsigned_abs(), "probe, question and commit");
     }
 
     #[test]

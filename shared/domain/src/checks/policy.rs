@@ -63,6 +63,10 @@ impl ToolPolicy {
             Fingerprint::DnsDomainExpiring => {
                 TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
             }
+            // It opens in place of `status:down`, after as many failures and two runs more.
+            Fingerprint::StatusPartial => {
+                TrackerPolicy { open_after: NonZeroU32::MIN, ..self.thresholds }
+            }
             Fingerprint::StatusDown
             | Fingerprint::SslInvalid
             | Fingerprint::SslExpiring
@@ -74,15 +78,12 @@ impl ToolPolicy {
         }
     }
 
-    /// The run that should come next, and in how many monitoring minutes: a follow-up of an active
-    /// issue (one that recovers is active too), or else a retry of what fails below its threshold.
-    pub const fn next_run(
-        &self,
-        is_issue_active: bool,
-        is_failing: bool,
-    ) -> Option<(RunReason, u32)> {
+    /// The run that should come next, and in how many monitoring minutes: a follow-up where `status:down` is active
+    /// (one that recovers is active too), or else a retry of what fails and has no issue yet. No other issue is followed
+    /// up, and none turns a retry into a follow-up.
+    pub const fn next_run(&self, is_down: bool, is_failing: bool) -> Option<(RunReason, u32)> {
         match (self.follow_up_minutes, self.retry_minutes) {
-            (Some(minutes), _) if is_issue_active => Some((RunReason::IncidentFollowUp, minutes)),
+            (Some(minutes), _) if is_down => Some((RunReason::IncidentFollowUp, minutes)),
             (_, Some(minutes)) if is_failing => Some((RunReason::ConfirmationRetry, minutes)),
             _ => None,
         }
@@ -132,15 +133,18 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_registration_needs_no_confirmation() {
+    fn only_the_end_of_a_registration_and_what_was_confirmed_already_open_at_once() {
         for tool in Tool::ALL {
             let thresholds = TrackerPolicy { open_after: number(3), resolve_after: number(2) };
             let policy = ToolPolicy { thresholds, ..ToolPolicy::of(tool, &Settings::default()) };
             for fingerprint in Fingerprint::ALL {
                 let TrackerPolicy { open_after, resolve_after } = policy.thresholds_of(fingerprint);
-                let is_at_once = (open_after.get(), resolve_after.get()) == (1, 1);
-                assert_eq!(is_at_once, fingerprint == Fingerprint::DnsDomainExpiring);
-                assert!(is_at_once || policy.thresholds_of(fingerprint) == thresholds);
+                let expected = match fingerprint {
+                    Fingerprint::DnsDomainExpiring => (1, 1),
+                    Fingerprint::StatusPartial => (1, 2),
+                    _ => (3, 2),
+                };
+                assert_eq!((open_after.get(), resolve_after.get()), expected, "{fingerprint}");
             }
         }
     }

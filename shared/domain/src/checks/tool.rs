@@ -120,7 +120,8 @@ tools! {
         on_demand_cadence_minutes: 1,
         limits: ToolLimits {
             deadline: Duration::from_secs(30),
-            run: SignedDuration::from_secs(40),
+            // With the time of a question to witnesses.
+            run: SignedDuration::from_secs(55),
             function_timeout: Duration::from_secs(120),
             pending: SignedDuration::from_mins(10),
         },

@@ -14,6 +14,7 @@ mod pack;
 mod source;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
@@ -30,10 +31,14 @@ use crate::checks::timer::Timer;
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::clock::is_ahead;
 use crate::id::{CheckId, IssueId, Trigger};
-use crate::issues::Fingerprint;
+use crate::issues::confirmation::{self, Ruling, rule};
 use crate::issues::evaluate::Evaluation;
 use crate::issues::record::IssueEvent;
-use crate::issues::tracker::{Observation, Step, Tracker, observe, resolve_by_hand};
+use crate::issues::tracker::{
+    Observation, Phase, Step, Tracker, TrackerPolicy, observe, resolve_by_hand,
+};
+use crate::issues::{Fingerprint, Outcome};
+use crate::locations::Testimony;
 
 pub use delete::{CheckDeletion, NewestChange};
 pub use failing::FailingChange;
@@ -267,7 +272,8 @@ impl ToolState {
 
     /// Applies a run that has ended: counts it, and has the trackers observe what it says.
     ///
-    /// `evaluations` are what [`Run::evaluate`] says of it, and `closed` is the item of [`ToolState::closed_day`], if there is one.
+    /// `evaluations` are what [`Run::evaluate`] says of it, `testimony` is what witnesses say where it is suspected
+    /// ([`ToolState::suspects`]), and `closed` is the item of [`ToolState::closed_day`], if there is one.
     ///
     /// # Errors
     ///
@@ -277,6 +283,7 @@ impl ToolState {
         run: &Run,
         finish: &Finish,
         evaluations: Vec<Evaluation>,
+        testimony: &Testimony,
         closed: Option<&Day>,
         now: Timestamp,
     ) -> Result<ToolChange, Discard> {
@@ -315,13 +322,12 @@ impl ToolState {
                 next.rewind(now);
                 next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
-                events = next.observe(run, evaluations, now);
+                events = next.observe(run, evaluations, testimony, now);
                 if let Finish::Completed(ToolResult::Dns(result)) = finish {
                     next.learn(run.check, result.hashes());
                 }
-                let (is_active, is_failing) =
-                    (next.has_active_issue(), next.is_failing_below_threshold());
-                let wanted = run.policy().next_run(is_active, is_failing);
+                let wanted =
+                    run.policy().next_run(next.is_down(), next.is_failing_below_threshold());
                 next.timer = Timer::after_run(next.timer, wanted, created_at, now, run.time_scale);
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }
@@ -347,33 +353,107 @@ impl ToolState {
         &mut self,
         run: &Run,
         evaluations: Vec<Evaluation>,
+        testimony: &Testimony,
         now: Timestamp,
     ) -> Vec<IssueEvent> {
-        let (check, slot, policy) = (run.check, run.check.created_at(), run.policy());
+        let policy = run.policy();
         let is_observed = !evaluations.is_empty();
         let mut events = Vec::new();
         for evaluation in evaluations {
-            let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
-            let previous = self.to_compare(fingerprint);
-            let tracked = self.trackers.entry(fingerprint).or_default();
-            let issue =
-                tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
-            let observation = Observation { slot, outcome };
+            let fingerprint = evaluation.fingerprint;
             let thresholds = policy.thresholds_of(fingerprint);
-            let step = observe(&tracked.tracker, &thresholds, observation, issue);
-            if let Step::Advanced { next, event } = step {
-                tracked.tracker = next;
-                if let Some(event) = event {
-                    tracked.issue = next.issue().is_none().then(|| event.issue());
-                    events.push(IssueEvent { event, evaluation, check, previous, now });
-                }
+            if fingerprint == Fingerprint::StatusDown {
+                events.extend(self.observe_status(run, evaluation, testimony, now));
+            } else {
+                let observed = (evaluation, Ruling::Open, &Testimony::NoWitness);
+                events.extend(self.observe_one(run, &thresholds, observed, now));
             }
-            self.note_failing(fingerprint, outcome, slot);
         }
         if is_observed {
-            self.previous = self.evaluated.replace(CheckPointer::row(check));
+            self.previous = self.evaluated.replace(CheckPointer::row(run.check));
         }
         events
+    }
+
+    /// Feeds the evaluation of a status check to the trackers of `status:down` and `status:partial`, of which one is
+    /// active at most.
+    fn observe_status(
+        &mut self,
+        run: &Run,
+        evaluation: Evaluation,
+        testimony: &Testimony,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        let (outcome, policy) = (evaluation.outcome, run.policy());
+        let [down, partial] = [Fingerprint::StatusDown, Fingerprint::StatusPartial]
+            .map(|fingerprint| policy.thresholds_of(fingerprint));
+        let was_partial = self.has_active(Fingerprint::StatusPartial);
+        let is_suspected = self.suspects(run, &evaluation);
+        let ruling = if is_suspected {
+            let tracked = self.trackers.get(&Fingerprint::StatusDown);
+            let tracker = tracked.map(|tracked| tracked.tracker).unwrap_or_default();
+            rule(&tracker, &down, was_partial, testimony)
+        } else {
+            Ruling::Open
+        };
+        // One issue takes the place of the other as soon as the outage is confirmed.
+        let is_confirmed = is_suspected && ruling == Ruling::Open;
+        let opens_partial = matches!(ruling, Ruling::Hold { is_partial: true, .. });
+        let of_partial = (was_partial || opens_partial).then(|| {
+            let outcome = if is_confirmed { Outcome::Up } else { outcome };
+            confirmation::partial(&evaluation, outcome, run.site.url.domain(), testimony)
+        });
+        let mut events = Vec::new();
+        events.extend(self.observe_one(run, &down, (evaluation, ruling, testimony), now));
+        if let Some(evaluation) = of_partial {
+            let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
+            let thresholds = if is_confirmed { at_once } else { partial };
+            let observed = (evaluation, Ruling::Open, testimony);
+            events.extend(self.observe_one(run, &thresholds, observed, now));
+        }
+        self.note_failing(outcome, run.check.created_at());
+        events
+    }
+
+    /// Feeds an evaluation to its tracker.
+    fn observe_one(
+        &mut self,
+        run: &Run,
+        thresholds: &TrackerPolicy,
+        (evaluation, ruling, testimony): (Evaluation, Ruling, &Testimony),
+        now: Timestamp,
+    ) -> Option<IssueEvent> {
+        let (check, slot) = (run.check, run.check.created_at());
+        let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
+        let previous = self.to_compare(fingerprint);
+        let tracked = self.trackers.entry(fingerprint).or_default();
+        let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
+        let observation = Observation { slot, outcome, ruling };
+        let Step::Advanced { next, event } =
+            observe(&tracked.tracker, thresholds, observation, issue)
+        else {
+            return None;
+        };
+        tracked.tracker = next;
+        let event = event?;
+        tracked.issue = next.issue().is_none().then(|| event.issue());
+        let testimony = testimony.clone();
+        Some(IssueEvent { event, evaluation, check, previous, now, testimony })
+    }
+
+    /// Whether an evaluation of a run would open `status:down`, if nobody else were asked: so witnesses are.
+    pub fn suspects(&self, run: &Run, evaluation: &Evaluation) -> bool {
+        if (evaluation.fingerprint, evaluation.outcome) != (Fingerprint::StatusDown, Outcome::Down)
+        {
+            return false;
+        }
+        let opens_after = run.policy().thresholds_of(evaluation.fingerprint).open_after.get();
+        let failed = match self.trackers.get(&evaluation.fingerprint).map(|of| of.tracker.phase) {
+            None | Some(Phase::Pending | Phase::Up { .. }) => 0,
+            Some(Phase::Failing { failures, .. }) => failures.streak.get(),
+            Some(Phase::Down { .. } | Phase::Recovering { .. }) => return false,
+        };
+        failed.saturating_add(1) >= opens_after
     }
 
     /// Queues an on-demand check: it is pending, counted and newest.
@@ -431,7 +511,8 @@ impl ToolState {
 
     /// The state after a person resolved an issue: its tracker starts afresh, and nothing is
     /// outstanding on its behalf. A site whose newest status check failed is failing from then on.
-    /// Changed records are accepted as they are now.
+    /// Changed records are accepted as they are now. Of `status:partial`, the failures that it stands for start
+    /// afresh as well, or the next of them would open it again.
     pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
         let mut next = self.clone();
         next.rev += 1;
@@ -441,10 +522,15 @@ impl ToolState {
             tracked.tracker = resolve_by_hand(&before);
             next.note_failing_after_resolution(fingerprint, &before);
         }
+        if fingerprint == Fingerprint::StatusPartial
+            && let Some(down) = next.trackers.get_mut(&Fingerprint::StatusDown)
+        {
+            down.tracker = resolve_by_hand(&down.tracker);
+        }
         if fingerprint == Fingerprint::DnsRecordsChanged {
             next.accept_records();
         }
-        if !next.has_active_issue() && !next.is_failing_below_threshold() {
+        if !next.is_down() && !next.is_failing_below_threshold() {
             next.timer = None;
         }
         next
@@ -454,8 +540,13 @@ impl ToolState {
         self.trackers.values().any(|tracked| tracked.tracker.is_failing_below_threshold())
     }
 
-    fn has_active_issue(&self) -> bool {
-        self.trackers.values().any(|tracked| tracked.tracker.issue().is_some())
+    /// Whether `status:down` is active; no other issue is followed up.
+    fn is_down(&self) -> bool {
+        self.has_active(Fingerprint::StatusDown)
+    }
+
+    fn has_active(&self, fingerprint: Fingerprint) -> bool {
+        self.trackers.get(&fingerprint).is_some_and(|tracked| tracked.tracker.issue().is_some())
     }
 
     /// The state after the site's URL or monitoring changed: runs that began before are discarded.
@@ -479,9 +570,7 @@ impl ToolState {
                 Some(Timer { reason: RunReason::Scheduled, due: now })
             }
             _ => {
-                let (is_active, is_failing) =
-                    (self.has_active_issue(), self.is_failing_below_threshold());
-                let wanted = policy.next_run(is_active, is_failing);
+                let wanted = policy.next_run(self.is_down(), self.is_failing_below_threshold());
                 let last = self.last_slot(now).unwrap_or(now);
                 Timer::after_run(None, wanted, last, now, time_scale)
             }

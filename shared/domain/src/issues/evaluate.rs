@@ -186,6 +186,8 @@ mod tests {
                 judged.insert(evaluation.fingerprint);
             }
         }
+        // By what witnesses say beside it: `issues::confirmation`.
+        judged.insert(Fingerprint::StatusPartial);
         assert_eq!(judged, Fingerprint::ALL.into());
     }
 

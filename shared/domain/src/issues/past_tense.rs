@@ -6,6 +6,9 @@ use super::Fingerprint;
 const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
     match fingerprint {
         Fingerprint::StatusDown => &[[" is down: ", " was down: "]],
+        Fingerprint::StatusPartial => {
+            &[[" fails from home, answers from ", " failed from home, answered from "]]
+        }
         Fingerprint::SslInvalid => {
             &[[" has no valid certificate: ", " had no valid certificate: "]]
         }
@@ -45,6 +48,11 @@ mod tests {
                 Fingerprint::StatusDown,
                 "example.com is down: the proxy is down: no route",
                 "example.com was down: the proxy is down: no route",
+            ),
+            (
+                Fingerprint::StatusPartial,
+                "example.com fails from home, answers from eu-west-1",
+                "example.com failed from home, answered from eu-west-1",
             ),
             (
                 Fingerprint::SslExpiring,

@@ -12,6 +12,7 @@ use super::tracker::{Event, Failures};
 use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
 use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
+use crate::locations::Testimony;
 use crate::time::wire;
 
 /// An issue: one record per site and fingerprint, opened again when the problem recurs.
@@ -72,6 +73,8 @@ pub struct IssueEvent {
     pub previous: Option<CheckPointer>,
     /// When it was evaluated.
     pub now: Timestamp,
+    /// What witnesses said of it.
+    pub testimony: Testimony,
 }
 
 /// Longest context that is kept, in bytes of JSON, so that the record stays small.
@@ -89,7 +92,7 @@ pub fn follow(
     before: Option<Issue>,
     observed: &IssueEvent,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
-    let IssueEvent { event, evaluation, check, previous, now } = observed;
+    let IssueEvent { event, evaluation, check, previous, now, testimony } = observed;
     let slot = check.created_at();
     let lifecycle = match (*event, &before) {
         (Event::Resolved { .. }, None) => return Ok(None),
@@ -100,7 +103,9 @@ pub fn follow(
     let (summary, context) = match (&before, *event) {
         (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
         (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => {
-            (evaluation.summary.clone(), context(evaluation, failures))
+            let mut context = context(evaluation, failures);
+            testimony.add_to(&mut context);
+            (evaluation.summary.clone(), context)
         }
     };
     let after = Issue {
@@ -340,6 +345,7 @@ mod tests {
             check: check(slot),
             previous: Some(CheckPointer::row(check(FAILED))),
             now: at(slot) + jiff::SignedDuration::from_secs(1),
+            testimony: Testimony::NoWitness,
         };
         follow(before, &observed)
     }
@@ -443,7 +449,14 @@ mod tests {
             let now = at(OPENED) + jiff::SignedDuration::from_secs(second);
             let (event, check) = (opened(OPENED), check(OPENED));
             let evaluation = evaluation("down", Value::Null);
-            let observed = IssueEvent { event, evaluation, check, previous: None, now };
+            let observed = IssueEvent {
+                event,
+                evaluation,
+                check,
+                previous: None,
+                now,
+                testimony: Testimony::NoWitness,
+            };
             follow(None, &observed).expect("no record").expect("a record")
         };
         let (first, mut second) = (at_second(1), at_second(90));

@@ -11,6 +11,7 @@ use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
 use super::Outcome;
+use super::confirmation::Ruling;
 use crate::clock::is_ahead;
 use crate::id::IssueId;
 
@@ -30,6 +31,8 @@ pub struct Observation {
     pub slot: Timestamp,
     /// What the run says of the fingerprint.
     pub outcome: Outcome,
+    /// Whether an issue may open by it.
+    pub ruling: Ruling,
 }
 
 /// The failing observations that make up an incident, or may come to make one up.
@@ -80,12 +83,15 @@ pub enum Phase {
         #[serde(rename = "s", with = "millisecond::required")]
         since: Timestamp,
     },
-    /// Failing below the threshold.
+    /// Failing below the threshold, or held there until the failure is confirmed.
     #[serde(rename = "f")]
     Failing {
         /// The failing observations so far.
         #[serde(rename = "f")]
         failures: Failures,
+        /// Whether the last one was held, and all witnesses were silent.
+        #[serde(rename = "q", default, skip_serializing_if = "is_false")]
+        is_unanswered: bool,
     },
     /// An issue is active, and the last observation failed.
     #[serde(rename = "d")]
@@ -120,7 +126,9 @@ impl Phase {
         match self {
             Self::Pending => Self::Pending,
             Self::Up { since } => Self::Up { since: since.min(now) },
-            Self::Failing { failures } => Self::Failing { failures: failures.rewound(now) },
+            Self::Failing { failures, is_unanswered } => {
+                Self::Failing { failures: failures.rewound(now), is_unanswered }
+            }
             Self::Down { issue, failures } => Self::Down { issue, failures: failures.rewound(now) },
             Self::Recovering { issue, failures, since, streak } => Self::Recovering {
                 issue,
@@ -174,7 +182,7 @@ impl Tracker {
     pub const fn failures(&self) -> Option<Failures> {
         match self.phase {
             Phase::Pending | Phase::Up { .. } => None,
-            Phase::Failing { failures }
+            Phase::Failing { failures, .. }
             | Phase::Down { failures, .. }
             | Phase::Recovering { failures, .. } => Some(failures),
         }
@@ -235,13 +243,13 @@ pub fn observe(
     observation: Observation,
     issue: IssueId,
 ) -> Step {
-    let Observation { slot, outcome } = observation;
+    let Observation { slot, outcome, ruling } = observation;
     // Compared as stored, or a replayed slot with a finer fraction would count twice.
     if tracker.last_slot.is_some_and(|last| slot.as_millisecond() <= last.as_millisecond()) {
         return Step::Stale;
     }
     let (phase, event) = match outcome {
-        Outcome::Down => fail(tracker.phase, policy, slot, issue),
+        Outcome::Down => fail(tracker.phase, policy, (slot, ruling), issue),
         Outcome::Up => succeed(tracker.phase, policy, slot),
     };
     Step::Advanced { next: Tracker { phase, last_slot: Some(slot) }, event }
@@ -250,21 +258,27 @@ pub fn observe(
 fn fail(
     phase: Phase,
     policy: &TrackerPolicy,
-    slot: Timestamp,
+    (slot, ruling): (Timestamp, Ruling),
     new: IssueId,
 ) -> (Phase, Option<Event>) {
     let failures = match phase {
         Phase::Pending | Phase::Up { .. } => Failures::start(slot),
-        Phase::Failing { failures } => failures.and(slot),
+        Phase::Failing { failures, .. } => failures.and(slot),
         Phase::Down { issue, failures } | Phase::Recovering { issue, failures, .. } => {
             return (Phase::Down { issue, failures: failures.and(slot) }, None);
         }
     };
-    if failures.streak >= policy.open_after {
-        let event = Event::Opened { issue: new, failures };
-        (Phase::Down { issue: new, failures }, Some(event))
-    } else {
-        (Phase::Failing { failures }, None)
+    if failures.streak < policy.open_after {
+        return (Phase::Failing { failures, is_unanswered: false }, None);
+    }
+    match ruling {
+        Ruling::Open => {
+            let event = Event::Opened { issue: new, failures };
+            (Phase::Down { issue: new, failures }, Some(event))
+        }
+        Ruling::Hold { is_silent, .. } => {
+            (Phase::Failing { failures, is_unanswered: is_silent }, None)
+        }
     }
 }
 
@@ -282,6 +296,11 @@ fn succeed(phase: Phase, policy: &TrackerPolicy, slot: Timestamp) -> (Phase, Opt
     } else {
         (Phase::Recovering { issue, failures, since, streak }, None)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// A person resolves the issue: the next observation starts afresh, and slots counted so far stay
@@ -330,7 +349,8 @@ mod tests {
         down: bool,
         new: IssueId,
     ) -> Step {
-        observe(tracker, policy, Observation { slot, outcome: outcome(down) }, new)
+        let observation = Observation { slot, outcome: outcome(down), ruling: Ruling::Open };
+        observe(tracker, policy, observation, new)
     }
 
     /// Observes, expecting that it counts.
@@ -468,7 +488,7 @@ mod tests {
     fn counters_stop_at_their_end() {
         let full = Failures { first: at(1), last: at(2), streak: NonZeroU32::MAX };
         let phases = [
-            Phase::Failing { failures: full },
+            Phase::Failing { failures: full, is_unanswered: true },
             Phase::Down { issue: id(1), failures: full },
             Phase::Recovering { issue: id(1), failures: full, since: at(2), streak: number(1) },
             Phase::Recovering {
@@ -510,7 +530,7 @@ mod tests {
             (Phase::Pending, json!("p")),
             (Phase::Up { since: at(1) }, json!({"u": {"s": 1000}})),
             (
-                Phase::Failing { failures: failures(1, 2, 3) },
+                Phase::Failing { failures: failures(1, 2, 3), is_unanswered: false },
                 json!({"f": {"f": {"f": 1000, "l": 2000, "n": 3}}}),
             ),
             (
@@ -713,7 +733,9 @@ mod tests {
 
         // Nothing rests at or above its threshold.
         match next.phase {
-            Phase::Failing { failures } => assert!(failures.streak < policy.open_after, "{said}"),
+            Phase::Failing { failures, .. } => {
+                assert!(failures.streak < policy.open_after, "{said}")
+            }
             Phase::Recovering { streak, .. } => assert!(streak < policy.resolve_after, "{said}"),
             Phase::Pending => panic!("nothing leads back to the beginning: {said}"),
             Phase::Up { .. } | Phase::Down { .. } => {}

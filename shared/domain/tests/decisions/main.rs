@@ -1,10 +1,13 @@
 //! Lives of the decisions alone, each from a seed that repeats it: without a table, without a network,
 //! quick enough to live thousands.
 //!
+//! [`locations`] lives through outages as witnesses confirm or deny them.
+//!
 //! [`service`] does what the handlers do, as far as the domain decides it; [`world`] is hostile to it;
 //! [`truth`] and [`readers`] know by rules of their own what must happen, and when. A life that does not
 //! hold prints its seed and what led to it; `make simulate ARGS='decisions 7'` repeats that of seed 7.
 
+mod locations;
 mod readers;
 mod service;
 mod truth;

@@ -29,6 +29,7 @@ use vedette_domain::checks::tool_state::{DayWrite, ToolState};
 use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::{self, Issue, IssueChange, follow};
 use vedette_domain::issues::{Fingerprint, Severity};
+use vedette_domain::locations::Testimony;
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::sites::settings::{QuietTime, Settings, TimeOfDay};
 use vedette_domain::sites::site::Site;
@@ -384,10 +385,11 @@ impl World {
         let state = &self.tools[&(place, tool)];
         let closed = state.closed_day(slot).and_then(|date| self.days.get(&(place, tool, date)));
         let evaluations = run.evaluate(finish, None, now);
-        let change = match state.apply_run(run, finish, evaluations, closed, now) {
-            Ok(change) => change,
-            Err(_) => return,
-        };
+        let change =
+            match state.apply_run(run, finish, evaluations, &Testimony::NoWitness, closed, now) {
+                Ok(change) => change,
+                Err(_) => return,
+            };
         let last = self.counted.insert((place, tool), slot);
         assert!(last.is_none_or(|last| last < slot), "the run of {slot} counts after {last:?}");
         if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = change.day {

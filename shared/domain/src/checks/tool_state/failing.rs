@@ -17,19 +17,15 @@ pub enum FailingChange {
 }
 
 impl ToolState {
-    /// Takes note of what the newest check says of a fingerprint, after its tracker observed it.
-    pub(super) fn note_failing(
-        &mut self,
-        fingerprint: Fingerprint,
-        outcome: Outcome,
-        slot: Timestamp,
-    ) {
-        if fingerprint != Fingerprint::StatusDown {
-            return;
-        }
-        let tracker = self.trackers.get(&fingerprint).map(|tracked| tracked.tracker);
-        let has_issue = tracker.is_some_and(|tracker| tracker.issue().is_some());
-        let first = tracker.and_then(|tracker| tracker.failures()).map(|failures| failures.first);
+    /// Takes note of what the newest check says of a site, after the trackers observed it.
+    pub(super) fn note_failing(&mut self, outcome: Outcome, slot: Timestamp) {
+        let tracker = |fingerprint| self.trackers.get(&fingerprint).map(|tracked| tracked.tracker);
+        let has_issue = [Fingerprint::StatusDown, Fingerprint::StatusPartial]
+            .into_iter()
+            .filter_map(tracker)
+            .any(|tracker| tracker.issue().is_some());
+        let failures = tracker(Fingerprint::StatusDown).and_then(|tracker| tracker.failures());
+        let first = failures.map(|failures| failures.first);
         self.failing_since = match outcome {
             // No later than this slot, also where the clock was set back.
             Outcome::Down if !has_issue => {
@@ -45,10 +41,12 @@ impl ToolState {
         fingerprint: Fingerprint,
         before: &Tracker,
     ) {
-        if let (Fingerprint::StatusDown, Phase::Down { failures, .. }) = (fingerprint, before.phase)
-        {
-            self.failing_since = Some(failures.first);
-        }
+        let (Fingerprint::StatusDown | Fingerprint::StatusPartial, Phase::Down { failures, .. }) =
+            (fingerprint, before.phase)
+        else {
+            return;
+        };
+        self.failing_since = Some(failures.first);
     }
 
     /// What this state, the successor of `before`, makes of the list of failing sites; none where the

@@ -1,5 +1,6 @@
 //! What runs, orders and people's decisions make of a tool's state.
 
+mod confirmation;
 mod failing;
 mod pack;
 
@@ -17,7 +18,6 @@ use crate::checks::history::{Sum, day_of, day_start};
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
 use crate::id::{SiteId, TeamId};
-use crate::issues::Outcome;
 use crate::issues::tracker::Event;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
@@ -105,7 +105,14 @@ impl Scenario {
     }
 
     fn on_day(&self, state: &ToolState, closed: Option<&Day>) -> Result<ToolChange, Discard> {
-        state.apply_run(&self.run(), &self.finish, self.evaluations.clone(), closed, self.now)
+        state.apply_run(
+            &self.run(),
+            &self.finish,
+            self.evaluations.clone(),
+            &Testimony::NoWitness,
+            closed,
+            self.now,
+        )
     }
 
     fn saved(&self, state: &ToolState) -> ToolChange {
@@ -451,7 +458,7 @@ fn a_tool_that_is_off_keeps_all_but_its_timer() {
 }
 
 #[test]
-fn each_fingerprint_has_a_tracker_and_one_active_issue_is_followed() {
+fn each_fingerprint_has_a_tracker_and_only_an_outage_is_followed_up() {
     let mut run = Scenario::scheduled(after(0), 200);
     let evaluation = |fingerprint, outcome| Evaluation {
         fingerprint,
@@ -474,8 +481,8 @@ fn each_fingerprint_has_a_tracker_and_one_active_issue_is_followed() {
     };
     assert_eq!(second.events.len(), 1);
     assert_eq!(opened(&second), [Fingerprint::DnsRecordsMissing]);
-    let timer = second.timer.expect("a timer");
-    assert_eq!(timer.reason, RunReason::IncidentFollowUp, "an active issue goes before a failure");
+    let timer = second.state.timer.expect("a timer");
+    assert_eq!(timer.reason, RunReason::ConfirmationRetry, "another issue leaves a retry alone");
     run.check = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(120));
     run.now = after(121);
     run.evaluations.remove(1);
@@ -651,7 +658,7 @@ fn down_by_a_fast_clock(ahead: SignedDuration) -> ToolState {
         let slot = after(60 * minute) + ahead;
         state = Scenario::scheduled(slot, 503).saved(&state).state;
     }
-    assert!(state.has_active_issue());
+    assert!(state.has_active(Fingerprint::StatusDown));
     state
 }
 

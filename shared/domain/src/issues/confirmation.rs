@@ -1,0 +1,198 @@
+//! Whether an outage that home sees is confirmed: whether `status:down` opens, waits, or is `status:partial` instead.
+//!
+//! The rule is pure. Whoever saves a run asks all witnesses once, where [`ToolState::suspects`] says that the run would open
+//! `status:down`, and hands their [`Testimony`] over with the run.
+//!
+//! - One witness that agrees opens the issue at once.
+//! - Silence of all is held against nobody twice: the first one holds the issue, the next opens it unconfirmed.
+//! - Dissent holds the issue. At the third run that was to open it, `status:partial` opens in its place.
+//! - A run that was to open it and for which nobody was asked holds it, and counts as one of the three.
+//!
+//! So an outage opens `status:down` or `status:partial` at the third run that was to open it, whatever witnesses say:
+//! one that lies can downgrade an outage, and cannot silence it.
+//!
+//! [`ToolState::suspects`]: crate::checks::tool_state::ToolState::suspects
+
+use serde_json::json;
+
+use super::evaluate::Evaluation;
+use super::tracker::{Phase, Tracker, TrackerPolicy};
+use super::{Fingerprint, Outcome};
+use crate::locations::{HOME, Testimony, Verdict};
+
+/// How many runs in a row may hold an issue before one of the two opens.
+const HOLDS_MAX: u32 = 2;
+
+/// What a run does that is to open `status:down`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// The issue opens, as it would without witnesses.
+    Open,
+    /// It does not open yet.
+    Hold {
+        /// Whether all witnesses were silent.
+        is_silent: bool,
+        /// Whether `status:partial` opens in its place, or stays open.
+        is_partial: bool,
+    },
+}
+
+/// Decides about a run that is to open `status:down`, by the tracker as it was before. `is_partial` says whether
+/// `status:partial` is active.
+pub(crate) fn rule(
+    tracker: &Tracker,
+    policy: &TrackerPolicy,
+    is_partial: bool,
+    testimony: &Testimony,
+) -> Ruling {
+    let (holds, was_silent) = match tracker.phase {
+        Phase::Failing { failures, is_unanswered } => {
+            let holds = (failures.streak.get() + 1).saturating_sub(policy.open_after.get());
+            (holds, is_unanswered)
+        }
+        _ => (0, false),
+    };
+    let is_last = holds >= HOLDS_MAX && !is_partial;
+    match testimony.verdict() {
+        None if *testimony == Testimony::NoWitness => Ruling::Open,
+        None => Ruling::Hold { is_silent: was_silent, is_partial },
+        Some(Verdict::Confirmed) => Ruling::Open,
+        Some(Verdict::Unconfirmed) if was_silent || is_last => Ruling::Open,
+        Some(Verdict::Unconfirmed) => Ruling::Hold { is_silent: true, is_partial },
+        Some(Verdict::Denied) => {
+            Ruling::Hold { is_silent: false, is_partial: is_partial || is_last }
+        }
+    }
+}
+
+/// What a run says of `status:partial`: of a site of this host that fails from home, and answers elsewhere.
+pub(crate) fn partial(
+    status: &Evaluation,
+    outcome: Outcome,
+    host: &str,
+    testimony: &Testimony,
+) -> Evaluation {
+    let elsewhere: Vec<&str> = testimony.dissenters().map(|location| location.as_str()).collect();
+    let summary = match (outcome, elsewhere.is_empty()) {
+        (Outcome::Up, _) => format!("{host} is the same from {HOME} as from elsewhere"),
+        (Outcome::Down, true) => format!("{host} fails from {HOME}, answers from elsewhere"),
+        (Outcome::Down, false) => {
+            format!("{host} fails from {HOME}, answers from {}", elsewhere.join(" and "))
+        }
+    };
+    Evaluation {
+        fingerprint: Fingerprint::StatusPartial,
+        outcome,
+        summary,
+        measured: match outcome {
+            Outcome::Down => status.measured.clone(),
+            Outcome::Up => json!(null),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::issues::tracker::Failures;
+    use crate::locations::{Answer, HomeSaw, Location, Sighting, Silence, Statement};
+
+    fn given(code: Option<u16>) -> Testimony {
+        let answer = code
+            .ok_or(Silence::NoAnswer)
+            .map(|code| Answer::Saw(Sighting { code, error: None, response_time: 1.0 }));
+        let location = Location::parse("eu-west-1").expect("a location");
+        let incident_codes = &[503].into();
+        let home = HomeSaw { code: 503, incident_codes };
+        Testimony::Given(vec![Statement::new(location, answer, home)])
+    }
+
+    /// What runs of an outage come to, by what witnesses say of each: `a`grees, `d`issents, `s`ilent, `n`ot asked.
+    fn rulings(said: &str) -> String {
+        let policy = TrackerPolicy {
+            open_after: NonZeroU32::new(2).expect("not zero"),
+            resolve_after: NonZeroU32::MIN,
+        };
+        let (mut streak, mut is_unanswered, mut was_partial) = (1, false, false);
+        let mut rulings = String::new();
+        for witness in said.chars() {
+            let streak_before = NonZeroU32::new(streak).expect("not zero");
+            let failures = Failures {
+                first: Timestamp::UNIX_EPOCH,
+                last: Timestamp::UNIX_EPOCH,
+                streak: streak_before,
+            };
+            let phase = Phase::Failing { failures, is_unanswered };
+            let tracker = Tracker { phase, last_slot: None };
+            let testimony = match witness {
+                'a' => given(Some(503)),
+                'd' => given(Some(200)),
+                's' => given(None),
+                'n' => Testimony::NotAsked,
+                _ => Testimony::NoWitness,
+            };
+            match rule(&tracker, &policy, was_partial, &testimony) {
+                Ruling::Open => {
+                    rulings.push('D');
+                    return rulings;
+                }
+                Ruling::Hold { is_silent, is_partial } => {
+                    (is_unanswered, was_partial) = (is_silent, is_partial);
+                    rulings.push(if is_partial { 'P' } else { '-' });
+                }
+            }
+            streak += 1;
+        }
+        rulings
+    }
+
+    #[test]
+    fn an_outage_opens_holds_or_is_partial() {
+        for (said, expected) in [
+            (".", "D"),
+            ("a", "D"),
+            ("da", "-D"),
+            ("sa", "-D"),
+            ("na", "-D"),
+            // Silence holds once.
+            ("ss", "-D"),
+            ("dss", "--D"),
+            ("nss", "--D"),
+            // Dissent holds, and the third run opens one of the two.
+            ("dd", "--"),
+            ("ddd", "--P"),
+            ("sdd", "--P"),
+            ("dsd", "--P"),
+            ("nnd", "--P"),
+            ("dds", "--D"),
+            ("sds", "--D"),
+            ("nns", "--D"),
+            // Nothing opens without anybody having been asked.
+            ("nnnn", "----"),
+            // What is partial stays so until a witness agrees, or all are silent twice.
+            ("ddddd", "--PPP"),
+            ("dddsd", "--PPP"),
+            ("dddss", "--PPD"),
+            ("ddda", "--PD"),
+            ("dddn", "--PP"),
+        ] {
+            assert_eq!(rulings(said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn whatever_witnesses_say_one_of_the_two_opens_at_the_third_run() {
+        for first in "ads".chars() {
+            for second in "ads".chars() {
+                for third in "ads".chars() {
+                    let said = String::from_iter([first, second, third]);
+                    assert!(rulings(&said).ends_with(['D', 'P']), "{said}: {}", rulings(&said));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Locations: the places from which targets are reached.
+//!
+//! The deployment itself is [`HOME`]. A *witness* is another location that is asked once before `status:down` opens: on AWS
+//! an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that only makes outgoing
+//! requests.
+//!
+//! 1. A [`Question`] says what to look at; an [`Answer`] says what the witness saw. Neither names a site or a team.
+//! 2. A [`Statement`] is what an answer, or its absence, means beside what home saw.
+//! 3. The [`Testimony`] of a run is all statements. [`issues::confirmation`](crate::issues::confirmation) decides by it.
+
+mod question;
+mod testimony;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use question::{ANSWER_BYTES_MAX, Answer, BadAnswer, PROTOCOL_VERSION, Question, Sighting};
+pub use testimony::{HomeSaw, Silence, Statement, Testimony, Verdict, Vote};
+
+/// The name of the location that every row and every figure comes from: the deployment itself.
+pub const HOME: &str = "home";
+
+/// How long a witness has for its answer. A run has that much longer than its probe and its commit.
+pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many questions may wait for their answer in a process. Beyond that nobody is asked, which counts as silence:
+/// when a thousand sites fail at once, the checkers must not be held up by questions.
+pub const QUESTIONS_MAX: usize = 64;
+
+/// How many witnesses a deployment may have.
+pub const WITNESSES_MAX: usize = 8;
+
+/// The name of a location: a region such as `eu-west-1`, or what an operator calls an agent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Location(String);
+
+/// Why a text is not the name of a location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LocationError {
+    /// It has other characters, or other lengths, than names have.
+    #[error("must be 1 to 32 lower-case letters, digits and hyphens, and begin with a letter")]
+    Malformed,
+    /// It is the deployment's own.
+    #[error("must not be `home`, which is the deployment itself")]
+    Home,
+}
+
+impl Location {
+    /// The most characters of a name.
+    pub const LENGTH_MAX: usize = 32;
+
+    /// The location with this name.
+    ///
+    /// # Errors
+    ///
+    /// When it is no name of a witness.
+    pub fn parse(name: &str) -> Result<Self, LocationError> {
+        let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+        let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        if !begins || name.len() > Self::LENGTH_MAX || !name.bytes().all(is_plain) {
+            return Err(LocationError::Malformed);
+        }
+        if name == HOME {
+            return Err(LocationError::Home);
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for Location {
+    type Err = LocationError;
+
+    fn from_str(name: &str) -> Result<Self, LocationError> {
+        Self::parse(name)
+    }
+}
+
+impl TryFrom<String> for Location {
+    type Error = LocationError;
+
+    fn try_from(name: String) -> Result<Self, LocationError> {
+        Self::parse(&name)
+    }
+}
+
+impl From<Location> for String {
+    fn from(Location(name): Location) -> Self {
+        name
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_regions_and_their_like() {
+        for name in ["eu-west-1", "frankfurt", "a", "us-gov-east-1", &"a".repeat(32)] {
+            assert_eq!(
+                Location::parse(name).map(|location| location.to_string()),
+                Ok(name.to_owned())
+            );
+        }
+        for name in ["", "EU", "1a", "-a", "a b", "a/b", "a\n", "ü", "a_b", &"a".repeat(33)] {
+            assert_eq!(Location::parse(name), Err(LocationError::Malformed), "{name}");
+        }
+        assert_eq!(Location::parse(HOME), Err(LocationError::Home));
+        assert!(serde_json::from_str::<Location>("\"home\"").is_err());
+    }
+}

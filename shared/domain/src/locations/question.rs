@@ -1,0 +1,194 @@
+//! What a witness is asked, and what it may answer.
+//!
+//! An agent's token can be stolen, and an outpost runs in an account's other region: an answer is judged like data from
+//! a stranger. It says a code, an error and a time, each within bounds, and nothing else of it is kept.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::Silence;
+use crate::checks::browser_job::JobHeader;
+use crate::checks::check::{CheckError, StatusResult};
+
+/// The version of question and answer. A witness that knows another one refuses to answer.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Bytes that an answer may take.
+pub const ANSWER_BYTES_MAX: usize = 4 * 1024;
+
+/// Characters of an error that are kept.
+const ERROR_MAX: usize = 120;
+
+/// The longest time that a witness can have measured, in milliseconds.
+const RESPONSE_TIME_MAX: f64 = 60_000.0;
+
+/// What a witness is to look at. It names no site and no team, and holds no settings; the header, whose value is a
+/// secret, is sent to the URL's host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// [`PROTOCOL_VERSION`] of who asks.
+    pub version: u32,
+    /// The monitored URL.
+    pub url: Url,
+    /// The site's request header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<JobHeader>,
+    /// How long the witness may take, in milliseconds.
+    pub deadline_ms: u64,
+}
+
+impl Question {
+    /// A question about a URL, with the site's request header.
+    pub fn new(url: Url, header: Option<(&str, &str)>, deadline: Duration) -> Self {
+        let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        Self { version: PROTOCOL_VERSION, url, header: header.map(JobHeader::from), deadline_ms }
+    }
+
+    /// How long the witness may take, at most as long as anybody waits for it.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms).min(super::QUESTION_TIMEOUT)
+    }
+}
+
+/// What a witness answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// What it saw.
+    Saw(Sighting),
+    /// Why it cannot say anything.
+    Silent(Silence),
+}
+
+/// What a witness saw of a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sighting {
+    /// HTTP status of the final answer; 0 when no answer came.
+    pub code: u16,
+    /// Why no answer came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long that took, in milliseconds.
+    pub response_time: f64,
+}
+
+/// Why an answer is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadAnswer {
+    /// It is longer than an answer can be.
+    #[error("it is longer than an answer can be")]
+    TooLong,
+    /// It is not JSON, or does not have the shape of an answer.
+    #[error("it is unreadable")]
+    Unreadable,
+    /// It has a code or a time that no target can have.
+    #[error("its figures cannot be")]
+    Implausible,
+}
+
+impl Answer {
+    /// What a status check at the witness comes to.
+    pub fn of(checked: Result<StatusResult, CheckError>) -> Self {
+        match checked {
+            Ok(StatusResult { code, error, response_time, .. }) => {
+                Self::Saw(Sighting { code, error: error.as_deref().map(clipped), response_time })
+            }
+            Err(error) => Self::Silent(Silence::of(&error)),
+        }
+    }
+
+    /// Reads what a witness sent.
+    ///
+    /// # Errors
+    ///
+    /// When no witness can have answered so.
+    pub fn parse(sent: &[u8]) -> Result<Self, BadAnswer> {
+        if sent.len() > ANSWER_BYTES_MAX {
+            return Err(BadAnswer::TooLong);
+        }
+        match serde_json::from_slice(sent).map_err(|_| BadAnswer::Unreadable)? {
+            Self::Saw(Sighting { code, error, response_time }) => {
+                let is_status = code == 0 || (100..1_000).contains(&code);
+                if !is_status || !(0.0..=RESPONSE_TIME_MAX).contains(&response_time) {
+                    return Err(BadAnswer::Implausible);
+                }
+                let error = error.as_deref().map(clipped).filter(|error| !error.is_empty());
+                Ok(Self::Saw(Sighting { code, error, response_time }))
+            }
+            silent @ Self::Silent(_) => Ok(silent),
+        }
+    }
+}
+
+/// A text on one line, no longer than [`ERROR_MAX`]. It stands in alerts and on pages.
+fn clipped(text: &str) -> String {
+    let plain = text.trim().chars().map(|char| if char.is_control() { ' ' } else { char });
+    let mut clipped: String = plain.take(ERROR_MAX).collect();
+    if text.trim().chars().nth(ERROR_MAX).is_some() {
+        clipped.pop();
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_names_nobody_and_its_header_is_not_shown() {
+        let url: Url = "https://example.com/health".parse().expect("a URL");
+        let question =
+            Question::new(url, Some(("Authorization", "Bearer s3cr3t")), Duration::from_secs(9));
+        let sent = json!({
+            "version": 1,
+            "url": "https://example.com/health",
+            "header": { "name": "Authorization", "value": "Bearer s3cr3t" },
+            "deadline_ms": 9_000,
+        });
+        assert_eq!(serde_json::to_value(&question).expect("json"), sent);
+        assert_eq!(serde_json::from_value::<Question>(sent).expect("a question"), question);
+        assert!(!format!("{question:?}").contains("s3cr3t"));
+        let long = Question { deadline_ms: u64::MAX, ..question };
+        assert_eq!(long.deadline(), super::super::QUESTION_TIMEOUT);
+    }
+
+    #[test]
+    fn an_answer_of_a_stranger_is_within_bounds_or_refused() {
+        let parse = |sent: serde_json::Value| Answer::parse(sent.to_string().as_bytes());
+        let saw = |code: i64, error: &str, ms: f64| {
+            parse(json!({ "saw": { "code": code, "error": error, "response_time": ms } }))
+        };
+        let sighting = Sighting { code: 503, error: None, response_time: 1.5 };
+        assert_eq!(saw(503, " ", 1.5), Ok(Answer::Saw(sighting)));
+        assert!(saw(0, "timed out", 10_000.0).is_ok());
+        for (code, ms) in [(1, 1.0), (99, 1.0), (1_000, 1.0), (200, -1.0), (200, 1e300)] {
+            assert_eq!(saw(code, "", ms), Err(BadAnswer::Implausible), "{code} {ms}");
+        }
+        let Ok(Answer::Saw(Sighting { error: Some(error), .. })) =
+            saw(0, &format!("a\nb\u{1b}[31m{}", "é".repeat(500)), 1.0)
+        else {
+            panic!("a sighting")
+        };
+        assert!(error.starts_with("a b [31m") && error.ends_with('…'), "{error}");
+        assert_eq!(error.chars().count(), ERROR_MAX);
+        assert_eq!(parse(json!({ "silent": "offline" })), Ok(Answer::Silent(Silence::Offline)));
+        for other in [
+            json!(null),
+            json!({}),
+            json!({ "saw": { "code": -1, "response_time": 1.0 } }),
+            json!({ "saw": { "code": 200 } }),
+            json!({ "saw": { "code": 200, "response_time": null } }),
+            json!({ "silent": "sulking" }),
+            json!({ "silent": "offline", "saw": {} }),
+        ] {
+            assert_eq!(parse(other.clone()), Err(BadAnswer::Unreadable), "{other}");
+        }
+        assert_eq!(Answer::parse(&[b' '; ANSWER_BYTES_MAX + 1]), Err(BadAnswer::TooLong));
+        assert_eq!(Answer::parse(b"\xff"), Err(BadAnswer::Unreadable));
+    }
+}

@@ -1,0 +1,531 @@
+//! Lives of one site that is watched from several locations: home's network breaks in part, and witnesses lie, die, are
+//! slow or late, answer twice, are killed between question and answer, or are revoked while they look.
+//!
+//! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time of
+//! a question.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::ops::Add;
+
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::team::Team;
+use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::checks::run::Run;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::timer::Timer;
+use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::checks::tool_state::{ToolChange, ToolState};
+use vedette_domain::id::{CheckId, SiteId, TeamId};
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::evaluate::Evaluation;
+use vedette_domain::issues::record::{Issue, follow};
+use vedette_domain::issues::tracker::Event;
+use vedette_domain::locations::{
+    Answer, HomeSaw, Location, QUESTION_TIMEOUT, Silence, Statement, Testimony, Verdict, Vote,
+};
+use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
+
+use crate::random::Random;
+
+/// Lives of each run of the tests.
+const SEEDS: u64 = 4_000;
+/// Runs of a life.
+const RUNS: usize = 120;
+
+/// What a witness is like for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nature {
+    Honest,
+    /// Says the contrary of what it sees.
+    Liar,
+    /// Says that every site is up, or that every site is down.
+    AlwaysUp,
+    AlwaysDown,
+    /// Never answers.
+    Dead,
+    /// Answers just in time.
+    Slow,
+    /// Answers when nobody waits any more.
+    Late,
+    /// Answers twice, the second time the contrary.
+    Twice,
+    /// Is killed between question and answer, or revoked meanwhile.
+    Gone,
+    /// Has lost its own connection.
+    Offline,
+    /// Is refused by the target, for where it is.
+    Refused,
+    /// Sends what is no answer.
+    Babbling,
+}
+
+const NATURES: [Nature; 12] = [
+    Nature::Honest,
+    Nature::Liar,
+    Nature::AlwaysUp,
+    Nature::AlwaysDown,
+    Nature::Dead,
+    Nature::Slow,
+    Nature::Late,
+    Nature::Twice,
+    Nature::Gone,
+    Nature::Offline,
+    Nature::Refused,
+    Nature::Babbling,
+];
+
+/// What happened in lives.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    confirmed: u64,
+    unconfirmed: u64,
+    partial: u64,
+    resolved: u64,
+    held: u64,
+    not_asked: u64,
+    alone: u64,
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            confirmed: self.confirmed + other.confirmed,
+            unconfirmed: self.unconfirmed + other.unconfirmed,
+            partial: self.partial + other.partial,
+            resolved: self.resolved + other.resolved,
+            held: self.held + other.held,
+            not_asked: self.not_asked + other.not_asked,
+            alone: self.alone + other.alone,
+        }
+    }
+}
+
+/// A site with what is stored of its status checks.
+struct Watched {
+    run: Run,
+    state: ToolState,
+    issues: BTreeMap<Fingerprint, Issue>,
+}
+
+impl Watched {
+    fn new(now: Timestamp, (opens, resolves, retry): (u32, u32, u32)) -> Self {
+        let (id, team) = (SiteId(Uuid::from_u128(7)), TeamId(Uuid::from_u128(8)));
+        let team = Team::new(team, "team", Plan::Agency, now);
+        let url = SiteUrl::parse("https://example.com").expect("a URL");
+        let mut settings = Settings::defaults(Plan::Agency);
+        let status = &mut settings.tools.status.settings;
+        let number = |value| NonZeroU32::new(value).expect("not zero");
+        (status.failures_to_open, status.successes_to_resolve) = (number(opens), number(resolves));
+        status.confirmation_retry_minutes = retry;
+        let run = Run {
+            check: CheckId::automatic(id, Tool::Status, RunReason::Scheduled, now),
+            site: Site::new(id, team.id, url, now),
+            team,
+            settings,
+            time_scale: TimeScale::default(),
+        };
+        Self { run, state: ToolState::new(), issues: BTreeMap::new() }
+    }
+
+    /// A run of which home sees this, whether or not it counts.
+    fn begin(
+        &mut self,
+        reason: RunReason,
+        slot: Timestamp,
+        code: u16,
+    ) -> (Finish, Vec<Evaluation>) {
+        self.run.check = CheckId::automatic(self.run.site.id, Tool::Status, reason, slot);
+        let url = self.run.site.url.as_str().to_owned();
+        let finish = Finish::Completed(ToolResult::Status(StatusResult {
+            up: code == 200,
+            code,
+            effective_url: url.clone(),
+            url,
+            response_time: 1.0,
+            redirected: false,
+            redirect_count: 0,
+            redirects: Vec::new(),
+            error: None,
+        }));
+        let evaluations = self.run.evaluate(&finish, None, slot);
+        (finish, evaluations)
+    }
+
+    fn end(
+        &mut self,
+        (finish, evaluations): (Finish, Vec<Evaluation>),
+        testimony: &Testimony,
+        now: Timestamp,
+    ) -> Option<ToolChange> {
+        let applied = self.state.apply_run(&self.run, &finish, evaluations, testimony, None, now);
+        let change = applied.ok()?;
+        self.state = change.state.clone();
+        for event in &change.events {
+            let fingerprint = event.evaluation.fingerprint;
+            let before = self.issues.get(&fingerprint).cloned();
+            let change = follow(before, event).expect("tracker and record agree");
+            self.issues.insert(fingerprint, change.expect("a change").after);
+        }
+        Some(change)
+    }
+
+    fn is_active(&self, fingerprint: Fingerprint) -> bool {
+        let tracked = self.state.trackers.get(&fingerprint);
+        let is_active = tracked.is_some_and(|tracked| tracked.tracker.issue().is_some());
+        let issue = self.issues.get(&fingerprint);
+        assert_eq!(is_active, issue.is_some_and(|issue| issue.lifecycle.is_active()));
+        is_active
+    }
+
+    fn codes(&self) -> &std::collections::BTreeSet<u16> {
+        &self.run.settings.tools.status.settings.incident_status_codes
+    }
+}
+
+fn location(number: usize) -> Location {
+    Location::parse(["eu-west-1", "us-east-1", "office"][number]).expect("a name")
+}
+
+/// What is written to the wire for a code, as a witness does or somebody with its token.
+fn sent(code: u16) -> Vec<u8> {
+    format!(r#"{{"saw":{{"code":{code},"response_time":12.5}}}}"#).into_bytes()
+}
+
+/// Asks a witness, which sees this code; its answer, or what comes in its place, and after how many seconds.
+fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, Silence>, u64) {
+    let contrary = if sees == 200 { 503 } else { 200 };
+    let (body, after) = match nature {
+        Nature::Honest | Nature::Twice => (sent(sees), random.below(3)),
+        Nature::Liar => (sent(contrary), 0),
+        Nature::AlwaysUp => (sent(200), 0),
+        Nature::AlwaysDown => (sent(503), 0),
+        Nature::Dead | Nature::Gone => (sent(sees), u64::MAX),
+        Nature::Slow => (sent(sees), 9),
+        Nature::Late => (sent(sees), 11),
+        Nature::Offline => (br#"{"silent":"offline"}"#.to_vec(), 0),
+        Nature::Refused => (sent(random.one_of(&[401, 403, 429, 451])), 1),
+        Nature::Babbling => {
+            let babble: [&[u8]; 4] = [b"", b"{\"saw\":{}}", b"\xff", b"{\"saw\":{\"code\":9}}"];
+            (random.one_of(&babble).to_vec(), 1)
+        }
+    };
+    match after < QUESTION_TIMEOUT.as_secs() {
+        true => (Answer::parse(&body).map_err(|_| Silence::Unreadable), after),
+        false => (Err(Silence::NoAnswer), QUESTION_TIMEOUT.as_secs()),
+    }
+}
+
+fn live(seed: u64) -> Counts {
+    let mut random = Random::new(seed);
+    let mut counts = Counts::default();
+    let mut now: Timestamp = "2026-11-20T00:00:00Z".parse().expect("a timestamp");
+    let small = |random: &mut Random, of: u64| u32::try_from(1 + random.below(of)).expect("small");
+    let retry = small(&mut random, 3);
+    let policy = (small(&mut random, 3), small(&mut random, 2), retry);
+    let mut site = Watched::new(now, policy);
+    let mut alone = Watched::new(now, policy);
+    let witnesses = usize::try_from(random.below(4)).expect("small");
+    let mut natures: Vec<Nature> = (0..witnesses).map(|_| random.one_of(&NATURES)).collect();
+    let (mut is_up, mut is_home_broken) = (true, false);
+    // Runs in a row that were to open an issue, while none was active.
+    let (mut waited, mut waits_since) = (0, None);
+    let cadence = SignedDuration::from_mins(i64::from(small(&mut random, 5)));
+    let mut scheduled = now;
+    for _ in 0..RUNS {
+        // Whichever comes first.
+        let timer = site.state.timer.filter(|timer| timer.due <= scheduled);
+        let (reason, slot) = match timer {
+            Some(Timer { reason, due }) => (reason, due),
+            None => (RunReason::Scheduled, scheduled),
+        };
+        if timer.is_none() || slot == scheduled {
+            scheduled += cadence;
+        }
+        now = now.max(slot);
+        if random.happens(150) {
+            is_up ^= true;
+        }
+        if random.happens(100) {
+            is_home_broken ^= true;
+        }
+        if witnesses > 0 && random.happens(80) {
+            let which = usize::try_from(random.below(witnesses as u64)).expect("small");
+            natures[which] = random.one_of(&NATURES);
+        }
+        let elsewhere = if is_up { 200 } else { 503 };
+        let code = if is_home_broken { random.one_of(&[0, 0, 200]) } else { elsewhere };
+        let ended = site.begin(reason, slot, code);
+        let would_open = site.state.suspects(&site.run, &ended.1[0]);
+        // Somebody has written in between, so that the run was not known to open the issue.
+        let is_in_conflict = would_open && random.happens(40);
+        let mut took = 0;
+        let testimony = if witnesses == 0 {
+            Testimony::NoWitness
+        } else if !would_open || is_in_conflict {
+            Testimony::NotAsked
+        } else {
+            let home = HomeSaw { code, incident_codes: site.codes() };
+            let statements = natures.iter().zip(0..).map(|(nature, number)| {
+                let (answer, after) = ask(*nature, elsewhere, &mut random);
+                took = took.max(after);
+                Statement::new(location(number), answer, home)
+            });
+            Testimony::Given(statements.collect())
+        };
+        let seconds = i64::try_from(took).expect("seconds");
+        let asked = now + SignedDuration::from_secs(seconds);
+        let (was_down, was_partial) =
+            (site.is_active(Fingerprint::StatusDown), site.is_active(Fingerprint::StatusPartial));
+        let Some(change) = site.end(ended, &testimony, now) else { continue };
+        let (is_down, is_partial) =
+            (site.is_active(Fingerprint::StatusDown), site.is_active(Fingerprint::StatusPartial));
+        let said = format!("seed {seed} at {slot}: {natures:?} {testimony:?}");
+        assert!(!(is_down && is_partial), "{said}");
+
+        // What opens was asked about, and not against the word of all who said anything.
+        let opened = |fingerprint| {
+            change.events.iter().any(|event| {
+                event.evaluation.fingerprint == fingerprint
+                    && matches!(event.event, Event::Opened { .. })
+            })
+        };
+        let dissents = testimony.dissenters().next().is_some();
+        let agrees = testimony.statements().iter().any(|said| said.vote == Vote::Agrees);
+        if opened(Fingerprint::StatusDown) {
+            assert_ne!(testimony, Testimony::NotAsked, "{said}");
+            assert!(agrees || !dissents, "{said}");
+            match testimony.verdict() {
+                Some(Verdict::Unconfirmed) => counts.unconfirmed += 1,
+                Some(_) => counts.confirmed += 1,
+                None => {}
+            }
+        }
+        if opened(Fingerprint::StatusPartial) {
+            assert!(dissents && !agrees, "{said}");
+            counts.partial += 1;
+        }
+        assert!(!agrees || is_down, "one that agrees is believed: {said}");
+        counts.resolved += u64::from(was_down && !is_down) + u64::from(was_partial && !is_partial);
+        counts.not_asked += u64::from(is_in_conflict && witnesses > 0);
+
+        // The bounded delay.
+        if would_open && !is_down && !is_partial {
+            waited += u32::from(!is_in_conflict);
+            waits_since.get_or_insert(now);
+            counts.held += 1;
+            assert!(waited <= 2, "an outage was silenced: {said}");
+            let next = change.state.timer.expect("the ordinary retry");
+            assert_eq!(next.reason, RunReason::ConfirmationRetry, "{said}");
+            let latest =
+                now + SignedDuration::from_mins(i64::from(retry)) + SignedDuration::from_secs(1);
+            assert!(next.due <= latest, "{said}");
+        } else {
+            if let Some(since) = waits_since.take().filter(|_| would_open && waited > 0) {
+                let retries = SignedDuration::from_mins(2 * i64::from(retry));
+                let rounding = SignedDuration::from_secs(2);
+                let question = SignedDuration::try_from(QUESTION_TIMEOUT).expect("seconds");
+                let conflicts = SignedDuration::from_mins(i64::from(retry) * 9);
+                let bound = retries + question + rounding;
+                let bound = if counts.not_asked > 0 { bound + conflicts } else { bound };
+                assert!(asked.duration_since(since) <= bound, "{said}");
+            }
+            waited = 0;
+        }
+
+        // Without witnesses nothing differs from a service that knows of none.
+        if witnesses == 0 {
+            let ended = alone.begin(reason, slot, code);
+            alone.end(ended, &Testimony::default(), now);
+            assert_eq!(
+                serde_json::to_vec(&alone.state).expect("json"),
+                serde_json::to_vec(&site.state).expect("json")
+            );
+            assert!(!alone.state.trackers.contains_key(&Fingerprint::StatusPartial));
+            assert_eq!(would_open, opened(Fingerprint::StatusDown), "{said}");
+            counts.alone += u64::from(would_open);
+        }
+    }
+    counts
+}
+
+#[test]
+fn an_outage_is_reported_within_two_retries_whatever_witnesses_do() {
+    let all = (1..=SEEDS).map(live).fold(Counts::default(), Counts::add);
+    let Counts { confirmed, unconfirmed, partial, resolved, held, not_asked, alone } = all;
+    for (what, count) in [
+        ("confirmed", confirmed),
+        ("unconfirmed", unconfirmed),
+        ("partial", partial),
+        ("resolved", resolved),
+        ("held", held),
+        ("not asked", not_asked),
+        ("alone", alone),
+    ] {
+        assert!(count >= SEEDS / 4, "{what} is too rare to be tested: {all:?}");
+    }
+}
+
+/// What an outage, or a fault of home's network, comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// It ended before anything opened.
+    Nothing,
+    /// `status:down` opened, so many seconds after the first run that was to open it.
+    Down(u64),
+    /// `status:partial` opened, and `status:down` never.
+    Partial,
+}
+
+/// What is simulated for the figures.
+#[derive(Debug, Clone, Copy)]
+struct Vantage {
+    witnesses: usize,
+    /// The share of time, in a thousand parts of a percent, in which a location does not reach a target that is up.
+    fault_per_100_000: u64,
+    /// Seconds that a witness takes for its answer.
+    answers_in: u64,
+}
+
+const CADENCE: i64 = 300;
+/// The mean length of a fault of a network, in seconds.
+const FAULT_MEAN: f64 = 300.0;
+
+/// A time with this mean, exponentially distributed.
+fn exponential(random: &mut Random, mean: f64) -> f64 {
+    let uniform = (random.below(1 << 52) + 1) as f64 / (1_u64 << 52) as f64;
+    -uniform.ln() * mean
+}
+
+/// Lives through a time of failures as home sees them, with default settings. `is_outage` says whether the site is down;
+/// otherwise home's network is at fault. A witness is at fault when it is asked as often as home is; of these faults half
+/// are noticed, and it is silent, and the other half look like an outage.
+fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -> Outcome {
+    let start: Timestamp = "2026-11-20T00:00:00Z".parse().expect("a timestamp");
+    let mut site = Watched::new(start, (2, 2, 2));
+    let at = |seconds: f64| start + SignedDuration::from_millis((seconds * 1_000.0) as i64);
+    let end = at(lasts);
+    let phase = random.below(CADENCE.unsigned_abs() * 1_000) as f64 / 1_000.0;
+    let (mut scheduled, mut suspected, mut is_partial) = (at(phase), None, false);
+    loop {
+        let timer = site.state.timer.filter(|timer| timer.due <= scheduled);
+        let (reason, slot) = match timer {
+            Some(Timer { reason, due }) => (reason, due),
+            None => (RunReason::Scheduled, scheduled),
+        };
+        if timer.is_none() || slot == scheduled {
+            scheduled += SignedDuration::from_secs(CADENCE);
+        }
+        if slot >= end {
+            return if is_partial { Outcome::Partial } else { Outcome::Nothing };
+        }
+        let ended = site.begin(reason, slot, 0);
+        let would_open = site.state.suspects(&site.run, &ended.1[0]);
+        let mut took = 0;
+        let testimony = match (vantage.witnesses, would_open) {
+            (0, _) => Testimony::NoWitness,
+            (_, false) => Testimony::NotAsked,
+            (witnesses, true) => {
+                let home = HomeSaw { code: 0, incident_codes: site.codes() };
+                let statements = (0..witnesses).map(|number| {
+                    let is_at_fault = random.below(100_000) < vantage.fault_per_100_000;
+                    let is_noticed = is_at_fault && random.happens(500);
+                    let nature = if is_noticed { Nature::Offline } else { Nature::Honest };
+                    let code = if is_outage || is_at_fault { 503 } else { 200 };
+                    let (answer, _) = ask(nature, code, random);
+                    took = took.max(vantage.answers_in);
+                    Statement::new(location(number), answer, home)
+                });
+                Testimony::Given(statements.collect())
+            }
+        };
+        suspected = suspected.or(would_open.then_some(slot));
+        site.end(ended, &testimony, slot).expect("it counts");
+        is_partial |= site.is_active(Fingerprint::StatusPartial);
+        if site.is_active(Fingerprint::StatusDown) {
+            let waited = slot.duration_since(suspected.expect("it was suspected"));
+            return Outcome::Down(waited.as_secs().unsigned_abs() + took);
+        }
+    }
+}
+
+/// False openings for each million checks: outages, and warnings.
+fn false_openings(vantage: Vantage, episodes: u32) -> (f64, f64) {
+    let mut random = Random::new(11);
+    let (mut down, mut partial) = (0_u32, 0_u32);
+    for _ in 0..episodes {
+        let lasts = exponential(&mut random, FAULT_MEAN);
+        match episode(vantage, false, lasts, &mut random) {
+            Outcome::Down(_) => down += 1,
+            Outcome::Partial => partial += 1,
+            Outcome::Nothing => {}
+        }
+    }
+    // A site is checked so often from the beginning of one fault to that of the next.
+    let share = vantage.fault_per_100_000 as f64 / 100_000.0;
+    let checks = f64::from(episodes) * FAULT_MEAN / share / CADENCE as f64;
+    let per_million = |count: u32| f64::from(count) * 1e6 / checks;
+    (per_million(down), per_million(partial))
+}
+
+/// What witnesses add to the time until a real outage is reported, in seconds: median and 99th percentile.
+fn added_delay(vantage: Vantage, outages: usize) -> (u64, u64) {
+    let mut random = Random::new(12);
+    let mut delays: Vec<u64> = (0..outages)
+        .map(|_| match episode(vantage, true, 1e6, &mut random) {
+            Outcome::Down(after) => after,
+            other => panic!("an outage of days: {other:?}"),
+        })
+        .collect();
+    delays.sort_unstable();
+    (delays[outages / 2], delays[outages * 99 / 100])
+}
+
+#[test]
+fn witnesses_prevent_false_alarms_and_add_little() {
+    let at = |witnesses, fault_per_100_000| Vantage { witnesses, fault_per_100_000, answers_in: 1 };
+    for fault in [100, 1_000] {
+        let [alone, one, two] =
+            [0, 1, 2].map(|witnesses| false_openings(at(witnesses, fault), 20_000).0);
+        assert!(alone > 50.0 * one.max(two), "{fault}: {alone} {one} {two}");
+        assert_eq!(added_delay(at(0, fault), 1_000), (0, 0));
+        for witnesses in [1, 2] {
+            let (median, most) = added_delay(at(witnesses, fault), 1_000);
+            assert!(median <= 1 && most <= 130, "{fault}: {median} {most}");
+        }
+    }
+}
+
+/// `SIMULATE` is `locations`.
+#[ignore = "on demand: make simulate ARGS='decisions locations'"]
+#[test]
+#[expect(clippy::print_stderr, reason = "what it was asked for")]
+fn figures_of_locations() {
+    #[expect(clippy::disallowed_methods, reason = "the domain has nobody who reads it")]
+    if std::env::var("SIMULATE").unwrap_or_default() != "decisions locations" {
+        return;
+    }
+    eprintln!(
+        "faults  witnesses  false status:down  false status:partial  delay quick (median, p99)  hanging"
+    );
+    for fault in [100, 1_000] {
+        for witnesses in [0, 1, 2] {
+            let quick = Vantage { witnesses, fault_per_100_000: fault, answers_in: 1 };
+            let (down, partial) = false_openings(quick, 4_000_000);
+            let (fast, slow) = (
+                added_delay(quick, 200_000),
+                added_delay(Vantage { answers_in: 9, ..quick }, 200_000),
+            );
+            eprintln!(
+                "{:>5} %  {witnesses:>9}  {down:>17.3}  {partial:>20.1}  {fast:>25?}  {slow:?}",
+                fault as f64 / 1_000.0
+            );
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Witnesses, as a process asks them: other locations, of which [`domain::locations`](vedette_domain::locations) has the
+//! terms.
+//!
+//! [`AskWitness`] has a form for AWS, which invokes outposts, and one for a single machine, to which agents are
+//! connected. Whatever goes wrong on the way is silence.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, join_all};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use url::Url;
+use vedette_domain::locations::{
+    Answer, HomeSaw, Location, QUESTION_TIMEOUT, QUESTIONS_MAX, Question, Silence, Statement,
+    Testimony, WITNESSES_MAX,
+};
+
+/// How witnesses are reached.
+pub trait AskWitness: fmt::Debug + Send + Sync {
+    /// The witnesses that are configured, whether or not they can be reached.
+    fn locations(&self) -> Vec<Location>;
+
+    /// Asks one of them, and waits for its answer; who asks waits no longer than [`QUESTION_TIMEOUT`].
+    fn ask<'a>(
+        &'a self,
+        location: &'a Location,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Result<Answer, Silence>>;
+}
+
+/// Knows the targets that only this deployment may reach.
+pub trait PrivateTargets: Send + Sync {
+    /// Whether a URL may lead to one.
+    fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool>;
+}
+
+/// The witnesses of a process. Clones are the same ones.
+#[derive(Clone, Default)]
+pub struct Witnesses {
+    form: Option<Arc<dyn AskWitness>>,
+    private: Option<Arc<dyn PrivateTargets>>,
+    places: Places,
+}
+
+#[derive(Clone)]
+struct Places(Arc<Semaphore>);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(QUESTIONS_MAX)))
+    }
+}
+
+impl Witnesses {
+    /// Witnesses that are reached in this way.
+    pub fn new(form: Arc<dyn AskWitness>) -> Self {
+        Self { form: Some(form), ..Self::default() }
+    }
+
+    /// The same, which are never asked about private targets.
+    #[must_use]
+    pub fn sparing(self, private: Arc<dyn PrivateTargets>) -> Self {
+        Self { private: Some(private), ..self }
+    }
+
+    /// Whether there is any.
+    pub fn are_configured(&self) -> bool {
+        self.form.as_ref().is_some_and(|form| !form.locations().is_empty())
+    }
+
+    /// Asks all of them at once, beside what home saw. Where [`QUESTIONS_MAX`] questions wait already, nobody is asked,
+    /// and that counts as silence.
+    pub async fn ask(&self, question: &Question, home: HomeSaw<'_>) -> Testimony {
+        let Some(form) = &self.form else { return Testimony::NoWitness };
+        let mut locations = form.locations();
+        locations.truncate(WITNESSES_MAX);
+        if locations.is_empty() {
+            return Testimony::NoWitness;
+        }
+        let place = self.places.0.try_acquire();
+        if place.is_ok() && self.is_spared(&question.url).await {
+            return Testimony::NoWitness;
+        }
+        let statements = locations.into_iter().map(|location| {
+            let has_place = place.is_ok();
+            async move {
+                let answer = match has_place {
+                    true => timeout(QUESTION_TIMEOUT, form.ask(&location, question)).await,
+                    false => Ok(Err(Silence::Busy)),
+                };
+                Statement::new(location, answer.unwrap_or(Err(Silence::NoAnswer)), home)
+            }
+        });
+        Testimony::Given(join_all(statements).await)
+    }
+
+    /// Whether a URL may lead to a private target; one that nobody can say it of in time may.
+    async fn is_spared(&self, url: &Url) -> bool {
+        let Some(private) = &self.private else { return false };
+        timeout(QUESTION_TIMEOUT / 5, private.may_be_private(url)).await.unwrap_or(true)
+    }
+}
+
+impl fmt::Debug for Witnesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Witnesses").field(&self.form).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use tokio::time::{Instant, sleep};
+    use vedette_domain::locations::{Sighting, Verdict};
+
+    use super::*;
+
+    /// Witnesses that answer after a while; those with `late` in their names later than anybody waits.
+    #[derive(Debug, Default)]
+    struct Slow {
+        names: Vec<&'static str>,
+        asked: AtomicUsize,
+    }
+
+    impl AskWitness for Slow {
+        fn locations(&self) -> Vec<Location> {
+            self.names.iter().map(|name| Location::parse(name).expect("a name")).collect()
+        }
+
+        fn ask<'a>(
+            &'a self,
+            location: &'a Location,
+            _: &'a Question,
+        ) -> BoxFuture<'a, Result<Answer, Silence>> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            let seconds = if location.as_str().contains("late") { 11 } else { 9 };
+            Box::pin(async move {
+                sleep(Duration::from_secs(seconds)).await;
+                Ok(Answer::Saw(Sighting { code: 503, error: None, response_time: 1.0 }))
+            })
+        }
+    }
+
+    struct Intranet;
+
+    impl PrivateTargets for Intranet {
+        fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool> {
+            Box::pin(async { url.host_str() != Some("example.com") })
+        }
+    }
+
+    async fn ask(witnesses: &Witnesses, url: &str) -> Testimony {
+        let question = Question::new(url.parse().expect("a URL"), None, QUESTION_TIMEOUT);
+        let incident_codes = &BTreeSet::from([503]);
+        witnesses.ask(&question, HomeSaw { code: 503, incident_codes }).await
+    }
+
+    const URL: &str = "https://example.com";
+
+    #[tokio::test(start_paused = true)]
+    async fn all_are_asked_at_once_and_late_ones_are_silent() {
+        let witnesses =
+            Witnesses::new(Arc::new(Slow { names: vec!["a", "b", "late"], ..Slow::default() }));
+        let begun = Instant::now();
+        let testimony = ask(&witnesses, URL).await;
+        assert_eq!(begun.elapsed(), QUESTION_TIMEOUT);
+        assert_eq!(testimony.verdict(), Some(Verdict::Confirmed));
+        assert_eq!(testimony.statements()[2].saw, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thousand_sites_suspected_at_once_hold_nobody_up() {
+        let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
+        let witnesses = Witnesses::new(Arc::clone(&slow) as Arc<dyn AskWitness>);
+        let begun = Instant::now();
+        let asked = (0..1_000).map(|_| async {
+            let verdict = ask(&witnesses, URL).await.verdict();
+            (verdict, begun.elapsed())
+        });
+        let answered = join_all(asked).await;
+        let at_once = answered.iter().filter(|(verdict, after)| {
+            *verdict == Some(Verdict::Unconfirmed) && *after == Duration::ZERO
+        });
+        assert_eq!(at_once.count(), 1_000 - QUESTIONS_MAX);
+        assert_eq!(slow.asked.load(Ordering::Relaxed), QUESTIONS_MAX);
+        // Their places are free again.
+        assert_eq!(ask(&witnesses, URL).await.verdict(), Some(Verdict::Confirmed));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_asked_about_private_targets_or_where_there_is_nobody() {
+        let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
+        let witnesses =
+            Witnesses::new(Arc::clone(&slow) as Arc<dyn AskWitness>).sparing(Arc::new(Intranet));
+        assert_eq!(ask(&witnesses, "http://intranet.test").await, Testimony::NoWitness);
+        assert_eq!(slow.asked.load(Ordering::Relaxed), 0);
+        assert_ne!(ask(&witnesses, URL).await, Testimony::NoWitness);
+        let nobody = Witnesses::new(Arc::new(Slow::default()));
+        assert!(!nobody.are_configured() && !Witnesses::default().are_configured());
+        assert_eq!(ask(&nobody, URL).await, Testimony::NoWitness);
+        assert_eq!(ask(&Witnesses::default(), URL).await, Testimony::NoWitness);
+    }
+}

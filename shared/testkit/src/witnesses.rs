@@ -1,0 +1,61 @@
+//! Witnesses that say what a test has them say.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use vedette_domain::locations::{Answer, Location, Question, Sighting, Silence};
+use vedette_runtime::{AskWitness, Witnesses};
+
+/// Witnesses that answer at once. Clones are the same ones.
+#[derive(Debug, Clone, Default)]
+pub struct TestWitnesses(Arc<Mutex<Said>>);
+
+#[derive(Debug, Default)]
+struct Said {
+    answers: BTreeMap<Location, Result<Answer, Silence>>,
+    questions: Vec<Question>,
+}
+
+impl TestWitnesses {
+    /// For an app.
+    pub fn port(&self) -> Witnesses {
+        Witnesses::new(Arc::new(self.clone()))
+    }
+
+    /// Has a witness see a code from now on, or say nothing.
+    pub fn sees(&self, name: &str, code: Result<u16, Silence>) {
+        let saw = |code| {
+            let error = (code == 0).then(|| "timed out".to_owned());
+            Answer::Saw(Sighting { code, error, response_time: 41.0 })
+        };
+        let location = Location::parse(name).expect("a name");
+        self.lock().answers.insert(location, code.map(saw));
+    }
+
+    /// Takes the questions that were asked so far; one that went to several witnesses is there as often.
+    pub fn take_questions(&self) -> Vec<Question> {
+        std::mem::take(&mut self.lock().questions)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Said> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AskWitness for TestWitnesses {
+    fn locations(&self) -> Vec<Location> {
+        self.lock().answers.keys().cloned().collect()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        location: &'a Location,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Result<Answer, Silence>> {
+        let mut said = self.lock();
+        said.questions.push(question.clone());
+        let answer = said.answers[location].clone();
+        Box::pin(async { answer })
+    }
+}

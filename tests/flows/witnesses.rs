@@ -1,0 +1,168 @@
+//! An outage is confirmed from other locations before anybody is woken.
+
+use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::locations::Silence;
+use vedette_testkit::{Fault, Spent, TestWitnesses};
+
+use crate::census::assert_balanced;
+use crate::scene::Scene;
+
+async fn start() -> (Scene, TestWitnesses) {
+    let mut scene = Scene::start().await;
+    let witnesses = TestWitnesses::default();
+    scene.service.test.app.witnesses = witnesses.port();
+    (scene, witnesses)
+}
+
+impl Scene {
+    /// The fingerprints of issues of a status.
+    async fn fingerprints(&self, status: &str) -> Vec<Value> {
+        self.issues(status).await.iter().map(|issue| issue["fingerprint"].clone()).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_witness_that_agrees_opens_the_issue_and_stands_in_its_context() {
+    let (scene, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(503));
+    witnesses.sees("us-east-1", Err(Silence::NoAnswer));
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    assert!(witnesses.take_questions().is_empty(), "one failure of two opens nothing");
+    scene.run_timer(site).await;
+    let questions = witnesses.take_questions();
+    assert_eq!(questions.len(), 2, "each is asked once");
+    let sent = serde_json::to_value(&questions[0]).expect("json");
+    assert_eq!(sent, json!({ "version": 1, "url": "http://site.test/", "deadline_ms": 9_000 }));
+    let issues = scene.issues("active").await;
+    assert_eq!(issues.len(), 1, "{issues:?}");
+    assert_eq!(issues[0]["context"]["confirmation"], "confirmed");
+    assert_eq!(
+        issues[0]["context"]["witnesses"],
+        json!([
+            { "location": "eu-west-1", "vote": "down", "code": 503, "error": null, "response_time": 41.0 },
+            { "location": "us-east-1", "vote": "silent", "reason": "no_answer" },
+        ])
+    );
+    assert_balanced(&scene.service).await;
+}
+
+#[tokio::test]
+async fn what_only_home_sees_becomes_a_warning_until_a_witness_agrees() {
+    let (scene, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(200));
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    for _ in 0..2 {
+        scene.run_timer(site).await;
+        assert_eq!(scene.fingerprints("active").await, [""; 0]);
+    }
+    scene.run_timer(site).await;
+    let issues = scene.issues("active").await;
+    let warning = &issues[0];
+    assert_eq!(
+        (&warning["fingerprint"], &warning["severity"], &warning["summary"]),
+        (
+            &json!("status:partial"),
+            &json!("warning"),
+            &json!("site.test fails from home, answers from eu-west-1")
+        )
+    );
+    assert_eq!(warning["context"]["confirmation"], "denied");
+    let trouble = scene.service.test.app.store.trouble(scene.owner.team).await.expect("read");
+    assert!(trouble.failing.is_empty(), "an issue says so");
+
+    witnesses.sees("eu-west-1", Ok(0));
+    scene.run_timer(site).await;
+    assert_eq!(scene.fingerprints("active").await, ["status:down"]);
+    assert_eq!(scene.fingerprints("resolved").await, ["status:partial"]);
+    assert_balanced(&scene.service).await;
+
+    // A person resolves a warning as any other issue, and it can come again.
+    scene.target.answer(200);
+    scene.run_timer(site).await;
+    scene.run_timer(site).await;
+    assert_eq!(scene.fingerprints("active").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn silence_holds_an_issue_once() {
+    let (scene, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Err(Silence::Busy));
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    scene.run_timer(site).await;
+    assert_eq!(scene.fingerprints("active").await, [""; 0]);
+    scene.run_timer(site).await;
+    let issues = scene.issues("active").await;
+    assert_eq!(issues[0]["context"]["confirmation"], "unconfirmed");
+    assert_eq!(issues[0]["context"]["failures"], 3);
+}
+
+#[tokio::test]
+async fn a_write_in_between_asks_nobody_twice() {
+    let (scene, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(503));
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    scene.service.test.faults().on_write(1, Fault::Conflict);
+    scene.run_timer(site).await;
+    assert_eq!(witnesses.take_questions().len(), 1);
+    assert_eq!(scene.fingerprints("active").await, ["status:down"]);
+}
+
+#[tokio::test]
+async fn a_check_that_finds_nothing_wrong_costs_what_it_cost() {
+    let spent = async |scene: &Scene| {
+        let site = scene.watch().await;
+        let mut all = Vec::new();
+        for code in [200, 200, 503, 200] {
+            scene.target.answer(code);
+            scene.service.advance_minutes(5);
+            let meter = scene.service.test.meter();
+            meter.start();
+            scene.service.run_scheduled(site, Tool::Status).await;
+            all.push(meter.stop());
+            scene.service.waiting();
+        }
+        all
+    };
+    let (with, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(503));
+    let without = Scene::start().await;
+    let costs: Vec<Spent> = spent(&with).await;
+    assert_eq!(costs, spent(&without).await);
+    assert!(witnesses.take_questions().is_empty());
+}
+
+#[tokio::test]
+async fn an_outage_that_is_confirmed_costs_what_any_other_does() {
+    let opening = async |scene: &Scene| {
+        let site = scene.watch().await;
+        scene.target.answer(503);
+        scene.service.advance_minutes(5);
+        scene.service.run_scheduled(site, Tool::Status).await;
+        let meter = scene.service.test.meter();
+        meter.start();
+        scene.run_timer(site).await;
+        let spent = meter.stop();
+        let issue = scene.service.test.app.store.issue(site.partition(), Fingerprint::StatusDown);
+        assert!(issue.await.expect("read").is_some());
+        spent
+    };
+    let (with, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(503));
+    let (confirmed, alone) = (opening(&with).await, opening(&Scene::start().await).await);
+    assert_eq!((confirmed.reads, confirmed.round_trips), (alone.reads, alone.round_trips));
+    assert!(confirmed.writes <= alone.writes + 4.0, "{confirmed:?} {alone:?}");
+}
