@@ -31,11 +31,11 @@ use crate::checks::timer::Timer;
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::clock::is_ahead;
 use crate::id::{CheckId, IssueId, Trigger};
-use crate::issues::confirmation::{self, Ruling, rule};
+use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::Evaluation;
 use crate::issues::record::IssueEvent;
 use crate::issues::tracker::{
-    Observation, Phase, Step, Tracker, TrackerPolicy, observe, resolve_by_hand,
+    Observation, Phase, Ruling, Step, Tracker, TrackerPolicy, observe, resolve_by_hand,
 };
 use crate::issues::{Fingerprint, Outcome};
 use crate::locations::Testimony;

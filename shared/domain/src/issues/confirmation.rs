@@ -16,26 +16,12 @@
 use serde_json::json;
 
 use super::evaluate::Evaluation;
-use super::tracker::{Phase, Tracker, TrackerPolicy};
+use super::tracker::{Phase, Ruling, Tracker, TrackerPolicy};
 use super::{Fingerprint, Outcome};
 use crate::locations::{HOME, Testimony, Verdict};
 
 /// How many runs in a row may hold an issue before one of the two opens.
 const HOLDS_MAX: u32 = 2;
-
-/// What a run does that is to open `status:down`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
-    /// The issue opens, as it would without witnesses.
-    Open,
-    /// It does not open yet.
-    Hold {
-        /// Whether all witnesses were silent.
-        is_silent: bool,
-        /// Whether `status:partial` opens in its place, or stays open.
-        is_partial: bool,
-    },
-}
 
 /// Decides about a run that is to open `status:down`, by the tracker as it was before. `is_partial` says whether
 /// `status:partial` is active.

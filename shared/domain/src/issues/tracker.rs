@@ -11,7 +11,6 @@ use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
 use super::Outcome;
-use super::confirmation::Ruling;
 use crate::clock::is_ahead;
 use crate::id::IssueId;
 
@@ -33,6 +32,20 @@ pub struct Observation {
     pub outcome: Outcome,
     /// Whether an issue may open by it.
     pub ruling: Ruling,
+}
+
+/// What an observation does that is to open an issue; [`confirmation`](super::confirmation) decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// The issue opens, as it would without witnesses.
+    Open,
+    /// It does not open yet.
+    Hold {
+        /// Whether all witnesses were silent.
+        is_silent: bool,
+        /// Whether `status:partial` opens in its place, or stays open.
+        is_partial: bool,
+    },
 }
 
 /// The failing observations that make up an incident, or may come to make one up.
