@@ -9,6 +9,7 @@
 //! 3. The [`Testimony`] of a run is all statements. [`issues::confirmation`](crate::issues::confirmation) decides by it.
 
 mod question;
+mod silence;
 mod testimony;
 
 use std::fmt;
@@ -17,7 +18,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use question::{ANSWER_BYTES_MAX, Answer, BadAnswer, PROTOCOL_VERSION, Question, Sighting};
-pub use testimony::{HomeSaw, Silence, Statement, Testimony, Verdict, Vote};
+pub use silence::Silence;
+pub use testimony::{HomeSaw, Statement, Testimony, Verdict, Vote};
 
 /// The name of the location that every row and every figure comes from: the deployment itself.
 pub const HOME: &str = "home";

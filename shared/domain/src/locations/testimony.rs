@@ -2,76 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Location, Sighting};
-use crate::checks::check::{CheckError, StatusResult};
+use super::{Answer, Location, Sighting, Silence};
+use crate::checks::check::StatusResult;
 
 /// Codes by which a target refuses whoever asks, for where they are: from a witness alone they say nothing of the site.
 const REFUSALS: [u16; 4] = [401, 403, 429, 451];
-
-/// Why a witness says nothing. Silence is no vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Silence {
-    /// No answer came in time.
-    NoAnswer,
-    /// Too many questions wait, or the witness has too much to do.
-    Busy,
-    /// The witness has lost its own connection.
-    Offline,
-    /// The witness may not reach the target.
-    Forbidden,
-    /// The target refuses the witness, where it does not refuse home.
-    Refused,
-    /// What came is no answer.
-    Unreadable,
-    /// The witness could not look for another reason.
-    Failed,
-}
-
-impl Silence {
-    /// The reason that a check gives that could not run.
-    pub(super) fn of(error: &CheckError) -> Self {
-        match error.code.as_str() {
-            "target_forbidden" => Self::Forbidden,
-            "no_connectivity" | "no_route" | "resolver_unavailable" => Self::Offline,
-            _ => Self::Failed,
-        }
-    }
-
-    /// The value that is stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoAnswer => "no_answer",
-            Self::Busy => "busy",
-            Self::Offline => "offline",
-            Self::Forbidden => "forbidden",
-            Self::Refused => "refused",
-            Self::Unreadable => "unreadable",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// In words, for people.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::NoAnswer => "did not answer in time",
-            Self::Busy => "had too many questions to answer",
-            Self::Offline => "had no connection of its own",
-            Self::Forbidden => "may not reach the site",
-            Self::Refused => "was refused by the site",
-            Self::Unreadable => "gave no readable answer",
-            Self::Failed => "could not check the site",
-        }
-    }
-
-    /// The silence with this stored value.
-    fn parse(value: &str) -> Option<Self> {
-        serde_json::from_value(Value::from(value)).ok()
-    }
-}
 
 /// What a statement counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,21 +319,5 @@ mod tests {
         Testimony::NotAsked.add_to(&mut unchanged);
         Testimony::NoWitness.add_to(&mut unchanged);
         assert_eq!(unchanged, json!({ "failures": 2 }));
-    }
-
-    #[test]
-    fn each_silence_is_stored_as_ever() {
-        for (silence, value) in [
-            (Silence::NoAnswer, "no_answer"),
-            (Silence::Busy, "busy"),
-            (Silence::Offline, "offline"),
-            (Silence::Forbidden, "forbidden"),
-            (Silence::Refused, "refused"),
-            (Silence::Unreadable, "unreadable"),
-            (Silence::Failed, "failed"),
-        ] {
-            assert_eq!((silence.as_str(), Silence::parse(value)), (value, Some(silence)));
-            assert_eq!(serde_json::to_value(silence).expect("json"), json!(value));
-        }
     }
 }
