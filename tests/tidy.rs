@@ -254,6 +254,14 @@ fn the_guide_names_every_kind_of_channel() {
 }
 
 #[test]
+fn the_story_of_alerts_has_every_kind_of_channel() {
+    let story = read("tests/alerts/story.py");
+    for kind in ChannelKind::ALL {
+        assert!(story.contains(&format!("\"{kind}\"")), "tests/alerts/story.py adds no {kind}");
+    }
+}
+
+#[test]
 fn the_guide_says_how_soon_people_hear_of_an_outage() {
     let guide = read("docs/guides/alerts.md");
     for plan in Plan::ALL {

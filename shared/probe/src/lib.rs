@@ -1,6 +1,6 @@
 //! The check engines of Vedette, and the SSRF guard that every connection they make has to pass.
 //!
-//! - [`guard`] decides what may be reached, and pins the addresses.
+//! - [`ssrf_guard`] decides what may be reached, and pins the addresses.
 //! - `http` connects to what the SSRF guard admits, for all engines.
 //! - [`connectivity`] tells a target's failure from one of our own connection.
 //! - [`browser`] runs a browser behind the SSRF guard.
