@@ -1,6 +1,7 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
 mod assets;
+mod audience;
 mod audit_log;
 mod channels;
 mod checks;

@@ -16,11 +16,13 @@ pub(crate) const HARMLESS: &str = "&lt;b onclick=x&gt;\u{202e}";
 /// An automatic check of now ends.
 pub(crate) async fn end(service: &Service, site: SiteId, finish: Finish) -> CheckId {
     let tool = match &finish {
+        Finish::Completed(ToolResult::Status(_)) | Finish::Failed(_) | Finish::Skipped => {
+            Tool::Status
+        }
         Finish::Completed(ToolResult::Ssl(_)) => Tool::Ssl,
         Finish::Completed(ToolResult::Dns(_)) => Tool::Dns,
         Finish::Completed(ToolResult::BrokenLinks(_)) => Tool::BrokenLinks,
         Finish::Completed(ToolResult::Performance(_)) => Tool::Performance,
-        _ => Tool::Status,
     };
     let check = CheckId::automatic(site, tool, RunReason::Scheduled, service.test.now());
     let recorded = service.test.end_run(site, check, finish).await;

@@ -3,11 +3,11 @@
 use serde_json::json;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
+use vedette_store::Audit;
 use vedette_testkit::{member_of, new_team};
 use vedette_tests::Service;
 
-use crate::support::{join, new_site, set_plan};
-use vedette_store::Audit;
+use crate::support::{join, new_site, set_plan, with_rows_named};
 
 #[tokio::test]
 async fn the_caller_is_shown_with_their_teams_and_their_limits() {
@@ -18,45 +18,13 @@ async fn the_caller_is_shown_with_their_teams_and_their_limits() {
     join(&service, owner.user, other.team, Role::Viewer).await;
 
     let answer = service.client(&owner).get("/me").await;
-    insta::assert_snapshot!(answer.shown(), @r#"
+    let client = service.client(&owner);
+    let team = async |id| client.get(&format!("/teams/{id}")).await;
+    let alone = [team(owner.team).await, team(other.team).await];
+    insta::assert_snapshot!(with_rows_named(&answer, "/data/teams", &alone).shown(), @r#"
     200 {
       "data": {
-        "teams": [
-          {
-            "created_at": "2026-11-20T09:54:00+00:00",
-            "limits": {
-              "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
-              "history_retention_days": 365,
-              "manual_checks": { "limit": 5000, "remaining": 5000, "used": 0 },
-              "minimum_check_cadence_minutes": 1,
-              "plan": "agency",
-              "seats": { "limit": null, "members": 1, "pending_invitations": 0, "remaining": null, "used": 1 },
-              "sites": { "limit": null, "remaining": null, "used": 1 }
-            },
-            "members_count": 1,
-            "name": "Observers",
-            "sites_count": 1,
-            "updated_at": "2026-11-20T09:54:00+00:00",
-            "uuid": "00000000-0000-4000-8000-000000000001"
-          },
-          {
-            "created_at": "2026-11-20T09:55:00+00:00",
-            "limits": {
-              "enabled_checks": { "allowed": ["status", "ssl", "dns", "broken-links", "performance"] },
-              "history_retention_days": 30,
-              "manual_checks": { "limit": 50, "remaining": 50, "used": 0 },
-              "minimum_check_cadence_minutes": 30,
-              "plan": "starter",
-              "seats": { "limit": 3, "members": 2, "pending_invitations": 0, "remaining": 1, "used": 2 },
-              "sites": { "limit": 5, "remaining": 5, "used": 0 }
-            },
-            "members_count": 2,
-            "name": "Observers",
-            "sites_count": 0,
-            "updated_at": "2026-11-20T09:55:00+00:00",
-            "uuid": "00000000-0000-4000-8000-000000000005"
-          }
-        ],
+        "teams": ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000005"],
         "user": {
           "email": "ada-00000000-0000-4000-8000-000000000002@example.com",
           "email_verified_at": "2026-11-20T09:54:00+00:00",
