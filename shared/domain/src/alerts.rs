@@ -16,7 +16,7 @@ use crate::issues::Severity;
 
 pub mod channel;
 pub mod channel_state;
-pub mod collection;
+mod collection;
 pub mod compose;
 pub mod delivery;
 pub mod delivery_run;

@@ -23,7 +23,8 @@ pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
-pub use timeline::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
+pub(crate) use timeline::TIMELINE_MAX;
+pub use timeline::{Timeline, TimelineEntry, TimelineKey};
 
 /// Declares the fingerprints, each in one row: its number, its value on the wire, its tool and its severity. The list of
 /// all follows from the rows, so that none can be missing.

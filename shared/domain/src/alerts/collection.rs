@@ -13,20 +13,20 @@ use crate::time::instant;
 
 /// An alert about many issues, of which a reader knows only those that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collection {
+pub(crate) struct Collection {
     /// What is told.
-    pub alert: Alert,
+    pub(crate) alert: Alert,
     /// How many of the issues it names: the first ones, one at least. The others are not told by it.
-    pub named: usize,
+    pub(crate) named: usize,
 }
 
 /// What is the same for all issues of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Collecting {
+pub(crate) struct Collecting {
     /// Which kind of news there is of them.
-    pub kind: AlertKind,
+    pub(crate) kind: AlertKind,
     /// Whether a message before it did not have room for all of them.
-    pub continues: bool,
+    pub(crate) continues: bool,
 }
 
 /// Issues that an alert names at most.
@@ -50,7 +50,7 @@ fn common_size(c: char) -> usize {
 
 /// One alert about many issues of which there is the same kind of news, two at least, for a channel that has this
 /// room.
-pub fn collect(
+pub(crate) fn collect(
     subjects: &[AlertSubject<'_>],
     collecting: Collecting,
     room: Room,
@@ -279,9 +279,8 @@ mod tests {
 
     /// Looks for each line of an alert in the message that a channel shows.
     fn shows_all_lines(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> {
-        let json = |bytes: Vec<u8>| -> serde_json::Value {
-            serde_json::from_slice(&bytes).expect("JSON")
-        };
+        let json =
+            |bytes: Vec<u8>| -> serde_json::Value { serde_json::from_slice(&bytes).expect("JSON") };
         let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
         let in_one_text = |shown: String| {
             prop_assert_eq!(shown.lines().count(), alert.lines.len(), "{}", shown);

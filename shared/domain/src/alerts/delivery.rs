@@ -306,7 +306,7 @@ pub(crate) fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> S
 
 /// Where a transition that a channel missed stands among the events of its issue: in the place of the first
 /// that it missed, by its number.
-pub fn missed_place(first: &Missed, number: usize) -> String {
+pub(crate) fn missed_place(first: &Missed, number: usize) -> String {
     format!("{:010}#{number:014}", first.rev)
 }
 

@@ -34,25 +34,25 @@ impl Window {
     /// The window after a message in it did not have room for all that it was to tell. The others wait
     /// for its end.
     #[must_use]
-    pub const fn left_some(self) -> Self {
+    pub(crate) const fn left_some(self) -> Self {
         Self { collecting: true, continues: true, ..self }
     }
 }
 
 /// How to tell what is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Batching {
+pub(crate) struct Batching {
     /// How many of the first are told one by one.
-    pub singles: usize,
+    pub(crate) singles: usize,
     /// What happens to the others.
-    pub rest: Rest,
+    pub(crate) rest: Rest,
     /// The window once these are sent.
-    pub window: Option<Window>,
+    pub(crate) window: Option<Window>,
 }
 
 /// What happens to alerts that are not told one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub(crate) enum Rest {
     /// There are none.
     None,
     /// They are told in one message now, as far as it has room for them; see [`Window::left_some`].
@@ -65,7 +65,7 @@ pub enum Rest {
 }
 
 /// Decides how `ready` alerts of one kind are told.
-pub fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Batching {
+pub(crate) fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Batching {
     let none = Batching { singles: 0, rest: Rest::None, window };
     if ready == 0 {
         return none;

@@ -1019,7 +1019,10 @@ fn mail_carries(alert: &Alert) -> Result<(), TestCaseError> {
     prop_assert_eq!(names(&mail), names(&innocent));
     prop_assert_eq!(mail.parts.len(), 3);
     prop_assert!(mail.bcc().is_none());
-    prop_assert_eq!(mail.header("X-Vedette-Issue"), Some(&HeaderValue::Text(issue().to_string().into())));
+    prop_assert_eq!(
+        mail.header("X-Vedette-Issue"),
+        Some(&HeaderValue::Text(issue().to_string().into()))
+    );
     let tame = alert.tamed();
     let name = text::cut(&tame.name, 255, |_| 1).replace("=?", "= ?");
     let subject = format!("[DOWN] {name}");

@@ -15,11 +15,12 @@ use crate::checks::tool::CheckStatus;
 use crate::id::CheckId;
 
 pub use self::dns::{
-    Conclusion, DOMAIN_EXPIRY_DAYS, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult,
-    ExpectedValue, ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
+    Conclusion, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
+    ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
     LookupObservation, Rcode, RecordData, RecordHash, RecordHashes, Registration, Reputation,
-    ReputationStatus, ResolverAnswers, ResolverObservation, conclude, is_met,
+    ReputationStatus, ResolverAnswers, ResolverObservation, conclude,
 };
+pub(crate) use self::dns::{DOMAIN_EXPIRY_DAYS, is_met};
 pub use self::links::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,
     SkippedLinks,

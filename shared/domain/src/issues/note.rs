@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::UserId;
 
 /// The longest note, in characters.
-pub const NOTE_MAX: usize = 500;
+const NOTE_MAX: usize = 500;
 /// How many notes are kept with an issue, the newest: each read of the issue reads them.
 pub(crate) const NOTES_KEPT: usize = 10;
 

@@ -10,7 +10,7 @@ use crate::bytes;
 use crate::id::UserId;
 
 /// Entries of a timeline that are kept: the newest.
-pub const TIMELINE_MAX: usize = 100;
+pub(crate) const TIMELINE_MAX: usize = 100;
 
 /// A moment in an issue's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
-pub use self::expected::{ExpectedValue, ExpectedValueError, is_met};
+pub(crate) use self::expected::is_met;
+pub use self::expected::{ExpectedValue, ExpectedValueError};
 pub use self::hashes::{Baseline as DnsBaseline, RecordHash, RecordHashes};
 pub use self::lookup::{
     Conclusion, DnsAnswer, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
@@ -23,7 +24,7 @@ use crate::sites::settings::DnsRecordType;
 use crate::time::wire;
 
 /// Days before a domain's registration ends from which it is reported.
-pub const DOMAIN_EXPIRY_DAYS: i64 = 30;
+pub(crate) const DOMAIN_EXPIRY_DAYS: i64 = 30;
 
 /// The result of a `dns` check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -18,9 +18,9 @@ use crate::id::{CheckId, Partition};
 /// The version of the format, its first byte.
 const VERSION: u8 = 1;
 /// Different shapes in a block. A site that answers in more ways than these has little to gain.
-pub const SHAPES_MAX: usize = 8;
+pub(crate) const SHAPES_MAX: usize = 8;
 /// Redirects in a shape. The engine follows fewer.
-pub const REDIRECTS_MAX: usize = 32;
+const REDIRECTS_MAX: usize = 32;
 
 const UP: u64 = 1;
 const REDIRECTED: u64 = 1 << 1;

@@ -115,7 +115,7 @@ impl fmt::Display for ExpectedValue {
 
 /// Whether one of `records` has the value that `expected` describes for its type. Any link of a
 /// CNAME chain counts.
-pub fn is_met(kind: DnsRecordType, expected: &str, records: &[DnsRecord]) -> bool {
+pub(crate) fn is_met(kind: DnsRecordType, expected: &str, records: &[DnsRecord]) -> bool {
     let expected = ExpectedValue::parse(kind, expected);
     let mut of_kind = records.iter().filter(|record| record.data.kind() == kind);
     expected.is_ok_and(|expected| of_kind.any(|record| expected.is_of(&record.data)))
