@@ -44,6 +44,35 @@ pub(crate) fn with_rows_named(
     answer
 }
 
+/// The one page of an empty list: `query` is what its links have before the number of the page.
+pub(crate) fn assert_empty_list(answer: &ApiResponse, path: &str, query: &str, per_page: u32) {
+    let path = format!("https://monitor.test/api/v1{path}");
+    let page = format!("{path}?{query}page=1");
+    let expected = json!({
+        "data": [],
+        "links": { "first": page, "last": page, "next": null, "prev": null },
+        "meta": {
+            "current_page": 1, "from": null, "last_page": 1, "path": path, "per_page": per_page,
+            "to": null, "total": 0,
+        },
+    });
+    assert_eq!((answer.status, &answer.body), (200, &expected));
+}
+
+/// Pages that no list has: the query, its wrong field, and what is said of that.
+pub(crate) const WRONG_PAGES: [(&str, &str, &str); 10] = [
+    ("page=0", "page", "The page field must be at least 1."),
+    ("page=", "page", "The page field must be an integer."),
+    ("page=-1", "page", "The page field must be an integer."),
+    ("page=1.0", "page", "The page field must be an integer."),
+    ("page=%2B1", "page", "The page field must be an integer."),
+    ("per_page=0", "per_page", "The per_page field must be at least 1."),
+    ("per_page=101", "per_page", "The per_page field must not be greater than 100."),
+    ("per_page=1.5", "per_page", "The per_page field must be an integer."),
+    ("per_page=abc", "per_page", "The per_page field must be an integer."),
+    ("per_page=", "per_page", "The per_page field must be an integer."),
+];
+
 /// The URL that stands for a target's.
 const TARGET: &str = "http://127.0.0.1:PORT";
 
