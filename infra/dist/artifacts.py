@@ -1,0 +1,265 @@
+"""Packs one binary in every form that people install it in, but those that tools of their own make.
+
+    artifacts.py unpack WHEEL STAGE                  takes the binary and the bill of materials out of the wheel
+    artifacts.py pack STAGE TARGET VERSION OUTPUT    an archive, packages for npm, an image and compose.yaml
+    artifacts.py sums OUTPUT                         the list of checksums
+
+The same binary is the same artifact: entries are sorted, owned by root and as old as the commit (SOURCE_DATE_EPOCH).
+"""
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+# Rust's names of processors and systems, and those of others.
+NPM = {"x86_64": "x64", "aarch64": "arm64", "linux": "linux", "darwin": "darwin"}
+OCI = {"x86_64": "amd64", "aarch64": "arm64"}
+# The user of the image: nobody else's number.
+USER = 65532
+DESCRIPTION = "Watches websites: a monitor with an API and pages in one program"
+
+
+def unpack(wheel, stage):
+    with zipfile.ZipFile(wheel) as archive:
+        entries = [(entry, archive.read(entry)) for entry in archive.infolist()]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        record = []
+        for entry, data in entries:
+            if entry.filename.endswith(".data/scripts/vedette"):
+                (stage / "vedette").write_bytes(data)
+                (stage / "vedette").chmod(0o755)
+            elif entry.filename.endswith(".cyclonedx.json"):
+                # It says in which folder of this machine each package was built.
+                data = data.replace(f"file://{ROOT}".encode(), b"file:///vedette")
+                (stage / "bill.cdx.json").write_bytes(data)
+            elif entry.filename.endswith("/RECORD"):
+                data = "".join(record + [f"{entry.filename},,\n"]).encode()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+            record.append(f"{entry.filename},sha256={digest},{len(data)}\n")
+            archive.writestr(entry, data, compresslevel=9)
+    for needed in ("vedette", "bill.cdx.json"):
+        assert (stage / needed).is_file(), f"the wheel has no {needed}"
+
+
+class Tar:
+    """An archive whose entries have nobody's name and no time of their own."""
+
+    def __init__(self):
+        self.buffer = io.BytesIO()
+        self.tar = tarfile.open(fileobj=self.buffer, mode="w", format=tarfile.PAX_FORMAT)
+
+    def add(self, name, kind=tarfile.REGTYPE, mode=0o644, data=b"", link="", owner=0):
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.mode, entry.size, entry.linkname = kind, mode, len(data), link
+        entry.mtime, entry.uid, entry.gid = EPOCH, owner, owner
+        self.tar.addfile(entry, io.BytesIO(data))
+
+    def folder(self, name, mode=0o755, owner=0):
+        self.add(name, tarfile.DIRTYPE, mode, owner=owner)
+
+    def link(self, name, to):
+        self.add(name, tarfile.SYMTYPE, 0o777, link=to)
+
+    def file(self, name, path, mode=0o644):
+        self.add(name, mode=mode, data=path.read_bytes())
+
+    def bytes(self):
+        self.tar.close()
+        return self.buffer.getvalue()
+
+
+def compressed(data):
+    return gzip.compress(data, compresslevel=9, mtime=0)
+
+
+def archive(stage, name):
+    """What is unpacked anywhere and run."""
+    tar = Tar()
+    tar.folder(name)
+    tar.file(f"{name}/vedette", stage / "vedette", 0o755)
+    # For one version.
+    tar.link(f"{name}/vedette-local", "vedette")
+    tar.file(f"{name}/LICENSE", ROOT / "LICENSE")
+    for kind in ("completions", "man"):
+        for path in sorted((stage / kind).glob("*")):
+            tar.file(f"{name}/{kind}/{path.name}", path)
+    return compressed(tar.bytes())
+
+
+def npm(stage, processor, system, version, output):
+    """The package that people name, and the one with the program of this platform, which it brings."""
+    name = f"vedette-{NPM[system]}-{NPM[processor]}"
+    common = {"version": version, "description": DESCRIPTION, "license": "Apache-2.0"}
+    platforms = [f"vedette-{system}-{arch}" for system in ("linux", "darwin") for arch in ("x64", "arm64")]
+    packages = [
+        (
+            {"name": name, **common, "os": [NPM[system]], "cpu": [NPM[processor]], "files": ["bin"]}
+            | ({"libc": ["glibc"]} if system == "linux" else {}),
+            "bin/vedette",
+            stage / "vedette",
+        ),
+        (
+            {"name": "vedette", **common, "bin": {"vedette": "bin/vedette.js"}, "files": ["bin"]}
+            | {"engines": {"node": ">=18"}, "optionalDependencies": dict.fromkeys(platforms, version)},
+            "bin/vedette.js",
+            HERE / "npm/vedette.js",
+        ),
+    ]
+    for manifest, program, source in packages:
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "package.json").write_text(json.dumps(manifest, indent=2) + "\n")
+            (folder / program).parent.mkdir()
+            shutil.copy(source, folder / program)
+            (folder / program).chmod(0o755)
+            shutil.copy(ROOT / "LICENSE", folder)
+            command = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", str(output.resolve())]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def certificates(folder):
+    """The authorities that Debian trusts, as one file."""
+    found = sorted(pathlib.Path(folder).glob("usr/share/ca-certificates/mozilla/*.crt"))
+    assert len(found) > 100, f"{folder} has {len(found)} authorities"
+    return b"".join(path.read_bytes().rstrip(b"\n") + b"\n" for path in found)
+
+
+def root(stage):
+    """The whole root of the image: the program, the C library that it is linked to, authorities, a user."""
+    tar = Tar()
+    for folder in ("etc", "etc/ssl", "etc/ssl/certs", "usr", "usr/bin", "usr/lib", "usr/lib64", "var", "var/lib"):
+        tar.folder(folder)
+    tar.folder("tmp", 0o1777)
+    tar.folder("var/lib/vedette", 0o700, USER)
+    for name in ("bin", "lib", "lib64"):
+        tar.link(name, f"usr/{name}")
+    tar.file("usr/bin/vedette", stage / "vedette", 0o755)
+    libc = pathlib.Path(os.environ["LIBC"])
+    # The parts of the C library that a program may be linked to, or that it loads to look up a name.
+    parts = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|nss_dns|nss_files))\.so\.\d+")
+    found = {path.name: path for path in sorted(libc.glob("lib/*-linux-gnu/*")) if parts.fullmatch(path.name)}
+    assert "libc.so.6" in found, f"{libc} has no C library"
+    tar.folder(multiarch := f"usr/{next(iter(found.values())).parent.relative_to(libc)}")
+    for name, path in found.items():
+        tar.file(f"{multiarch}/{name}", path.resolve(), 0o755)
+    for name in found:
+        if name.startswith("ld-linux"):
+            tar.link(f"usr/{'lib64' if 'x86-64' in name else 'lib'}/{name}", f"/{multiarch}/{name}")
+    tar.add("etc/ssl/certs/ca-certificates.crt", data=certificates(os.environ["AUTHORITIES"]))
+    user = f"vedette:x:{USER}:{USER}::/var/lib/vedette:/nonexistent\n"
+    tar.add("etc/passwd", data=f"root:x:0:0::/:/nonexistent\n{user}".encode())
+    tar.add("etc/group", data=f"root:x:0:\nvedette:x:{USER}:\n".encode())
+    tar.add("etc/nsswitch.conf", data=b"hosts: files dns\n")
+    return tar.bytes()
+
+
+def image(stage, processor, version):
+    """An image as an archive that Docker, Podman and registries' clients load."""
+    blobs = {}
+
+    def blob(data, kind, **more):
+        digest = hashlib.sha256(data).hexdigest()
+        blobs[digest] = data
+        return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(data), **more}
+
+    layer = root(stage)
+    seconds = 1_000_000_000
+    config = {
+        "architecture": OCI[processor],
+        "os": "linux",
+        "config": {
+            "User": f"{USER}:{USER}",
+            "Env": ["PATH=/usr/bin", "VEDETTE_DATA=/var/lib/vedette"],
+            "Entrypoint": ["/usr/bin/vedette"],
+            "Cmd": ["serve", "--listen", "0.0.0.0:8787"],
+            "ExposedPorts": {"8787/tcp": {}},
+            "Volumes": {"/var/lib/vedette": {}},
+            "WorkingDir": "/var/lib/vedette",
+            "Healthcheck": {
+                "Test": ["CMD", "/usr/bin/vedette", "health"],
+                "Interval": 30 * seconds,
+                "Timeout": 10 * seconds,
+                "StartPeriod": 30 * seconds,
+                "Retries": 3,
+            },
+            "Labels": {
+                "org.opencontainers.image.title": "Vedette",
+                "org.opencontainers.image.description": DESCRIPTION,
+                "org.opencontainers.image.licenses": "Apache-2.0",
+                "org.opencontainers.image.version": version,
+            },
+        },
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+        "history": [{"created_by": "make dist"}],
+    }
+    oci = "application/vnd.oci.image"
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": f"{oci}.manifest.v1+json",
+        "config": blob(json.dumps(config).encode(), f"{oci}.config.v1+json"),
+        "layers": [blob(compressed(layer), f"{oci}.layer.v1.tar+gzip")],
+    }
+    # By the first of these names clients that know OCI call it, by the second Docker.
+    names = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"docker.io/library/vedette:{version}"}
+    index = {
+        "schemaVersion": 2,
+        "mediaType": f"{oci}.index.v1+json",
+        "manifests": [blob(json.dumps(manifest).encode(), manifest["mediaType"], annotations=names)],
+    }
+    path = lambda described: "blobs/sha256/" + described["digest"].removeprefix("sha256:")
+    docker = [{"Config": path(manifest["config"]), "RepoTags": [f"vedette:{version}"], "Layers": [path(manifest["layers"][0])]}]
+    tar = Tar()
+    tar.add("oci-layout", data=b'{"imageLayoutVersion":"1.0.0"}')
+    tar.add("index.json", data=json.dumps(index).encode())
+    tar.add("manifest.json", data=json.dumps(docker).encode())
+    tar.folder("blobs")
+    tar.folder("blobs/sha256")
+    for digest, data in sorted(blobs.items()):
+        tar.add(f"blobs/sha256/{digest}", data=data)
+    return tar.bytes()
+
+
+def pack(stage, target, version, output):
+    processor, system = target.split("-")[0], "darwin" if "darwin" in target else "linux"
+    name = f"vedette-{version}-{target}"
+    (output / f"{name}.tar.gz").write_bytes(archive(stage, name))
+    shutil.copy(stage / "bill.cdx.json", output / f"{name}.cdx.json")
+    if not target.endswith("-musl"):
+        npm(stage, processor, system, version, output)
+    if target.endswith("-linux-gnu"):
+        (output / f"vedette-{version}-{OCI[processor]}-image.tar").write_bytes(image(stage, processor, version))
+        compose = (HERE / "compose.yaml").read_text().replace("VERSION", version)
+        (output / "compose.yaml").write_text(compose)
+
+
+def sums(output):
+    """The list of checksums, as `sha256sum --check` reads it."""
+    made = sorted(path for path in output.iterdir() if path.name != "SHA256SUMS")
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
+    (output / "SHA256SUMS").write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["unpack", wheel, stage]:
+            unpack(wheel, pathlib.Path(stage))
+        case ["pack", stage, target, version, output]:
+            pack(pathlib.Path(stage), target, version, pathlib.Path(output))
+        case ["sums", output]:
+            sums(pathlib.Path(output))
+        case _:
+            sys.exit(__doc__)

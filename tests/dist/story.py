@@ -1,0 +1,166 @@
+"""The first minutes of somebody who has just installed Vedette, over HTTP, and what systemd is told meanwhile.
+
+    story.py tutorial COMMAND...    COMMAND runs the installed program, whose data folder is empty; prints seconds
+    story.py systemd SOCKET COMMAND...    the same program, started as systemd does; SOCKET is the path outside
+"""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+# What people should wait at most, in seconds: from `serve` to a first result on a page, and for `vedette probe status`.
+# How long it takes on a busy machine is no fault of the package, so that it is shown and fails nothing.
+FIRST_RESULT, FIRST_PROBE = 30, 5
+PATIENCE = 120
+PROMPT = {"VEDETTE_ALLOW_TARGETS": "127.0.0.0/8", "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query", "VEDETTE_RDAP": "none"}
+
+
+class Shop(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b"<h1>Shop</h1>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def shop():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
+class Service:
+    """`vedette serve`, as its user starts it."""
+
+    def __init__(self, command, **more):
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            [*command, "serve", "--listen", "127.0.0.1:0", "--quiet"], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, **PROMPT, **more},
+        )
+        said = ""
+        while "curl" not in said:
+            line = self.process.stdout.readline()
+            assert line, f"the service ended with {self.process.wait()}"
+            said += line
+        self.answers = time.monotonic() - self.started
+        self.address = re.search(r"API +http://([\d.:]+)/api/v1", said)[1]
+        self.token = re.search(r"Token +(\S+)", said)[1]
+        self.link = re.search(r"Pages +http://[^/]+(/\S+)", said)[1]
+
+    def ask(self, method, path, body=None, headers=()):
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
+        connection.request(method, path, body, dict(headers))
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+    def call(self, method, path, body=None):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        status, _, text = self.ask(method, f"/api/v1{path}", body and json.dumps(body), headers.items())
+        assert status < 300, f"{method} {path}: {status} {text}"
+        return json.loads(text) if text else None
+
+    def sign_in(self):
+        host = f"vedette.localhost:{self.address.rsplit(':', 1)[1]}"
+        self.browser = {"Host": host, "Origin": f"http://{host}"}
+        status, headers, text = self.ask("POST", self.link, "", self.browser.items())
+        assert status == 303, f"{status} {text}"
+        self.browser["Cookie"] = headers["set-cookie"].split(";")[0]
+
+    def page(self, path):
+        status, _, text = self.ask("GET", path, headers=self.browser.items())
+        assert status == 200, f"{path}: {status}"
+        return text
+
+    def pid(self):
+        """The program's own process: what has put it into its root waits for it outside."""
+        pid = self.process.pid
+        while open(f"/proc/{pid}/comm").read() == "bwrap\n":
+            pid = children(pid)[0]
+        return pid
+
+    def stop(self):
+        os.kill(self.pid(), signal.SIGTERM)
+        code = self.process.wait(PATIENCE)
+        assert code == 0, f"the service ended with {code}"
+
+
+def tutorial(command):
+    target = shop()
+    service = Service(command)
+    try:
+        service.sign_in()
+        team = service.call("GET", "/teams")["data"][0]["uuid"]
+        site = service.call("POST", f"/teams/{team}/sites", {"url": target})["data"]["uuid"]
+        # A person looks at the page until it says what became of a check.
+        while "HTTP 200 in " not in service.page(f"/sites/{site}"):
+            assert time.monotonic() - service.started < PATIENCE, "the page has no result"
+            time.sleep(0.1)
+        first_result = time.monotonic() - service.started
+        latest = service.call("GET", f"/sites/{site}")["data"]["latest_checks"]["status"]
+        assert latest["result"]["code"] == 200, latest
+        idle = memory(service.pid())
+    finally:
+        service.stop()
+
+    began = time.monotonic()
+    probed = subprocess.run(
+        [*command, "probe", "status", target], capture_output=True, text=True, env={**os.environ, **PROMPT}
+    )
+    probe = time.monotonic() - began
+    assert probed.returncode == 0 and "200" in probed.stdout, probed
+    print(f"    answers after {service.answers:.2f} s, first result on a page after {first_result:.2f} s of {FIRST_RESULT}, "
+          f"vedette probe status in {probe:.2f} s of {FIRST_PROBE}; {idle:.0f} MB", flush=True)
+
+
+def children(pid):
+    return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+def memory(pid):
+    """Megabytes that a process takes, and those that it started, beside their binaries' own pages."""
+    anonymous = re.search(r"RssAnon:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]
+    return int(anonymous) / 1024 + sum(map(memory, children(pid)))
+
+
+def systemd(path, command):
+    told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    told.bind(path)
+    os.chmod(path, 0o666)
+    told.settimeout(PATIENCE)
+    watchdog = 2
+    service = Service(command, NOTIFY_SOCKET="/run/notify", WATCHDOG_USEC=str(watchdog * 1_000_000))
+    ready = told.recv(4096).decode().splitlines()
+    assert "READY=1" in ready and any(line.startswith("STATUS=Listening on ") for line in ready), ready
+    times = []
+    while len(times) < 4:
+        assert told.recv(4096).strip() == b"WATCHDOG=1"
+        times.append(time.monotonic())
+    longest = max(later - earlier for earlier, later in zip(times, times[1:]))
+    assert longest < watchdog, f"silent for {longest:.1f} s"
+    service.stop()
+    said = [told.recv(4096).strip()]
+    while said[-1] != b"STOPPING=1":
+        said.append(told.recv(4096).strip())
+    print("    systemd is told READY, WATCHDOG in time, and STOPPING")
+
+
+match sys.argv[1:]:
+    case ["tutorial", *command]:
+        tutorial(command)
+    case ["systemd", path, *command]:
+        systemd(path, command)
+    case _:
+        sys.exit(__doc__)
