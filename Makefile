@@ -65,6 +65,7 @@ LYCHEE := $(call locked,lychee,.txt)
 MDBOOK := $(call locked,mdbook,.txt)
 LINKINATOR := $(call locked,linkinator,/package-lock.json)
 UPTIME_KUMA := $(call locked,uptime-kuma,/package-lock.json)
+TYPOS := $(call locked,typos,.txt)
 UV := $(call locked,uv,.txt)
 DIST := $(call locked,dist,.txt)
 ZIZMOR := $(call locked,zizmor,.txt)
@@ -81,7 +82,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -94,13 +95,13 @@ run: rust ## Run the whole service on this machine (ARGS='--help' lists its opti
 		cargo build --locked --package vedette --no-default-features; built=$$?; wait; exit $$built
 	@cargo run --quiet --locked --package vedette --no-default-features -- serve $(ARGS)
 
-check: rust lints ## Formatting and lints, while you work
+check: rust lints spelling ## Formatting, lints and spelling, while you work
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # What tests need is downloaded while code is compiled. The quick ones first; cargo's tests last, so that
 # their results end the output.
-test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
+test: rust lints spelling session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lint-workflows lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
@@ -113,6 +114,9 @@ test: rust lints session ## Everything that must hold: formatting, lints, templa
 	@# Node may leave a pipe non-blocking, into which make cannot write much at once.
 	@python3 -c 'import os; [os.set_blocking(output, True) for output in (1, 2)]'
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-tests $(BESIDE)
+
+spelling: $(TYPOS)/ok
+	@$(TYPOS)/bin/typos
 
 clippy: rust lints
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -216,8 +220,12 @@ comparison: rust ## Measure engines and service beside their peers, in a quarter
 	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-comparison "$$@" ;; esac; }; \
 	$(if $(ARGS),measure $(ARGS),for measurement in status crawl rates service; do measure $$measurement; echo; done)
 
-openapi: rust ## Write openapi.json anew
-	cargo run --locked --quiet --package vedette-openapi -- openapi.json
+openapi: rust ## Write openapi.json and the pages of the reference that follow from it
+	cargo run --locked --quiet --package vedette-openapi -- .
+
+reference: openapi ## Write every page of the reference that is generated
+	UPDATE_REFERENCE=1 cargo test --locked --quiet --workspace --bin vedette -- reference::tests
+	UPDATE_REFERENCE=1 cargo test --locked --quiet --workspace --test flows -- access_patterns
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
 
@@ -419,6 +427,9 @@ $(MINISTACK)/ok:
 
 $(CARGO_LAMBDA)/ok:
 	$(call venv,cargo-lambda)
+
+$(TYPOS)/ok:
+	$(call venv,typos)
 
 $(UV)/ok:
 	$(call venv,uv)

@@ -234,6 +234,100 @@ fn the_reference_names_every_variable() {
     }
 }
 
+/// The documentation that is written by hand.
+fn documentation() -> Vec<PathBuf> {
+    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let mut pages: Vec<_> = pages.map(|page| root().join(page)).into();
+    pages.extend(files("docs", ".md"));
+    pages
+}
+
+#[test]
+fn the_first_pages_are_short() {
+    for page in ["README.md", "ARCHITECTURE.md"] {
+        let lines = read(page).lines().count();
+        assert!(lines <= 200, "{page} has {lines} lines");
+    }
+}
+
+/// A walkthrough that names a function links to its file.
+#[test]
+fn the_architecture_points_to_functions_that_exist() {
+    let page = read("ARCHITECTURE.md");
+    let mut pointers = 0;
+    for (before, after) in page.match_indices("`](").map(|(at, _)| page.split_at(at)) {
+        let (_, name) = before.rsplit_once("[`").expect("a name");
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let (path, _) = after["`](".len()..].split_once(')').expect("a path");
+        if !path.ends_with(".rs") {
+            continue;
+        }
+        let text = read(path);
+        let is_there = ["fn", "const", "static"].iter().any(|kind| {
+            let mut places = text.match_indices(&format!("{kind} {name}")[..]).map(|(at, _)| at);
+            places.any(|at| {
+                let next = text[at + kind.len() + 1 + name.len()..].chars().next();
+                next.is_some_and(|next| !next.is_alphanumeric() && next != '_')
+            })
+        });
+        assert!(is_there, "{path} has no {name}");
+        pointers += 1;
+    }
+    assert!(pointers > 15, "{pointers} pointers");
+}
+
+/// The functions of each access pattern, by the crate that has them.
+#[test]
+fn access_patterns_name_functions_that_exist() {
+    let page = read("shared/store/ACCESS_PATTERNS.md");
+    let sources = |folder: &str| files(folder, ".rs").iter().map(read).collect::<String>();
+    let folders = [
+        ("Store", "shared/store/src"),
+        ("actions", "shared/actions/src"),
+        ("domain", "shared/domain/src"),
+        ("http", "shared/http/src"),
+        ("reconciler", "functions/reconciler/src"),
+        ("vedette_mailer", "functions/mailer/src"),
+    ];
+    let folders = folders.map(|(name, folder)| (name, sources(folder)));
+    let mut named = 0;
+    for code in page.split('`').skip(1).step_by(2) {
+        let Some((place, name)) = code.rsplit_once("::") else { continue };
+        let owner = place.split("::").next().unwrap_or(place);
+        let (_, text) = folders.iter().find(|(name, _)| *name == owner).expect(code);
+        let is_there = [format!("fn {name}("), format!("fn {name}<"), format!("mod {name};")];
+        assert!(is_there.iter().any(|form| text.contains(form.as_str())), "there is no {code}");
+        named += 1;
+    }
+    assert!(named > 50, "{named} functions");
+}
+
+/// The words of `docs/style.md`, each with what to write instead.
+#[test]
+fn the_documentation_follows_its_style() {
+    let style = read("docs/style.md");
+    let (_, table) = style.split_once("| don't write | write |\n|---|---|\n").expect("the table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let words: Vec<(&str, &str)> = rows
+        .filter_map(|row| row.trim_matches(['|', ' ']).split_once(" | "))
+        .collect();
+    assert!(words.len() > 8, "{words:?}");
+    for path in documentation() {
+        if path.ends_with("style.md") || path.ends_with("glossary.md") {
+            continue;
+        }
+        let text = read(&path).to_lowercase();
+        for (avoided, instead) in &words {
+            let found = text.match_indices(avoided).any(|(at, _)| {
+                let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+                let after = text[at + avoided.len()..].chars().next();
+                !is_letter(text[..at].chars().next_back()) && !is_letter(after)
+            });
+            assert!(!found, "{}: write {instead} instead of {avoided}", path.display());
+        }
+    }
+}
+
 #[test]
 fn the_reference_has_a_row_for_each_tool() {
     let reference = read("docs/reference/tools.md");

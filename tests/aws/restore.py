@@ -171,7 +171,7 @@ def delete_the_stack():
 def restore_by_the_guide(source):
     """Runs the commands of the guide's section on a table, with its name in place of the example's."""
     guide = (ROOT / "docs/guides/aws.md").read_text()
-    section = guide[guide.index("## Restore\n") : guide.index("## Tear-down")]
+    section = guide[guide.index("## Restore\n") : guide.index("## Tear down")]
     commands = re.sub(r"\\\n", " ", section).splitlines()
     commands = [shlex.split(line) for line in commands if line.startswith("aws dynamodb ")]
     assert len(commands) >= 4, commands

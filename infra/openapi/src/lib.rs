@@ -1,4 +1,4 @@
-//! The API's OpenAPI document.
+//! The API's OpenAPI document, and the pages of the reference that follow from it.
 //!
 //! Answers are described by the types that the handlers answer with, limits and enumerations come
 //! from the constants by which requests are judged, and the examples are a story played through
@@ -8,6 +8,7 @@
 mod document;
 mod operation;
 mod parameters;
+mod reference;
 mod request;
 mod responses;
 mod routes;
@@ -16,3 +17,4 @@ mod story;
 mod webhooks;
 
 pub use document::{document, render};
+pub use reference::{PAGES, ReferencePage};

@@ -1,15 +1,19 @@
-//! Writes the API's OpenAPI document to the file that is named, or to standard output.
+//! Writes the API's OpenAPI document, and what follows from it in the documentation, into the repository.
+//!
+//!     vedette-openapi REPOSITORY
 
 use std::error::Error;
-use std::io::Write as _;
-use std::{env, fs, io};
+use std::path::PathBuf;
+use std::{env, fs};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let text = vedette_openapi::render(vedette_openapi::document().await)?;
-    match env::args_os().nth(1) {
-        Some(path) => fs::write(path, text)?,
-        None => io::stdout().write_all(text.as_bytes())?,
+    let root = PathBuf::from(env::args_os().nth(1).ok_or("which repository?")?);
+    let document = vedette_openapi::document().await;
+    for page in vedette_openapi::PAGES {
+        let path = root.join("docs/reference").join(page.file);
+        let renewed = page.renewed(&fs::read_to_string(&path)?, &document);
+        fs::write(&path, renewed.ok_or_else(|| format!("{} has no marker", path.display()))?)?;
     }
-    Ok(())
+    Ok(fs::write(root.join("openapi.json"), vedette_openapi::render(document)?)?)
 }

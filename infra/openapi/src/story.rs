@@ -1,4 +1,4 @@
-//! The examples: a team puts a shop under watch, sees it go down, and looks at what is known.
+//! The examples: a team adds a shop, sees it go down, and looks at what is known.
 //!
 //! The story is played through the real handlers, so that each example is what the service answers.
 

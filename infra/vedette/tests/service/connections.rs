@@ -59,13 +59,13 @@ async fn the_longest_waiting_connection_makes_room_and_no_working_one() {
 async fn who_opens_many_connections_shuts_out_nobody_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_child, client) = announced(limited("ulimit -n 400", folder.path()), folder.path()).await;
-    // A neighbour has sent half of a request when the crowd comes.
-    let mut neighbour = client.connect_from([127, 0, 0, 2].into()).await;
-    neighbour.write_all(b"GET /api/v1/me HTTP/1.1\r\n").await.expect("sent");
+    // A neighbor has sent half of a request when the crowd comes.
+    let mut neighbor = client.connect_from([127, 0, 0, 2].into()).await;
+    neighbor.write_all(b"GET /api/v1/me HTTP/1.1\r\n").await.expect("sent");
     let crowd = many(&client, 500).await;
     assert!(are_closed(&crowd[..300]).await);
-    neighbour.write_all(b"Host: localhost\r\nConnection: close\r\n\r\n").await.expect("sent");
-    assert_eq!(Client::receive(neighbour).await.expect("an answer").status, 401);
+    neighbor.write_all(b"Host: localhost\r\nConnection: close\r\n\r\n").await.expect("sent");
+    assert_eq!(Client::receive(neighbor).await.expect("an answer").status, 401);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod connections;
 mod files;
 mod full_disk;
 mod gateway;
+mod guides;
 mod hanging;
 mod operator;
 mod pages;
