@@ -1,5 +1,5 @@
 //! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
-//! queues are worked off when a test says so.
+//! queues are consumed when a test says so.
 
 pub mod reading;
 pub mod receivers;

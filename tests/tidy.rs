@@ -263,10 +263,10 @@ fn the_architecture_points_to_functions_that_exist() {
             continue;
         }
         let text = read(path);
-        let is_there = ["fn", "const", "static"].iter().any(|kind| {
-            let mut places = text.match_indices(&format!("{kind} {name}")[..]).map(|(at, _)| at);
-            places.any(|at| {
-                let next = text[at + kind.len() + 1 + name.len()..].chars().next();
+        let declared = ["fn", "const", "static"].map(|kind| format!("{kind} {name}"));
+        let is_there = declared.iter().any(|declared| {
+            text.match_indices(declared.as_str()).any(|(at, _)| {
+                let next = text[at + declared.len()..].chars().next();
                 next.is_some_and(|next| !next.is_alphanumeric() && next != '_')
             })
         });
@@ -308,9 +308,8 @@ fn the_documentation_follows_its_style() {
     let style = read("docs/style.md");
     let (_, table) = style.split_once("| don't write | write |\n|---|---|\n").expect("the table");
     let rows = table.lines().take_while(|line| line.starts_with('|'));
-    let words: Vec<(&str, &str)> = rows
-        .filter_map(|row| row.trim_matches(['|', ' ']).split_once(" | "))
-        .collect();
+    let words: Vec<(&str, &str)> =
+        rows.filter_map(|row| row.trim_matches(['|', ' ']).split_once(" | ")).collect();
     assert!(words.len() > 8, "{words:?}");
     for path in documentation() {
         if path.ends_with("style.md") || path.ends_with("glossary.md") {

@@ -981,8 +981,8 @@ def check_that_nothing_complained():
     lines = logged()
     assert lines, "no function has written a line"
     # A request goes on where these writes take longer than a moment.
-    late = '"a request is not counted: the table does not answer"', '"the use of a token is not noted"'
-    gone = '"a channel does not work"'
+    late = '"a request was not counted: the table does not answer"', '"the use of a token was not recorded"'
+    gone = '"a channel is failing"'
     wrong = [
         line
         for line in lines

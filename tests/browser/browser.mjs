@@ -102,7 +102,7 @@ export class Window {
     }
     // What judges pages is a script, too; they are the same without.
     for (const scheme of this.scripts ? ["light", "dark"] : []) {
-      // Colours that are on their way to others are nobody's.
+      // Colors that are on their way to others are nobody's.
       const still = { name: "prefers-reduced-motion", value: "reduce" };
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, still]);
       // The policy lets no foreign script run, and the tools of developers are not asked.

@@ -26,7 +26,11 @@ impl Units<'_> {
     }
 
     /// Counts what a request takes, its authentication and its limits included.
-    async fn request(&mut self, what: &str, request: impl Future<Output = ApiResponse>) -> ApiResponse {
+    async fn request(
+        &mut self,
+        what: &str,
+        request: impl Future<Output = ApiResponse>,
+    ) -> ApiResponse {
         let meter = self.scene.service.test.meter();
         meter.start();
         let response = request.await;

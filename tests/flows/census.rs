@@ -1,4 +1,4 @@
-//! The table looked at from outside: what its rows say, held against what it has counted.
+//! The table looked at from outside: what its rows say, compared with what it has counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 

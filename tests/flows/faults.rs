@@ -22,7 +22,7 @@ use crate::scene::{Scene, URL};
 /// What happens in the story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A client puts the site under watch.
+    /// A client adds the site.
     Create,
     /// The reconciler makes its schedules.
     Sync,

@@ -21,7 +21,7 @@ async fn start(plan: Plan) -> Scene {
 }
 
 impl Scene {
-    /// Puts a URL under watch, with the settings of the team.
+    /// Adds a site, with the settings of the team.
     async fn add(&self, url: &str) -> SiteId {
         let path = format!("/teams/{}/sites", self.owner.team);
         let created = self.client().post(&path, &json!({ "url": url })).await;

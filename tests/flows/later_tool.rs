@@ -30,7 +30,7 @@ async fn a_tool_begins_on_a_site_that_is_older() {
     assert_eq!(begun.tools[&LATER], ToolState::new());
     assert_eq!(begun.tools[&Tool::Status], whole.tools[&Tool::Status]);
 
-    // Its first run is counted, and nothing begins anew.
+    // Its first run is counted, and nothing starts over.
     let check = CheckId::automatic(site, LATER, RunReason::Scheduled, test.now());
     let error = CheckError { message: String::new(), code: String::new(), data: json!(null) };
     let recorded = test.end_run(site, check, Finish::Failed(error)).await;

@@ -259,7 +259,7 @@ async fn a_change_survives_what_goes_wrong_on_the_way_to_the_table() {
     }
 }
 
-/// Puts many sites under watch, past the API and unknown to the scheduler.
+/// Adds many sites, bypassing the API and unknown to the scheduler.
 async fn crowd(service: &Service, owner: &Member, sites: usize) {
     let app = &service.test.app;
     let team = app.store.team(owner.team, app.clock.now()).await.expect("read").expect("a team");

@@ -1,4 +1,4 @@
-//! What the nightly run mends.
+//! What the nightly run repairs.
 
 use std::time::Duration;
 

@@ -233,7 +233,7 @@ fn fattest(tool: Tool, url: &str, page: &str) -> ToolResult {
     }
 }
 
-/// Puts a site under watch and has each of its tools end with the longest result.
+/// Adds a site and has each of its tools end with the longest result.
 async fn fatten(scene: &Scene, body: &Value) -> (SiteId, Vec<CheckId>) {
     let created = scene.client().post(&format!("/teams/{}/sites", scene.owner.team), body).await;
     assert_eq!(created.status, 201, "{}", created.shown());

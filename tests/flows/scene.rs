@@ -55,8 +55,7 @@ impl Scene {
         self.service.client(&self.owner)
     }
 
-    /// Has a client put a URL under watch; `status` are settings of its status checks, and no
-    /// other tool runs.
+    /// Has a client add a site; `status` are settings of its status checks, and no other tool runs.
     pub(crate) async fn post_site(&self, url: &str, status: &Value) -> ApiResponse {
         let body = json!({ "url": url, "monitoring_settings": only_status(status) });
         self.client().post(&format!("/teams/{}/sites", self.owner.team), &body).await
@@ -151,7 +150,7 @@ impl Scene {
         check_message(&message)
     }
 
-    /// Works off the queues, until a single check is left, which is to come after a delay.
+    /// Consumes the queues, until a single check is left, which is to come after a delay.
     pub(crate) async fn next_check(&self) -> (CheckMessage, Duration) {
         let [(message, delay)] =
             <[_; 1]>::try_from(self.service.consume().await).expect("one message");

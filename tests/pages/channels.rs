@@ -84,7 +84,10 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     }
     let full = form.replace("Ops", "One+more").replace("password", "another");
     let full = browser.post(&page, &full).await;
-    assert!(main_part(&full).contains("The team has 20 channels, and a team may have no more."));
+    assert!(
+        main_part(&full)
+            .contains("The team has 20 channels, which is the most that a team can have.")
+    );
 }
 
 #[tokio::test]
@@ -180,7 +183,7 @@ async fn a_team_asks_an_address_three_times_a_day_whichever_way() {
     sent_to(&browser.post(&of("resend"), "").await);
     sent_to(&browser.post(&of("disable"), "").await);
     sent_to(&browser.post(&of("enable"), "").await);
-    let why = "Ops@example.com was asked often enough today; ask again tomorrow.";
+    let why = "Ops@example.com was asked too often today; ask again tomorrow.";
     sent_to(&browser.post(&of("disable"), "").await);
     sent_to(&browser.post(&of("remove"), "").await);
     let refused = browser.post(&page, "kind=email&to=Ops%40example.com").await;

@@ -5,7 +5,7 @@ use vedette_testkit::TestApp;
 
 use crate::support::{Browser, body};
 
-/// As it stands in a page.
+/// As a page shows it.
 const WHAT: &str = "Nothing can be saved (disk full): ";
 
 #[tokio::test]

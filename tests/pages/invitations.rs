@@ -270,7 +270,7 @@ async fn a_mailbox_is_asked_three_times_by_a_team_and_twelve_times_by_all_whatev
         }
         let refused = browser.post(&channels, &ask(allowed)).await;
         assert_eq!(refused.status(), 422, "team {number}");
-        let why = format!("kate+{allowed}@example.com was asked often enough today");
+        let why = format!("kate+{allowed}@example.com was asked too often today");
         assert!(main_part(&refused).contains(&why), "{}", main_part(&refused));
         // An invitation is one more mail to the same mailbox.
         let invited = browser.post(&page(&owner), "email=KATE%40example.com&role=viewer").await;

@@ -231,7 +231,7 @@ async fn a_source_asks_for_twenty_links_and_then_one_every_half_minute() {
     assert_eq!(ask(21, "2001:db8::1").await, (200, None));
     assert_eq!(ask(22, "2001:db8::1").await.0, 429);
     assert_eq!(sent_mails(&test).await.len(), 0);
-    // A trusted proxy says who asks.
+    // A trusted proxy names the client.
     let proxied = Browser::at(&test, "10.0.0.1");
     let mut answers = Vec::new();
     for client in ["2001:db8::1", "2001:db8:2::1"] {
@@ -369,7 +369,7 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let refused = browser.post(after(own, "action=\""), "").await;
     assert_eq!(refused.status(), 422);
-    let why = "grace@example.com was asked often enough today; ask again tomorrow.";
+    let why = "grace@example.com was asked too often today; ask again tomorrow.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     assert!(asked(&test).is_empty());
     test.advance(SignedDuration::from_hours(24));

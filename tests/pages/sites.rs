@@ -213,7 +213,7 @@ async fn another_teams_pages_are_not_there() {
     assert!(said(&other.get(&team).await).contains("a.test"));
 }
 
-/// Puts a URL under watch by the form, and finds its page.
+/// Adds a site with the form, and finds its page.
 pub(crate) async fn add(
     browser: &mut Browser<'_>,
     service: &Service,

@@ -215,7 +215,8 @@ async fn every_route_asks_for_its_own_scope_and_for_no_other() {
 
 #[tokio::test]
 async fn requests_are_refused_for_the_first_of_their_faults() {
-    // Everything is wrong with this request; what the answer names is mended, one after the other.
+    // Everything is wrong with this request; what the answer names is fixed, one thing after the
+    // other.
     let (mut service, owner) = Service::with_team().await;
     suspend(&service, &owner).await;
     let path = format!("/teams/{}/sites", owner.team);

@@ -166,7 +166,7 @@ pub(crate) fn odd_spellings(uuid: &impl ToString) -> Vec<String> {
     ]
 }
 
-/// Puts a URL under watch with these settings; its first runs wait in the queue.
+/// Adds a site with these settings; its first runs wait in the queue.
 pub(crate) async fn new_site_with(
     service: &Service,
     owner: &Member,
@@ -179,7 +179,7 @@ pub(crate) async fn new_site_with(
     SiteId::parse(&created.data("uuid")).expect("an id")
 }
 
-/// Puts a URL under watch; its first runs wait in the queue.
+/// Adds a site; its first runs wait in the queue.
 pub(crate) async fn new_site(service: &Service, owner: &Member, url: &str) -> SiteId {
     new_site_with(service, owner, url, &json!({})).await
 }

@@ -1,4 +1,4 @@
-//! A service in a world that does it no favours: sites flap, messages are lost, doubled, late and out of
+//! A service in a world that does it no favors: sites flap, messages are lost, doubled, late and out of
 //! order, writes are throttled, disks fill, clocks jump, and the process dies at any write and any send.
 
 use std::collections::BTreeMap;
@@ -236,7 +236,7 @@ impl World {
             self.sites[site].is_up ^= true;
         }
         if self.random.happens(15) {
-            // A data centre burns.
+            // A data center burns.
             self.sites.iter_mut().for_each(|site| site.is_up = false);
         }
         if self.random.happens(15) {
@@ -281,8 +281,8 @@ impl World {
         }
     }
 
-    /// Sets the clock. One that was set back further than clocks may differ has the process derive anew what is
-    /// outstanding, as it does on one machine.
+    /// Sets the clock. One that was set back further than clocks may differ has the process derive again what
+    /// is outstanding, as it does on one machine.
     async fn set_ahead(&mut self, ahead: SignedDuration) {
         let by = ahead - self.ahead;
         let app = &self.service.test.app;
@@ -602,7 +602,7 @@ impl World {
         }
     }
 
-    /// Holds what was told against what happened.
+    /// Compares what was sent with what happened.
     async fn judge(&self) -> Life {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);

@@ -295,7 +295,7 @@ fn no_function_may_write_a_plan() {
         );
         let writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:BatchWriteItem"];
         assert_eq!(texts(&denied["Action"]), writes, "{function}");
-        // They are what a team's plan stands in.
+        // A team's plan is stored in them.
         let id = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("an id");
         let now = Timestamp::UNIX_EPOCH;
         let [of_one, of_other] = [Plan::Starter, Plan::Agency].map(|plan| {

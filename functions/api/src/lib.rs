@@ -57,7 +57,7 @@ pub async fn answer_within(app: &App, route: &Route, request: Request, left: Dur
     let answer = timeout(left.saturating_sub(MARGIN), answer(app, route, request));
     answer.await.unwrap_or_else(|_| {
         let request_id = id.as_ref().map(display);
-        error!(route = route.name, request_id, "the invocation's time is over");
+        error!(route = route.name, request_id, "the invocation ran out of time");
         let mut response = ApiError::Unavailable("no time is left").into_response();
         if let Some(id) = id {
             id.add_to_fault(&mut response);

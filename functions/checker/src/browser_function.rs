@@ -33,7 +33,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 /// How many bytes of a function's error are kept for the log.
 const MAX_KIND: usize = 100;
 
-/// Why the outcome of a check is unknown: it is to be run again.
+/// Why the outcome of a check is unknown, so that it must run again.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
     /// As many browsers are running as are allowed.
@@ -82,7 +82,7 @@ impl BrowserFunction {
     }
 
     /// Has the browser do a job, and waits for it. What goes wrong with the browser ends the check as `failed`:
-    /// the same page would do it again. What goes wrong on the way to it or back is no fault of the page.
+    /// the same page would do it again. What goes wrong on the way there or back is not the page's fault.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl BrowserFunction {
         info!(browser_request_id = request_id, bytes = answer.len(), "the browser has answered");
         Ok(job.finish(&answer).unwrap_or_else(|error| {
             let error = ErrorChain(&error);
-            warn!(browser_request_id = request_id, %error, "the browser's answer is refused");
+            warn!(browser_request_id = request_id, %error, "the browser's answer was refused");
             failed("the browser gave an answer that cannot be")
         }))
     }
@@ -142,7 +142,8 @@ impl BrowserFunction {
             .http_client(http)
             .endpoint_url(&endpoint)
             .no_auth()
-            // Lambda knows no token of a call: tried twice, the browser would do its work twice.
+            // Lambda cannot recognize a repeated call: if it were retried, the browser would do its
+            // work twice.
             .standard_retry(&RetryConfig::disabled())
             // An answer takes minutes, during which nothing is sent in either direction.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())

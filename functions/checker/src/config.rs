@@ -24,7 +24,7 @@ pub struct Config {
     pub engines: EngineConfig,
 }
 
-/// What check engines ask and run, beside the targets themselves.
+/// What check engines use besides the targets: resolvers, services and programs.
 #[derive(Debug, Clone, Default)]
 pub struct EngineConfig {
     /// The resolvers of DNS checks, which also tell whether this machine has a connection. `None` to
@@ -174,7 +174,7 @@ impl Installed {
     }
 }
 
-/// The auditor that is named, or else Lighthouse where it is installed.
+/// The configured auditor, otherwise Lighthouse if it is installed.
 fn auditor(
     kind: Option<AuditorKind>,
     read: Read<'_>,
@@ -188,7 +188,7 @@ fn auditor(
             installed.lighthouse().map(Some).map_err(|error| refused(error.message))
         }
         Some(AuditorKind::PageSpeed) => {
-            // Only who audits needs a key, and Google answers a few requests without one.
+            // Only audits need a key, and Google answers a few requests without one.
             let key = read("VEDETTE_PAGESPEED_KEY").unwrap_or_default();
             let endpoint =
                 PageSpeed::ENDPOINT.parse().map_err(|_| refused("no endpoint".to_owned()))?;

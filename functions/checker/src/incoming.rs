@@ -64,7 +64,7 @@ impl Incoming {
         }
     }
 
-    /// The message with its slot: the tool's latest offset instant when it was sent, where the
+    /// The message with its slot: the tool's latest offset instant when it was sent, if the
     /// scheduler did not say.
     pub(crate) fn fill(
         self,

@@ -1,4 +1,4 @@
-//! The lease that a long run takes where many processes share a limit.
+//! The lease that a long run takes when many processes share a limit.
 
 use std::time::Duration;
 

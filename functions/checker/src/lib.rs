@@ -42,7 +42,7 @@ pub use secret::auditor_key;
 pub use vedette_probe::browser::adopt_orphans;
 pub use vedette_probe::ssrf_guard::SsrfGuardError;
 
-/// A message that could not be handled; it is to be delivered again.
+/// A message that could not be handled, to be delivered again.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckerError {
     /// The table does not answer.
@@ -80,7 +80,7 @@ pub struct Finished {
     pub check: Check,
     /// Issues that it opened or resolved.
     pub issues: Vec<IssueChange>,
-    /// From its slot to its start; `None` if it has no slot, as it was ordered.
+    /// From its slot to its start; `None` for an on-demand check, which has no slot.
     pub lag: Option<Duration>,
     /// How long the engine took; `None` if none was asked.
     pub probe_time: Option<Duration>,
@@ -178,7 +178,7 @@ async fn run(
     let context = app.store.run_context_relaxed(team, site, tool).await?;
     let mut begun = begin(app, incoming, sent_at, context).await?;
     if !matches!(begun, Begun::Wanted { runs: true, .. }) {
-        // What was read may be as it was a moment ago, and no run is dropped for that.
+        // What was read may be out of date, which must not make a run be dropped.
         let context = app.store.run_context(team, site, tool).await?;
         begun = begin(app, incoming, sent_at, context).await?;
     }
@@ -253,7 +253,7 @@ enum Begun {
     Discarded(CheckId, Discard),
 }
 
-/// Says how a message's run begins, by what was read of its site.
+/// Decides how a message's run begins, from what was read of its site.
 async fn begin(
     app: &App,
     incoming: Incoming,
@@ -306,8 +306,8 @@ async fn save(
     })
 }
 
-/// The message at a slot that no check has. After the clock was set back, time comes to slots that were used
-/// before: a scheduled run moves on by a millisecond, so that the site is checked all the same, and others are
+/// The message at a slot that no check has. After the clock was set back, slots come again that were used
+/// before: a scheduled run moves on by a millisecond, so that the site is still checked, and other runs are
 /// dropped.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
 //! The Lambda function that consumes one check queue, or the one with the browser. Its `Handler` names the tool;
-//! where the function is a container image, its command line does.
+//! for a container image, its command line does.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};

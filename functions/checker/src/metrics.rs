@@ -1,5 +1,5 @@
-//! What CloudWatch learns of the checks: one line of the log a batch, in its embedded metric format.
-//! By tool and never by site: a metric costs as much a month as 100,000 checks.
+//! Metrics of checks for CloudWatch: one log line for each batch, in the embedded metric format. By
+//! tool and never by site: a metric costs as much a month as 100,000 checks.
 
 use std::io::{Write as _, stdout};
 use std::sync::{Mutex, PoisonError};

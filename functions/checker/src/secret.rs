@@ -5,8 +5,8 @@ use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::Read;
 use vedette_runtime::{SecretError, secret};
 
-/// Reads the key of PageSpeed Insights from the secret that the environment names. None where it names
-/// none, or where this is the function of a tool that audits nothing and may not read it.
+/// Reads the key of PageSpeed Insights from the secret that the environment names. None if it names
+/// none, or if this function's tool audits nothing and may not read it.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ use vedette_domain::id::{CheckId, Partition};
 
 /// How many runs are kept, where each is small: some 40 MB.
 const KEPT: usize = 10_000;
-/// As how many small ones the result of a crawl or an audit counts.
+/// How many small results the result of a crawl or an audit counts as.
 const LONG: usize = 100;
 
 /// A finished run.
@@ -47,7 +47,7 @@ struct Kept {
 }
 
 impl UnsavedRuns {
-    /// Keeps a run until it is saved; forgets the oldest ones where there are too many.
+    /// Keeps a run until it is saved; forgets the oldest ones if there are too many.
     pub(crate) fn keep(&self, unsaved: Arc<Unsaved>) {
         let mut kept = self.kept();
         kept.remove(key(unsaved.run.check));

@@ -56,9 +56,9 @@ function draw() {
   picture.after(below);
 
   const [times, means] = read(part);
-  // The picture that is not shown has the colours.
-  const colour = (of) => getComputedStyle(picture.querySelector(of));
-  const faint = { stroke: () => colour(".grid").stroke, width: 1 };
+  // The picture that is not shown has the colors.
+  const color = (of) => getComputedStyle(picture.querySelector(of));
+  const faint = { stroke: () => color(".grid").stroke, width: 1 };
   const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
   // The axis is the range that was chosen, however little of it is known.
   const range = [Number(part.dataset.from), Date.now() / 1000];
@@ -91,7 +91,7 @@ function draw() {
     legend: { show: false },
     scales: { x: { range: (_, min, max) => (min === times[0] && max === times.at(-1) ? range : [min, max]) }, y: { range: (_, __, top) => [0, top * 1.05] } },
     // A lone value has no line, but a point.
-    series: [{}, { stroke: () => colour(".line").stroke, fill: () => `color-mix(in srgb, ${colour(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }],
+    series: [{}, { stroke: () => color(".line").stroke, fill: () => `color-mix(in srgb, ${color(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }],
     axes: [
       { ...axis, grid: { show: false }, space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },

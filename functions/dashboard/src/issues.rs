@@ -141,7 +141,7 @@ async fn carry_out(
     {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(ActionError::Failed(fault)) => Err(fault.into()),
-        // Somebody else was sooner: what is the case now is shown with it.
+        // Somebody else was faster: the current state is shown with it.
         Err(ActionError::Refused(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
             let shown = Shown { problem: Some(why), ..Shown::default() };
@@ -213,7 +213,7 @@ impl<'a> IssueView<'a> {
         };
         let Alert { mut lines, mut facts, .. } = compose::one(&subject, &news, now);
         lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&sentence));
-        // These stand in a place of their own.
+        // These have a place of their own.
         let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);

@@ -1,4 +1,4 @@
-//! What a state looks like, and the shapes that stand beside words. A state always is a shape, a word and a colour; a
+//! What a state looks like, and the shapes that stand beside words. A state always is a shape, a word and a color; a
 //! shape says nothing that does not stand beside it in words.
 
 use maud::{Markup, PreEscaped, html};
@@ -7,7 +7,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
 
-/// How good or bad something is, as its shape and colour say it.
+/// How good or bad something is, as its shape and color say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Up,
@@ -20,7 +20,7 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// The class that has the colours.
+    /// The class that has the colors.
     pub(crate) const fn class(self) -> &'static str {
         match self {
             Self::Up => "up",

@@ -28,7 +28,7 @@ async fn provider(sdk: &SdkConfig) -> Option<Provider> {
     };
     read().unwrap_or_else(|problem: Error| {
         let problem = ErrorChain(&*problem);
-        error!(%problem, "nobody signs in at the OpenID provider until this is mended");
+        error!(%problem, "nobody can sign in at the OpenID provider until this is fixed");
         None
     })
 }

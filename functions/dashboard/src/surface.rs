@@ -1,4 +1,5 @@
-//! The dashboard as a surface of the service: who asks for a page, and how refusals are shown.
+//! The dashboard as a surface of the service: how clients are authenticated, and how refusals are
+//! shown.
 
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
@@ -29,7 +30,8 @@ pub(crate) type Endpoint = vedette_routing::Endpoint<Dashboard>;
 /// Whom a page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Who has the link, be it a mail program. Nobody is signed in, and the body is not looked at.
+    /// The holder of the link, which can be a mail program. Nobody is signed in, and the body is
+    /// not looked at.
     Linked,
     /// Whoever has a browser, signed in or not.
     Anybody,
@@ -167,7 +169,8 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
     Ok(signed_in)
 }
 
-/// The team that a page shows, if it is one of the caller's. A form reads its own, anew after each conflict.
+/// The team that a page shows, if it is one of the caller's. A form reads its own, again after each
+/// conflict.
 fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Option<TeamId> {
     if page.method != Method::GET {
         return None;

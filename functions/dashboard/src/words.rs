@@ -45,7 +45,7 @@ pub(crate) const fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What a channel can be told of an issue.
+/// What a channel can be notified of.
 pub(crate) const fn event(event: EventKind) -> &'static str {
     match event {
         EventKind::Opened => "Opened",

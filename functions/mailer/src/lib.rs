@@ -1,5 +1,5 @@
-//! Transactional mails let their reader in: links to sign in, and invitations. They have a function of their own, which
-//! reads nothing that strangers' sites and receivers say. The notifier does, so whoever breaks into it cannot
+//! Transactional mails let their reader in: sign-in links and invitations. A function of their own sends them, which
+//! reads nothing from strangers' sites and receivers. The notifier does read those, so whoever breaks into it cannot
 //! sign in as anybody.
 
 mod grants;
@@ -57,16 +57,16 @@ pub enum MailerError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// a transactional mail that did not arrive cannot be asked for again.
+    /// A transactional mail that did not arrive cannot be requested again.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The service's own address, which the link needs, is not known.
-    #[error("nobody said where this service can be reached")]
+    #[error("the service's own address is not configured")]
     NoBase,
-    /// No random bytes for secrets could be had.
+    /// The system has no random bytes for secrets.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// A message asks for no mail.
+    /// A message requests no mail.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
 }
@@ -77,7 +77,7 @@ impl MayConflict for MailerError {
     }
 }
 
-/// Writes the mail that a message asks for.
+/// Writes the mail that a message requests.
 ///
 /// # Errors
 ///
@@ -97,11 +97,11 @@ pub async fn handle(
     }
 }
 
-/// Writes the mail that the text of a message asks for.
+/// Writes the mail that the text of a message requests.
 ///
 /// # Errors
 ///
-/// When it asks for none, or the table does not answer.
+/// When it requests none, or the table does not answer.
 pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), MailerError> {
     let message = serde_json::from_str(body).map_err(MailerError::Message)?;
     handle(app, mailer, &message).await

@@ -1,5 +1,5 @@
-//! Transactional mails to people: links to sign in, and invitations. Their secrets are made here, so that nobody has
-//! them but who reads the mail.
+//! Transactional mails to people: sign-in links and invitations. Their secrets are made here, so that only the
+//! reader of the mail has them.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use vedette_runtime::App;
 
 use crate::{Mailer, MailerError};
 
-/// When a transactional mail that did not arrive is written anew, unless the receiver says so.
+/// When a transactional mail that did not arrive is written again, unless the receiver says so.
 const RETRY: Duration = Duration::from_mins(2);
 
-/// Sends a user a link that signs in, unless it comes too late.
+/// Sends a user a sign-in link, unless it comes too late.
 pub(crate) async fn sign_in(
     app: &App,
     mailer: &impl Mailer,
@@ -76,8 +76,8 @@ pub(crate) async fn invitation(
     send(app, mailer, &mailed.email, mail, &hash, message).await
 }
 
-/// a transactional mail that does not arrive is written anew, with another secret, for as long as its link would be
-/// good: `message` asks for it again. It stands in no table.
+/// A transactional mail that does not arrive is written again with another secret, for as long as its link would be
+/// valid: `message` asks for it again. It is in no table.
 async fn send(
     app: &App,
     mailer: &impl Mailer,
@@ -89,13 +89,13 @@ async fn send(
     match mailer.write(to, mail, hash.0.clone(), app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
-            warn!(why, "a letter waits");
+            warn!(why, "a transactional mail waits");
             ask_again(app, message, after.unwrap_or(RETRY)).await
         }
         // The log says that mail is held back.
         SendOutcome::Held { after, .. } => ask_again(app, message, after).await,
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
-            warn!(why, "a letter was refused");
+            warn!(why, "a transactional mail was refused");
             Ok(())
         }
     }

@@ -13,7 +13,7 @@ use crate::NotifierError;
 use crate::execute::Executor;
 use crate::transport::Transport;
 
-/// After how long another process looks whether a channel is free.
+/// How long to wait before looking again whether a channel is free.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Sends what is due to a channel.
@@ -79,7 +79,7 @@ pub async fn deliver(
     Ok(delivered)
 }
 
-/// Gives the channel back, and has it looked at when something is due again.
+/// Gives the lease back, and asks for a message when something is due again.
 async fn end(app: &App, place: ChannelRef, run: DeliveryRun<'_>) -> Result<(), NotifierError> {
     let (state, wait) = run.end(app.clock.now());
     app.store.put_channel_state(place, &state, Audit::None).await?;

@@ -72,7 +72,7 @@ pub(crate) async fn event_of(
     (event, reason): (EventKind, Option<EndReason>),
     at: Timestamp,
 ) -> Result<Content, NotifierError> {
-    // What is sent with checks may be a password, and is none of a receiver's business.
+    // The header that checks send may be a password, and is none of a receiver's business.
     let (mut found, mut team) = (found.clone(), team.clone());
     found.site.overrides.request_header = None;
     team.settings.request_header = RequestHeader::default();

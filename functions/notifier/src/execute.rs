@@ -97,7 +97,7 @@ impl<T: Transport> Executor<'_, T> {
         if let Some(host) = ReceivingHost::of(&self.target)
             && !self.app.store.count_send(&host, self.channel.team, now).await?
         {
-            info!(channel = %self.channel.id, team = %self.channel.team, "the host has enough for this minute");
+            info!(channel = %self.channel.id, team = %self.channel.team, "the host has reached its limit for this minute");
             run.reached_host_limit(delivery, next_try(self.channel.id, now));
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl<T: Transport> Executor<'_, T> {
         }
     }
 
-    /// Saves what people know now. What happened meanwhile comes next.
+    /// Saves what people know now. What happened meanwhile is sent next.
     async fn save_notified(&self, saved: &NotifiedIssue) -> Result<bool, StoreError> {
         let NotifiedIssue { before, next, issue, notified } = saved;
         let (store, place) = (&self.app.store, self.place());

@@ -13,8 +13,7 @@ use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 use crate::NotifierError;
 use crate::events::EventBody;
 
-/// Has the channels of a team learn of all changes of an issue that they do not know of, in their
-/// order.
+/// Notes for the channels of a team all changes of an issue that they do not know yet, in order.
 ///
 /// # Errors
 ///

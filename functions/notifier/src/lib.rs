@@ -31,14 +31,14 @@ pub use transport::Transport;
 pub use vedette_actions::wake;
 pub use vedette_domain::alerts::delivery_run::Delivered;
 
-/// Why something is not sent now. No alert is lost: they are found in the table again.
+/// Why something was not sent. No alert is lost: the table still has it.
 #[derive(Debug, thiserror::Error)]
 pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Links in letters would lead nowhere.
-    #[error("nobody said where this service can be reached")]
+    #[error("the service's own address is not configured")]
     NoBase,
     /// A message is not one of the notifier's.
     #[error("not a message of this queue")]

@@ -11,7 +11,7 @@ use vedette_domain::time::wire;
 
 use crate::send::OutgoingMessage;
 
-/// Nobody said where the service's pages are, so that a link would lead nowhere.
+/// The address of the service's pages is not configured, so a link would lead nowhere.
 #[derive(Debug)]
 pub(crate) struct NoBase;
 

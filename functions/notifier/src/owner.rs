@@ -11,7 +11,7 @@ use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
-/// Tells the team that a channel does not work, by another one that people read; mail is the surest.
+/// Tells the team through another channel for people that a channel is failing; preferably by mail.
 pub(crate) async fn notify_owner(
     app: &App,
     broken: &Channel,
@@ -31,7 +31,7 @@ pub(crate) async fn notify_owner(
             works = Some(other);
         }
     }
-    error!(channel = %broken.id, team = %broken.team, notified = works.is_some(), "a channel does not work");
+    error!(channel = %broken.id, team = %broken.team, notified = works.is_some(), "a channel is failing");
     let Some(other) = works else { return Ok(()) };
     let id = format!("{}-{}", broken.id, now.as_millisecond());
     let group = format!("notice-{id}");

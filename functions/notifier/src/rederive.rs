@@ -1,4 +1,4 @@
-//! Deriving anew what is due: after a change of settings, and of everything from the table.
+//! Deriving again what is due: after a change of settings, and of everything from the table.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
-/// What a rebuild mended.
+/// What a rebuild repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rebuilt {
     /// Channels looked at.
@@ -92,10 +92,10 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
     Ok(rebuilt)
 }
 
-/// Has a channel learn of an active issue that it ought to know. Says whether it did: not where the issue or
-/// what the channel knows of it was written meanwhile, nor where the outbox has more to learn.
+/// Notes for a channel an active issue that it should know. Returns false if the issue or the delivery state
+/// was written meanwhile, or if the outbox has newer entries.
 async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, NotifierError> {
-    // Read after the issue: what the outbox does not have now was fanned out.
+    // Read after the issue: whatever the outbox no longer has was fanned out.
     if !issue.lifecycle.is_active()
         || !app.store.outbox(issue.id.partition(), issue.id.fingerprint()).await?.is_empty()
     {

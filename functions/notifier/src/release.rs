@@ -7,8 +7,8 @@ use vedette_store::{Audit, ChannelRef, unless_conflict};
 use crate::NotifierError;
 
 /// Ends the leases of channels that were taken before `start`, for a process that is alone with the table and
-/// has its queues in memory: whoever took them has died, and with them the messages that were under way. What
-/// is due waits for neither. Says of how many channels.
+/// has its queues in memory: the process that took them has died, and the messages under way with it. Nothing
+/// that is due waits for either. Returns the number of channels.
 ///
 /// # Errors
 ///

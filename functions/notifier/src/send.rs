@@ -1,7 +1,7 @@
-//! Sends a message to where a channel leads, and says what came of it.
+//! Sends a message to the target of a channel, and returns the outcome.
 //!
-//! Nothing is tried twice here: who calls decides when, by the outcome. Addresses of chats and keys
-//! are secret, and stand in no outcome and no log.
+//! Nothing is retried here: the caller decides when, based on the outcome. Addresses of chats and
+//! keys are secret, and appear in no outcome and no log.
 
 mod hold;
 mod http;
@@ -33,7 +33,7 @@ pub struct SendConfig {
 }
 
 impl SendConfig {
-    /// Reads how messages are sent; mails go by `other` where no mail server is named.
+    /// Reads how messages are sent; mail goes through `other` if no mail server is configured.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use crate::send::{OutgoingMessage, Sender};
 
 /// What carries messages to where channels lead.
 pub trait Transport: Sync {
-    /// Sends a message to a channel, which leads to `target`, once, and says what became of it. It takes 30
+    /// Sends a message once to a channel, whose target is `target`, and returns the outcome. It takes 30
     /// seconds at most.
     fn send(
         &self,

@@ -25,7 +25,7 @@ pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
     for channel in &mut channels {
         if channel.secret.is_some() {
             let next = Channel { rev: channel.rev + 1, ..channel.clone() };
-            // Whoever has written it meanwhile has moved it as well.
+            // A concurrent write has moved it as well.
             if unless_conflict(app.store.put_channel(&next, Audit::None).await)? {
                 (*channel, moved) = (next, moved + 1);
             }

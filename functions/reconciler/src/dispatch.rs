@@ -54,7 +54,8 @@ async fn send_polled(
 ) -> Result<u64, ReconcilerError> {
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
-    // Spread over the minute: else the table would have to take the writes of a minute in a few seconds.
+    // Spread over the minute: otherwise, the table would have to take the writes of a minute in a few
+    // seconds.
     let message = |PolledRun { team, site }: PolledRun, now: Timestamp| {
         let begin = slot.saturating_add(SignedDuration::from_secs(second(site, tool).into()));
         let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);

@@ -3,9 +3,9 @@
 //!
 //! [`redeliver`] sends again what is overdue; [`gauge`] tells whether recurring runs come; [`maintain`] syncs the
 //! schedules of a site or a team, or purges a deleted site; [`rebuild_all`] has timers, schedules and alerts derived
-//! anew every night; [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that would
-//! change. [`dispatch`] sends recurring runs where these have no schedules of their own. Each may be stopped anywhere
-//! and begun again.
+//! again every night; [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that
+//! would change. [`dispatch`] sends recurring runs where these have no schedules of their own. Each may be stopped
+//! anywhere and begun again.
 
 mod channels;
 mod dispatch;

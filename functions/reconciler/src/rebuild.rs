@@ -1,5 +1,5 @@
-//! Every night: what is outstanding is derived anew from what the table says, should a write have been
-//! lost that nobody knows of.
+//! Every night, what is outstanding is derived again from the table, in case a write was lost
+//! unnoticed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -40,8 +40,8 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Mends the timers of a team's next sites, makes their missing schedules, and sends a message for the sites
-/// after them. What cannot be read is named in the log, and stops nothing else.
+/// Repairs the timers of a team's next sites, creates their missing schedules, and sends a message for the
+/// sites after them. What cannot be read is named in the log, and stops nothing else.
 pub(crate) async fn timers(
     app: &App,
     id: TeamId,
@@ -51,7 +51,7 @@ pub(crate) async fn timers(
     if after.is_none() {
         match channels::settle(app, id).await {
             Err(error @ StoreError::Corrupt(_)) => {
-                error!(team = %id, error = %ErrorChain(&error), "channels left as they are");
+                error!(team = %id, error = %ErrorChain(&error), "channels left unchanged");
             }
             settled => settled?,
         }
@@ -77,8 +77,8 @@ pub(crate) async fn timers(
     Ok(())
 }
 
-/// Mends the timers of some sites and makes their missing schedules, a batch at a time. Returns how many timers it
-/// has mended, and adds to `recreated`, even if it fails.
+/// Repairs the timers of some sites and creates their missing schedules, a batch at a time. Returns how many
+/// timers it has repaired, and adds to `recreated`, even if it fails.
 async fn slice(
     app: &App,
     team: &TeamWithSettings,
@@ -106,14 +106,15 @@ fn unless_unreadable<T: Default>(
 ) -> Result<T, ReconcilerError> {
     match outcome {
         Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
-            error!(site = %stored.site.id, error = %ErrorChain(&error), "site left as it is");
+            error!(site = %stored.site.id, error = %ErrorChain(&error), "site left unchanged");
             Ok(T::default())
         }
         outcome => outcome,
     }
 }
 
-/// Makes the schedules that a site lacks, unless they have yet to follow its settings, and counts them.
+/// Creates the schedules that a site lacks, unless they have yet to follow its settings, and counts
+/// them.
 async fn recreate(
     app: &App,
     stored: &SiteWithTools,
@@ -155,7 +156,7 @@ async fn mend(
             continue;
         };
         let written = app.store.put_tool(stored.site.id.partition(), tool, &next, now).await;
-        // Whoever was sooner has decided on the timer.
+        // The faster writer has decided on the timer.
         if unless_conflict(written)? {
             mended += 1;
             if let Some(timer) = next.timer {

@@ -29,7 +29,7 @@ pub struct Redelivered {
     /// Those that could not be; they stay due.
     pub failed: u64,
     /// Those that cannot be read, which the log names; they are due again in an hour, so that they
-    /// stand in nobody's way.
+    /// block nobody.
     pub unreadable: u64,
 }
 

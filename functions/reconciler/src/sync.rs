@@ -42,7 +42,7 @@ pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     follow_all(app, &slice.sites).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
-    // Another message has come this far, or has restarted, and continues.
+    // Another message has come this far, or has started again, and continues.
     if is_ahead && slice.has_next() {
         app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
     }
@@ -85,7 +85,7 @@ pub(crate) async fn follow_readable(
     for site in batch {
         match follow(app, vec![site], known).await {
             Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
-                error!(?site, error = %ErrorChain(&error), "site left as it is");
+                error!(?site, error = %ErrorChain(&error), "site left unchanged");
                 synced.unreadable.insert(site);
             }
             outcome => synced.running.extend(outcome?),
@@ -183,8 +183,8 @@ pub(crate) fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings
 /// have a schedule.
 ///
 /// After schedules are written, what they followed is read again, and if it has changed they are
-/// written again. So the last to write has written what stands in the table, however many
-/// do so at once.
+/// written again. So the last to write has written what is in the table, however many do so at
+/// once.
 ///
 /// `known` are the schedules that there are, where the caller knows; what is not there is then not
 /// removed. They are those of the first round only.
@@ -254,8 +254,8 @@ pub(crate) async fn remove_schedules(app: &App, id: SiteId) -> Result<(), Schedu
 }
 
 /// Does what goes with a site's schedules: forgets what idle tools had outstanding, starts a new
-/// site's first runs, and says in the table that the schedules follow. Says no where the site was
-/// written meanwhile.
+/// site's first runs, and says in the table that the schedules follow. Returns false if the site
+/// was written meanwhile.
 async fn finish(app: &App, stored: &SiteWithTools, scheduled: &[Tool]) -> Result<bool, StoreError> {
     unless_conflict(try_finish(app, stored, scheduled).await)
 }
@@ -283,8 +283,8 @@ async fn try_finish(
     Ok(())
 }
 
-/// The first runs do not wait for the cadence. They stand in the table since the site's creation,
-/// which is their slot: however often they are sent, each counts once.
+/// The first runs do not wait for the cadence. They have been in the table since the site's
+/// creation, which is their slot: however often they are sent, each counts once.
 async fn send_first_runs(
     app: &App,
     stored: &SiteWithTools,

@@ -51,7 +51,7 @@ pub(crate) struct Options {
 /// What clients do by turns.
 const REQUESTS: [&str; 3] = ["GET a site", "GET sites, a page", "PATCH a site's name"];
 
-/// Puts sites under watch, and has clients ask.
+/// Adds sites, and has clients send requests.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let setup =
@@ -132,7 +132,7 @@ async fn new_team(data: &Path, service: &Service) -> Result<TeamId, Box<dyn Erro
     Ok(team.id)
 }
 
-/// What a client asks for in a round, and which of [`REQUESTS`] it is. Neighbours begin with another one.
+/// What a client asks for in a round, and which of [`REQUESTS`] it is. Neighbors begin with another one.
 fn request(
     service: &Service,
     team: TeamId,

@@ -68,7 +68,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
-/// Puts sites under watch, waits, and compares when requests came in with their slots.
+/// Adds sites, waits, and compares when requests came in with their slots.
 async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let (binary, fsync) = (&options.binary, "everysec");

@@ -94,7 +94,7 @@ impl Inside {
         }
     }
 
-    /// Puts a URL under watch; its first runs wait in the queue.
+    /// Adds a site; its first runs wait in the queue.
     pub(crate) async fn new_site(
         &self,
         owner: &Member,

@@ -71,8 +71,8 @@ impl Service {
         Ok(Self { child, usage, base, token, client, data })
     }
 
-    /// Puts the pages `<address>/<kind>/<number>` under watch, whose status alone is checked, every
-    /// minute. Returns the sites in the order of their numbers.
+    /// Adds the pages `<address>/<kind>/<number>` as sites, with status checks alone, every minute.
+    /// Returns the sites in the order of their numbers.
     pub(crate) async fn watch(
         &self,
         address: &str,

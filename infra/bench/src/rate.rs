@@ -1,4 +1,4 @@
-//! How many checks a processor second stores, and how long it takes to put many sites under watch.
+//! How many checks a processor second stores, and how long it takes to add many sites.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -24,7 +24,7 @@ use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Give a team a channel
+    /// Add a channel to a team
     Add {
         /// The team
         #[arg(value_parser = args::team_id)]
@@ -43,7 +43,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Send a test to a channel, and say what became of it
+    /// Send a test to a channel, and wait for the outcome
     Test {
         #[command(flatten)]
         which: Which,
@@ -56,25 +56,25 @@ pub(crate) enum Command {
         )]
         wait: u64,
     },
-    /// Say in its reader's place that an address may receive alerts
+    /// Confirm an email address on its reader's behalf
     Confirm {
         #[command(flatten)]
         which: Which,
     },
-    /// Send to a channel again, whoever disabled it, and tell it what is the case by now
+    /// Enable a channel, whoever disabled it, and bring it up to date
     Enable {
         #[command(flatten)]
         which: Which,
     },
-    /// Send nothing more to a channel
+    /// Disable a channel
     Disable {
         #[command(flatten)]
         which: Which,
-        /// Why, for people
+        /// The reason, as people see it
         #[arg(long, value_parser = args::name, default_value = "disabled by an operator")]
         reason: String,
     },
-    /// Remove a channel with all that waits for it
+    /// Remove a channel, and everything that waits for it
     Remove {
         #[command(flatten)]
         which: Which,
@@ -84,12 +84,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Send now what failed, what was given up, and the question whether an address may be used
+    /// Send what failed or was given up, and the confirmation mail, again now
     Resend {
         #[command(flatten)]
         which: Which,
     },
-    /// Make a new signing key for a webhook and print it, this once; the one before signs for 24 hours more
+    /// Create a signing key for a webhook and print it once; the old one stays valid for 24 hours
     RotateKey {
         #[command(flatten)]
         which: Which,

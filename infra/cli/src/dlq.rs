@@ -16,17 +16,17 @@ pub(crate) use queue::{DeadLetters, is_missing};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the dead-dead_letter queues with what is in them
+    /// List the dead-letter queues and what is in them
     List,
-    /// Show messages in words, and leave them where they are
+    /// Show messages, and leave them in their queues
     Show {
         #[command(flatten)]
         which: Which,
-        /// Most messages of a queue
+        /// The most messages to show of a queue
         #[arg(long, default_value_t = 20)]
         limit: usize,
     },
-    /// Send messages again; what they ask for is done once, however often they are sent
+    /// Send messages again; each is acted on once, however often it is sent
     Redrive {
         #[command(flatten)]
         which: Which,
@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Whose dead dead_letters: a tool's, `maintenance`, `alerts`, `dead_letters` or `schedules`; all of them without it
+    /// The queue: a tool, `maintenance`, `alerts`, `letters` or `schedules`; without it, all
     #[arg(value_parser = queue::NAMES)]
     queue: Option<String>,
 }

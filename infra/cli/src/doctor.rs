@@ -28,9 +28,9 @@ const COUNTED: usize = 1_000;
 /// What to examine.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Confirm that this machine's clock is right, after it has jumped
+    /// Confirm that this machine's clock is right after a jump
     ///
-    /// While a jump is not confirmed, no history expires. A clock that is steady for a day confirms itself.
+    /// Until then, no history expires. A clock that is steady for a day confirms itself.
     #[arg(long)]
     accept_clock: bool,
 }

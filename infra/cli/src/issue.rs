@@ -22,12 +22,12 @@ use crate::{Failure, args, member, output, team, user};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List a team's issues, those opened last first
+    /// List a team's issues, newest first
     List {
         /// The team
         #[arg(long, value_parser = args::team_id)]
         team: TeamId,
-        /// Also those that are resolved
+        /// Include resolved issues
         #[arg(long)]
         all: bool,
     },
@@ -37,17 +37,17 @@ pub(crate) enum Command {
         #[arg(value_parser = args::issue_id)]
         issue: Uuid,
     },
-    /// Take an open issue
+    /// Acknowledge an open issue
     Ack {
         #[command(flatten)]
         act: Act,
     },
-    /// Say that an issue is over; the next checks begin to count anew
+    /// Resolve an issue; failures then count from zero
     Resolve {
         #[command(flatten)]
         act: Act,
     },
-    /// Send no reminders of an active issue for a while
+    /// Silence the reminders of an active issue for a while
     Snooze {
         /// The issue
         #[arg(value_parser = args::issue_id)]
@@ -60,10 +60,10 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SnoozeEnd {
-    /// The instant of the next reminder at the earliest, in the future
+    /// Until when, as an instant in the future
     #[arg(long, value_name = "TIME", value_parser = args::instant)]
     until: Option<Timestamp>,
-    /// How long: 2h, 90m, 3d
+    /// For how long: 2h, 90m, 3d
     #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
     duration: Option<SignedDuration>,
     /// Send reminders again
@@ -91,7 +91,7 @@ pub(crate) struct Act {
     /// The issue
     #[arg(value_parser = args::issue_id)]
     issue: Uuid,
-    /// Address of who does it: a member of the site's team, and more than a viewer
+    /// Email address of the member who acts: anybody in the site's team except viewers
     #[arg(long = "as", value_name = "EMAIL", value_parser = args::email)]
     email: String,
 }

@@ -48,10 +48,10 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  refused or failed: not found, in conflict, not allowed in this state
-  2  wrong usage: arguments, configuration, or a command that this table has no use for
+  2  wrong usage: arguments, configuration, or a command that does not apply to this table
   3  the table does not answer
 
-VEDETTE_LOG=debug sends logs to standard error. Secrets are in none of them.";
+VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -77,7 +77,7 @@ enum Command {
     /// Who belongs to a team
     #[command(subcommand)]
     Member(member::Command),
-    /// Make a link by which a user signs in to the pages, once
+    /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),
     /// Access tokens of the API
     #[command(subcommand)]
@@ -91,28 +91,29 @@ enum Command {
     /// Where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
-    /// Make all schedules of a deployment what the table says
+    /// Rebuild the schedules of a deployment from the table
     ///
-    /// Schedules that are missing are made, and those that should not be are removed. The schedules
-    /// of a table on this machine live inside the process of `vedette serve`, which rebuilds them
-    /// whenever it starts.
+    /// Creates missing schedules, updates the others, and removes those that should not exist. On
+    /// one machine, `vedette serve` rebuilds its schedules whenever it starts.
     Reconcile,
-    /// Say whether the service on this machine runs and can do its work
+    /// Report whether the service on this machine runs and works
     ///
-    /// For whatever watches the process: exits with 0, with 1 and what is wrong, or with 3 if no service runs
-    /// on the data folder or it does not answer. `doctor` looks closer, and takes longer.
+    /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; or
+    /// with 3 if no service runs on the data folder or it does not answer. `doctor` examines more, and takes
+    /// longer.
     Health,
     /// Say what is wrong, and what to do about it
     ///
-    /// Of a table, the structure of its file and its reconciler; with --aws of the whole deployment:
-    /// credentials, stack, table, queues, dead letters, event sources, places for functions, schedules.
+    /// Examines the structure of the table's file, and its reconciler. With --aws, examines the whole
+    /// deployment: credentials, stack, table, queues, dead letters, event sources, concurrency,
+    /// schedules.
     Doctor(doctor::Doctor),
-    /// Messages of a deployment that were given up
+    /// Dead letters: messages that a deployment gave up
     #[command(subcommand)]
     Dlq(dlq::Command),
-    /// Run one tool on a URL, here and now
+    /// Run one tool on a URL
     ///
-    /// No table is needed, and nothing is kept. Addresses that are not public are reached only where
+    /// Needs no table and saves nothing. Connects to addresses that are not public only if
     /// VEDETTE_ALLOW_TARGETS allows it.
     Probe(probe::Probe),
 }

@@ -14,11 +14,11 @@ use crate::{Failure, args, team, user};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Add a user to a team, within the seats of its plan
+    /// Add a user to a team, if its plan has a seat left
     Add {
         #[command(flatten)]
         who: Who,
-        /// What they may do there
+        /// Their role
         #[arg(long, value_parser = args::new_role())]
         role: Role,
     },
@@ -26,11 +26,11 @@ pub(crate) enum Command {
     Role {
         #[command(flatten)]
         who: Who,
-        /// What they may do from now on
+        /// Their new role
         #[arg(long, value_parser = args::role())]
         role: Role,
     },
-    /// Take a member out of a team; a team keeps an owner
+    /// Remove a member from a team; a team keeps an owner
     Remove {
         #[command(flatten)]
         who: Who,

@@ -11,7 +11,7 @@ use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Give a team another plan; whether it is active stays as it is
+    /// Change a team's plan; leaves it active or inactive
     Set {
         /// The team
         #[arg(value_parser = args::team_id)]
@@ -20,13 +20,13 @@ pub(crate) enum Command {
         #[arg(value_parser = args::plan())]
         plan: Plan,
     },
-    /// Take a team's plan away: its checks stop, its routes answer 402
+    /// Deactivate a team's plan: checks stop, and the API answers 402
     Deactivate {
         /// The team
         #[arg(value_parser = args::team_id)]
         team: TeamId,
     },
-    /// Give a team its plan back
+    /// Activate a team's plan again
     Activate {
         /// The team
         #[arg(value_parser = args::team_id)]

@@ -35,7 +35,7 @@ pub(crate) struct Probe {
     /// A header to send to the site's own host, as NAME:VALUE
     #[arg(long, value_parser = header)]
     header: Option<RequestHeader>,
-    /// Render pages with a browser before their links are read
+    /// Render pages in a browser before reading their links
     #[arg(long)]
     js_rendered: bool,
 }

@@ -18,7 +18,7 @@ pub(crate) struct SignIn {
     /// The user's address
     #[arg(value_parser = args::email)]
     email: String,
-    /// Where the pages are; else where VEDETTE_BASE_URL says, or on this machine at port 8787
+    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or port 8787 on this machine
     #[arg(long, value_name = "URL", value_parser = args::pages_base)]
     url: Option<String>,
 }
@@ -61,7 +61,7 @@ struct Created {
 impl Show for Created {
     fn text(&self) -> String {
         format!(
-            "{}\n\nIt signs in once, until {}. Who has it is let in.\n",
+            "{}\n\nThe link works once, until {}. Anybody who has it can sign in.\n",
             self.link,
             moment(self.expires_at)
         )

@@ -38,10 +38,10 @@ pub(crate) struct Target {
         default_value = "data"
     )]
     data: PathBuf,
-    /// Work on a deployment on AWS, whatever --data says
+    /// Work on a deployment on AWS instead of --data
     #[arg(long, global = true)]
     aws: bool,
-    /// The deployment's stack, whose outputs say where its parts are; the environment does without it
+    /// The deployment's CloudFormation stack; without it, environment variables name its parts
     #[arg(long, global = true, value_name = "NAME")]
     stack: Option<String>,
 }

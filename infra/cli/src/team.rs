@@ -30,7 +30,7 @@ pub(crate) enum Command {
     },
     /// List all teams
     List,
-    /// Show a team and what it uses of its plan
+    /// Show a team and its usage
     Show {
         /// The team
         #[arg(value_parser = args::team_id)]

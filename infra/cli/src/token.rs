@@ -17,7 +17,7 @@ use crate::{Failure, args, user};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a token and print its secret, this once
+    /// Create a token and print its secret once
     Create {
         /// Address of the owner
         #[arg(long, value_parser = args::email)]
@@ -25,7 +25,7 @@ pub(crate) enum Command {
         /// What the owner calls it
         #[arg(long, value_parser = args::name)]
         name: String,
-        /// What it may be used for, repeated or separated by commas; everything when left out
+        /// Scopes, repeated or separated by commas; all if left out
         #[arg(
             long = "scope",
             value_name = "SCOPE",
@@ -48,7 +48,7 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::email)]
         email: String,
     },
-    /// Make a token stop working at once
+    /// Revoke a token
     Revoke {
         /// Address of the owner
         #[arg(long, value_parser = args::email)]
@@ -64,7 +64,7 @@ pub(crate) struct Which {
     /// What the owner calls it
     #[arg(long, value_parser = args::name)]
     name: Option<String>,
-    /// How its hash begins, as `token list` shows it
+    /// First digits of its hash, as `token list` shows it
     #[arg(long, value_name = "PREFIX", value_parser = args::hash_prefix)]
     hash: Option<String>,
 }

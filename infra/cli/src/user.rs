@@ -17,14 +17,14 @@ pub(crate) enum Command {
         /// Display name
         #[arg(long, value_parser = args::name)]
         name: String,
-        /// Mail address, unique without regard to case
+        /// Email address, unique regardless of case
         #[arg(long, value_parser = args::email)]
         email: String,
-        /// The address is known to be theirs; the API refuses users until it is
+        /// Mark the address as verified; the API refuses users until it is
         #[arg(long)]
         verified: bool,
     },
-    /// Write down that a user's address is theirs
+    /// Mark a user's address as verified
     Verify {
         /// The user's address
         #[arg(value_parser = args::email)]

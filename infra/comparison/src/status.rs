@@ -32,8 +32,8 @@ pub(crate) struct Options {
 /// Probes at the same time, on both sides.
 const CONCURRENCY: usize = 16;
 
-/// Probes the same page from both sides in turn. Neither keeps connections: each probe connects
-/// anew, and shakes hands in full.
+/// Probes the same page from both sides in turn. Neither keeps connections: each probe makes a new
+/// connection with a full handshake.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");

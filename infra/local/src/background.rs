@@ -115,7 +115,7 @@ pub(crate) async fn watch_table(
                 let written = tokio::fs::write(&trial, vec![0; TRIAL]).await;
                 let removed = tokio::fs::remove_file(&trial).await;
                 if written.and(removed).is_ok() {
-                    info!("the table can be written again: the service starts anew");
+                    info!("the table can be written again: the service restarts");
                     return can_write.cancel();
                 }
             }
@@ -138,7 +138,7 @@ pub(crate) async fn caught<T, E: Error>(
             None
         }
         Err(_) => {
-            error!("{what} ended in a panic");
+            error!("{what} panicked");
             None
         }
     }

@@ -27,7 +27,7 @@ const NAME_WIDTH: usize = 24;
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     lines: Option<Lines>,
-    is_coloured: bool,
+    is_colored: bool,
 }
 
 impl Console {
@@ -36,9 +36,9 @@ impl Console {
     /// A terminal that was stopped with Ctrl-S does not stop the monitoring: lines are written behind, with
     /// those of the log.
     pub(crate) fn start(is_quiet: bool) -> io::Result<Self> {
-        let is_coloured = io::stderr().is_terminal() && environment("NO_COLOR").is_none();
+        let is_colored = io::stderr().is_terminal() && environment("NO_COLOR").is_none();
         let lines = if is_quiet { None } else { Some(terminal::stderr()?) };
-        Ok(Self { lines, is_coloured })
+        Ok(Self { lines, is_colored })
     }
 
     /// Shows a check that has ended, with the issues that it opened or resolved.
@@ -67,7 +67,7 @@ impl Console {
 
     fn styled(&self, style: Style, text: &str) -> String {
         let text = printable(text);
-        if self.is_coloured { format!("{style}{text}{style:#}") } else { text }
+        if self.is_colored { format!("{style}{text}{style:#}") } else { text }
     }
 }
 
@@ -110,7 +110,7 @@ fn fitted(name: &str) -> String {
     name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
 }
 
-/// Text of others without what would move the cursor or change colours.
+/// Text of others without what would move the cursor or change colors.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

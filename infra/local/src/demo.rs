@@ -61,7 +61,7 @@ pub(crate) async fn sign_in(
     match store.create_sign_in_link(&SignInLink::new(&secret, user.id, clock.now())).await {
         // What can be read is served, and the pages say what is wrong.
         Err(error @ StoreError::Unavailable(_)) => {
-            warn!(error = %ErrorChain(&error), "no link that signs in can be made");
+            warn!(error = %ErrorChain(&error), "no sign-in link can be created");
             Ok(None)
         }
         made => made.map(|()| Some(secret)).map_err(Into::into),
@@ -98,7 +98,7 @@ pub(crate) async fn prepare(
         Err(error @ (DemoError::Store(StoreError::Unavailable(_)) | DemoError::Folder(_)))
             if !is_new =>
         {
-            warn!(error = %ErrorChain(&error), "no token for the demo user can be made");
+            warn!(error = %ErrorChain(&error), "no token for the demo user can be created");
             Ok(Access::Unknown)
         }
         issued => issued.map(Access::Issued),

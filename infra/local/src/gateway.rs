@@ -122,7 +122,7 @@ impl Gateway {
                     connections.spawn(Arc::clone(&self).converse(stream, from.ip(), stop.clone()));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection could not be taken");
+                    warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(BREATH).await;
                 }
             }
@@ -130,7 +130,7 @@ impl Gateway {
         drop(listener);
         let finished = async { while connections.join_next().await.is_some() {} };
         if timeout(GRACE, finished).await.is_err() {
-            warn!("requests were cut off by the end");
+            warn!("requests were cut off by the shutdown");
         }
     }
 
@@ -201,7 +201,7 @@ impl Gateway {
         request.extensions_mut().insert(id.clone());
         let answered = AssertUnwindSafe(self.answer(request, network)).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|_| {
-            error!(request_id = %id, "a request ended in a panic");
+            error!(request_id = %id, "handling a request panicked");
             ApiError::internal("panic").into_response()
         });
         id.add_to_fault(&mut response);

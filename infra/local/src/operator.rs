@@ -182,9 +182,9 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
     loop {
         let delay = again.next();
         match (send(report.clone()).await, delay) {
-            (SendOutcome::Delivered, _) => return info!("the operator has been told"),
+            (SendOutcome::Delivered, _) => return info!("the operator was notified"),
             (SendOutcome::Retry { why, .. } | SendOutcome::Held { why, .. }, Some(delay)) => {
-                warn!(why, ?delay, "the operator could not be told, tried again later");
+                warn!(why, ?delay, "the operator could not be notified; trying again later");
                 sleep(delay).await;
             }
             (
@@ -193,7 +193,7 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
                 | SendOutcome::Refused { why }
                 | SendOutcome::Gone { why },
                 _,
-            ) => return error!(why, "the operator could not be told; see {OPERATOR_URL}"),
+            ) => return error!(why, "the operator could not be notified; check {OPERATOR_URL}"),
         }
     }
 }

@@ -18,26 +18,26 @@ Environment:
                          [default: the host that the client asked]
   VEDETTE_THROTTLE       Requests a minute and token; four times as many for a user [default: 60]
   VEDETTE_TRUSTED_PROXIES
-                         Networks of proxies in front of this process, whose X-Forwarded-For says who asks,
+                         Networks of proxies in front of this process, whose X-Forwarded-For is trusted,
                          separated by commas [default: none]
   VEDETTE_ALLOW_TARGETS  Networks that checks may reach although they are not public,
                          separated by commas: 127.0.0.0/8,10.0.0.0/8
   VEDETTE_ALLOW_RECEIVERS  Networks that alerts may reach although they are not public
-  VEDETTE_CONNECT_TO     Detours of checks, separated by commas: HOST:PORT:ADDRESS:PORT
-  VEDETTE_EXTRA_ROOTS    PEM file of certificate authorities that checks trust as well
+  VEDETTE_CONNECT_TO     Other addresses for checks, separated by commas: HOST:PORT:ADDRESS:PORT
+  VEDETTE_EXTRA_ROOTS    PEM file of further certificate authorities that checks trust
   VEDETTE_OIDC_ISSUER    OpenID provider at which people sign in to the pages, with VEDETTE_OIDC_CLIENT_ID,
                          VEDETTE_OIDC_CLIENT_SECRET and VEDETTE_OIDC_LABEL
-  VEDETTE_LOG            What is logged of faults: info, debug, vedette_checker=debug
-  NO_COLOR               Set to anything: no colours on a terminal";
+  VEDETTE_LOG            Log filter: info, debug, vedette_checker=debug
+  NO_COLOR               Set to anything: no colors on a terminal";
 
 /// Run the whole service on this machine: API, pages, checks and alerts in one process
 ///
-/// The first start on an empty folder makes a demo user with a team and a token, and prints how to
-/// use them. Everything that is known lives in the data folder and survives a crash.
+/// The first start on an empty folder creates a demo user with a team and a token, and prints how
+/// to use them. All data is in the data folder and survives a crash.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = ENVIRONMENT)]
 pub struct Options {
-    /// The folder that holds everything; it is made where it is missing
+    /// The folder for all data; created if it is missing
     #[arg(long, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
     pub data: PathBuf,
 
@@ -45,8 +45,8 @@ pub struct Options {
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
 
-    /// Host names, separated by commas, under which people reach the service, beside IP addresses, those under
-    /// localhost and the one in VEDETTE_BASE_URL; a request for another one is refused
+    /// Host names, separated by commas, under which people reach the service, in addition to IP addresses,
+    /// localhost and the host in VEDETTE_BASE_URL; requests for other hosts are refused
     #[arg(long, env = "VEDETTE_HOSTS", value_name = "NAMES", value_delimiter = ',')]
     pub hosts: Vec<HostName>,
 
@@ -55,12 +55,12 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time_scale)]
     pub minute: TimeScale,
 
-    /// When writes wait for the disk: everysec, or always. A process that is killed loses nothing
-    /// either way; a power cut takes the last second, or nothing
+    /// When writes wait for the disk: everysec or always. A killed process loses nothing either
+    /// way; a power cut loses the last second, or nothing
     #[arg(long, value_name = "WHEN", default_value = "everysec", value_parser = fsync)]
     pub fsync: Fsync,
 
-    /// Who is told when the service cannot do its work: a webhook, https://…, or an address,
+    /// Who is notified when the service cannot do its work: a webhook, https://…, or
     /// mailto:ADDRESS, which needs VEDETTE_SMTP
     #[arg(long, env = OPERATOR_URL, value_name = "URL", hide_env_values = true)]
     pub operator_url: Option<Operator>,

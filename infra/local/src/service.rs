@@ -67,7 +67,7 @@ pub enum StartError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The address is not free.
-    #[error("{address}, where the API is to listen, cannot be taken")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// Where.
         address: SocketAddr,
@@ -279,12 +279,12 @@ impl Service {
         let ended = async {
             while let Some(ended) = self.loops.join_next().await {
                 if let Err(error) = ended {
-                    error!(%error, "a part of the service ended in a panic");
+                    error!(%error, "a part of the service panicked");
                 }
             }
         };
         if timeout(GRACE, ended).await.is_err() {
-            warn!("a part of the service was cut off by the end");
+            warn!("a part of the service was cut off by the shutdown");
         }
         self.loops.shutdown().await;
         if timeout(GRACE, self.database.close()).await.is_err() {

@@ -28,7 +28,7 @@ pub(crate) fn announce(service: &Service) {
     let out = match Lines::start("stdout", io::stdout()) {
         Ok(out) => out,
         Err(error) => {
-            return warn!(%error, "the system gives no thread that says where the service is");
+            return warn!(%error, "the system has no thread left to print where the service is");
         }
     };
     let notices = service.notices();

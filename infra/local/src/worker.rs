@@ -64,7 +64,7 @@ impl Worker {
             warn!(
                 queue = destination.name(),
                 cut_off = running.len(),
-                "work was cut off by the end"
+                "work was cut off by the shutdown"
             );
         }
     }
@@ -75,11 +75,11 @@ impl Worker {
         let error = ErrorChain(&*error);
         let QueueDelivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
-            error!(?message, %error, "given up; redelivery will find it");
+            error!(?message, %error, "gave up; redelivery will send it again");
             return;
         }
         let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
-        warn!(?message, %error, deliveries, ?delay, "tried again later");
+        warn!(?message, %error, deliveries, ?delay, "trying again later");
         delivery.retry(delay);
     }
 
@@ -114,7 +114,7 @@ impl Worker {
 
 fn note_panic(destination: Destination, ended: Result<(), JoinError>) {
     if let Err(error) = ended {
-        error!(queue = destination.name(), %error, "a message ended in a panic");
+        error!(queue = destination.name(), %error, "handling a message panicked");
     }
 }
 

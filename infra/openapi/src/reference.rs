@@ -91,7 +91,11 @@ fn events(document: &Value) -> String {
         let post = &event["post"];
         let body = &post["requestBody"]["content"]["application/json"];
         let _ = write!(text, "## `{name}`\n\n{}\n\n", string(&post["description"]));
-        table(&mut text, FIELDS, &fields(document, &resolved(document, &body["schema"])["properties"]["data"]));
+        table(
+            &mut text,
+            FIELDS,
+            &fields(document, &resolved(document, &body["schema"])["properties"]["data"]),
+        );
         example(&mut text, "Example", first_value(&body["examples"]));
     }
     text
@@ -158,7 +162,11 @@ fn kind(document: &Value, schema: &Value) -> String {
     if !values.is_empty() {
         let values: Vec<_> = values.iter().map(cell).collect();
         let values = values.join(", ");
-        return if values.len() > 2 * VALUE_MAX { format!("one of {} values", array(&schema["enum"]).len()) } else { values };
+        return if values.len() > 2 * VALUE_MAX {
+            format!("one of {} values", array(&schema["enum"]).len())
+        } else {
+            values
+        };
     }
     if !schema["const"].is_null() {
         return cell(&schema["const"]);
@@ -179,7 +187,9 @@ fn kind(document: &Value, schema: &Value) -> String {
         })
         .collect();
     let range = match (&schema["minimum"], &schema["maximum"]) {
-        (Value::Number(least), Value::Number(most)) if most.as_i64() < Some(i64::from(i32::MAX)) => {
+        (Value::Number(least), Value::Number(most))
+            if most.as_i64() < Some(i64::from(i32::MAX)) =>
+        {
             format!(", {least} to {most}")
         }
         (Value::Number(least), _) => format!(", at least {least}"),
@@ -238,7 +248,9 @@ fn resolved<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
 
 fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }
 
 fn string(value: &Value) -> &str {

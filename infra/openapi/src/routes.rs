@@ -33,7 +33,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("me", "Whom the token belongs to."),
         ("teams", "Teams and what their plans allow."),
         ("monitoring", "The settings that all sites of a team start from."),
-        ("sites", "URLs under watch."),
+        ("sites", "Monitored URLs."),
         ("checks", "Runs of a tool, automatic and on demand."),
         ("reports", "How a site did, day by day."),
         ("issues", "What is wrong with sites. Issues are read here and decided on elsewhere."),

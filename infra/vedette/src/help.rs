@@ -48,14 +48,14 @@ mod tests {
 
         Monitor:
           serve        Run the whole service on this machine: API, pages, checks and alerts in one process
-          probe        Run one tool on a URL, here and now
+          probe        Run one tool on a URL
 
         People and teams:
           user         People who use the API
           team         Teams, the owners of sites
           member       Who belongs to a team
           plan         What a team may use
-          sign-in      Make a link by which a user signs in to the pages, once
+          sign-in      Create a one-time link that signs a user in
           token        Access tokens of the API
 
         Issues and alerts:
@@ -63,20 +63,20 @@ mod tests {
           channel      Where a team's alerts go
 
         Maintenance:
-          health       Say whether the service on this machine runs and can do its work
+          health       Report whether the service on this machine runs and works
           doctor       Say what is wrong, and what to do about it
-          reconcile    Make all schedules of a deployment what the table says
-          dlq          Messages of a deployment that were given up
+          reconcile    Rebuild the schedules of a deployment from the table
+          dlq          Dead letters: messages that a deployment gave up
 
         This program:
-          completions  Print what completes commands and options in a shell
+          completions  Print completions for a shell
           man          Write the manual pages into a folder
           help         Print this message or the help of the given subcommand(s)
 
         Options:
               --data <DIR>    The data folder of the service on this machine, whether it is running or not [env: VEDETTE_DATA] [default: data]
-              --aws           Work on a deployment on AWS, whatever --data says
-              --stack <NAME>  The deployment's stack, whose outputs say where its parts are; the environment does without it
+              --aws           Work on a deployment on AWS instead of --data
+              --stack <NAME>  The deployment's CloudFormation stack; without it, environment variables name its parts
               --json          Print one JSON document instead of tables for people
           -h, --help          Print help
           -V, --version       Print version
@@ -84,10 +84,10 @@ mod tests {
         Exit codes:
           0  done
           1  refused or failed: not found, in conflict, not allowed in this state
-          2  wrong usage: arguments, configuration, or a command that this table has no use for
+          2  wrong usage: arguments, configuration, or a command that does not apply to this table
           3  the table does not answer
 
-        VEDETTE_LOG=debug sends logs to standard error. Secrets are in none of them.
+        VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.
         ");
     }
 

@@ -42,7 +42,8 @@ mod tests {
         let page = Path::new(env!("CARGO_MANIFEST_DIR"));
         let page = page.join("../../docs/reference/command-line.md");
         let kept = fs::read_to_string(&page).expect("the page");
-        let renewed = renewed(&kept, crate::command_line::command()).expect("a page with the marker");
+        let renewed =
+            renewed(&kept, crate::command_line::command()).expect("a page with the marker");
         if std::env::var_os("UPDATE_REFERENCE").is_some() {
             fs::write(&page, &renewed).expect("written");
             return;

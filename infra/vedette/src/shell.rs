@@ -8,7 +8,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use vedette_cli::Failure;
 
-/// Print what completes commands and options in a shell
+/// Print completions for a shell
 ///
 /// In bash, for example: source <(vedette completions bash)
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Completions {
 /// Write the manual pages into a folder
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The folder; it is made where it is missing
+    /// The folder; created if it is missing
     folder: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Who is asking, and what of the teams they may work with.
+//! The caller, and which of their teams they may work with.
 
 use futures::try_join;
 use jiff::Timestamp;

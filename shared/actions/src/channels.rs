@@ -132,7 +132,8 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
     }
 }
 
-/// Mails an address to ask whether it may receive alerts, unless that is about to happen. The mail says who asks.
+/// Mails an address to ask whether it may receive alerts, unless that is about to happen. The mail says who is
+/// asking.
 async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let asked_by = app.store.users(by.user()).await?.into_values().next();
     let asked_by = asked_by.as_ref().map(Asker::of);

@@ -52,7 +52,7 @@ pub async fn invite(
     Ok((secret, invitation))
 }
 
-/// Gives an invitation anew, as a member who has the role `own`: with another link, for another week, and whatever
+/// Renews an invitation, as a member who has the role `own`: with another link, for another week, and whatever
 /// became of who invited before.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use crate::DecisionError;
 pub enum Decision {
     /// Take an open issue.
     Acknowledge(UserId),
-    /// Say that it is over; the next checks begin to count anew.
+    /// Say that it is over; the next checks count from zero.
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
     Snooze(Option<Timestamp>),

@@ -1,4 +1,4 @@
-//! Having all that the channels of a team know held against what is the case.
+//! Comparing what a team's channels know with the current state.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
-/// Notes that the alerts of a team are to be derived anew, before something is written by which they change.
+/// Notes that the alerts of a team must be derived again, before something is written by which they change.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(crate) async fn request_rederivation(
     app.store.request_rederivation(team, due).await
 }
 
-/// Has them derived anew now, once it is written.
+/// Has them derived again now, once it is written.
 pub(crate) async fn enqueue_rederivation(app: &App, team: TeamId) {
     let message = Message::Alert(AlertMessage::Team(team));
     app.enqueue_or_leave(message, Duration::ZERO).await;

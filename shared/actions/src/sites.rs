@@ -1,4 +1,4 @@
-//! Sites: putting one under watch, changing it, and taking it away.
+//! Sites: adding one, changing it, and deleting it.
 
 mod delete;
 mod update;
@@ -101,7 +101,7 @@ const BUDGET: Duration = Duration::from_secs(25);
 /// What became of one of the sites of a request.
 #[derive(Debug)]
 pub enum OneOfMany {
-    /// It is under watch.
+    /// It was created.
     Created(Box<SiteWithTools>),
     /// The team monitors its URL already.
     Duplicate,

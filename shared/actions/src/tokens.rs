@@ -77,5 +77,6 @@ async fn entries(
     Ok(entries.split_off(told_before))
 }
 
-/// The most teams that are told in the token's own transaction, which may have a hundred items.
+/// The most teams whose logs are written in the token's own transaction, which may have a hundred
+/// items.
 const TOLD_AT_ONCE: usize = 90;

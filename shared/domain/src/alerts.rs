@@ -3,8 +3,8 @@
 //! Start with [`channel::Channel`], the stored record, then follow a change of an issue:
 //!
 //! 1. [`fan_out`] says what each channel is to learn of it, and keeps that in a [`delivery::DeliveryState`].
-//! 2. [`due`](mod@due) compares what is the case with what the channel was notified of. [`storm`] says how much goes out at
-//!    once, [`reminder`] and [`retry`] when to look again.
+//! 2. [`due`](mod@due) compares the current state with what the channel was notified of. [`storm`] says how much goes
+//!    out at once, [`reminder`] and [`retry`] when to look again.
 //! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows of each outcome.
 //! 4. [`compose`] makes an [`Alert`], which says it once, without markup. The module of each kind of [`channel`] makes a
 //!    request of it; a mail is written by [`mail`].
@@ -39,7 +39,7 @@ pub mod waiting;
 #[cfg(test)]
 mod tests;
 
-/// Something to be told, for a reader who knows nothing yet: what is the case comes first.
+/// News for a reader who knows nothing yet: the current state comes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
     /// What kind of news it is.
@@ -76,7 +76,7 @@ pub enum AlertKind {
     Resolved,
     /// An issue is still active.
     Reminder,
-    /// An issue opened and was over before anybody could be told.
+    /// An issue opened and was over before anybody could be notified.
     Missed,
     /// Something about the channels themselves.
     Notice,
@@ -123,7 +123,7 @@ impl Alert {
     pub fn title(&self) -> String {
         format!("{}: {}", self.state, self.name)
     }
-    /// How it looks where there are colours.
+    /// How it looks where there are colors.
     fn tone(&self) -> Tone {
         match (self.kind, self.severity) {
             (AlertKind::Resolved, _) => Tone::Good,
@@ -135,7 +135,7 @@ impl Alert {
     }
 }
 
-/// How an alert looks where there are colours.
+/// How an alert looks where there are colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tone {
     /// Something is wrong, and people notice.

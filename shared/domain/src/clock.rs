@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(record.doubt.map(|doubt| doubt.steady_seconds), Some(86_340));
         let (steady, _) = record.looked(record.seen_at + seconds(60), Some(seconds(60)));
         assert_eq!((steady.doubt, steady.accepted()), (None, None));
-        // Another jump begins the day anew.
+        // Another jump restarts the day.
         let (again, jump) = record.looked(record.seen_at - seconds(3_600), Some(seconds(60)));
         let doubt = again.doubt.expect("in doubt");
         assert_eq!((Some(doubt.jump), doubt.steady_seconds), (jump, 0));

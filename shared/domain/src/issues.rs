@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for Fingerprint {
 pub enum Severity {
     /// Visitors cannot use the site, or soon will see that.
     Critical,
-    /// Something to mend before it hurts.
+    /// Something to fix before it hurts.
     Warning,
     /// Something to know.
     Info,

@@ -1,8 +1,8 @@
 //! Outstanding work: when the reconciler must look at it, should its queue message be lost.
 //!
-//! Whatever must still happen stands in the table before it stands in a queue. The message is the
-//! fast path; the work index is the safety net, and the only path for what lies further ahead than
-//! a queue can delay.
+//! Whatever must still happen is in the table before it is in a queue. The message is the fast
+//! path; the work index is the safety net, and the only path for what lies further ahead than a
+//! queue can delay.
 
 use jiff::Timestamp;
 

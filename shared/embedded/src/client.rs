@@ -25,9 +25,9 @@ pub fn sdk_client(http: SharedHttpClient) -> Client {
     Client::from_conf(sdk_config(http).build())
 }
 
-/// Nothing is signed, since nobody would look at it. And nothing is timed, nor is its progress
-/// watched: a request that waits in this process is not lost, and to send it again would only
-/// lengthen the queue.
+/// Requests are not signed, since nobody would check the signature. They have no timeouts either: a
+/// request that waits in this process is not lost, and sending it again would only lengthen the
+/// queue.
 fn sdk_config(http: SharedHttpClient) -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())

@@ -83,7 +83,7 @@ impl Drop for Threads {
     }
 }
 
-/// Starts a thread that works off jobs on a connection of its own, until there will be no more. It calls
+/// Starts a thread that executes jobs on a connection of its own, until there will be no more. It calls
 /// `before_close` before it closes the connection, and drops what it is to `keep` after that.
 fn start(
     name: &str,
@@ -98,9 +98,9 @@ fn start(
             if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
                 continue;
             }
-            // Its caller has no answer. The others go on, on a database opened anew: this
+            // Its caller has no answer. The others go on, on a database that is opened again: this
             // one's lock is poisoned, and a transaction may be open.
-            error!("a request to the table ended in a panic");
+            error!("a request to the table panicked");
             drop(database);
             match open() {
                 Ok(anew) => database = anew,
@@ -119,7 +119,7 @@ fn start(
 }
 
 impl Database {
-    /// Opens the folder's database, which is made first where it is missing.
+    /// Opens the folder's database, and creates it if it is missing.
     ///
     /// # Errors
     ///
@@ -130,8 +130,7 @@ impl Database {
             let format = folder.check_format()?;
             integrity::recognize(&file)?;
             if format == Format::Older {
-                // Items are written anew in the course of things, and the version before would not
-                // understand them.
+                // Items are rewritten over time, and the version before would not understand them.
                 folder.write_format()?;
             }
         } else {
@@ -142,14 +141,14 @@ impl Database {
             if held.get(files::DATABASE).is_none() {
                 held.note(&path, files::DATABASE)?;
             }
-            // SQLite removes these with the last connection, and makes others with the next.
+            // SQLite removes these with the last connection, and creates them again with the next.
             held.note(&path, files::LOG)?;
             held.note(&path, files::LOG_INDEX)
         })
     }
 
-    /// Makes the file with the table in it under another name, and names it when it is whole: a
-    /// table whose making was cut off could neither be used nor made again.
+    /// Creates the file with the table under another name, and renames it once it is complete: a
+    /// table whose creation was cut off could neither be used nor created again.
     ///
     /// The format is written last before that, so that one without a table tells of a table that was lost
     /// unless the whole draft lies beside it.
@@ -251,7 +250,8 @@ impl Database {
         Ok(Self { worker, refusals: Noted::default() })
     }
 
-    /// Runs a job on the database; `None` if it is closed. What nobody waits for any more is not begun.
+    /// Runs a job on the database; `None` if it is closed. A job that nobody waits for any more is not
+    /// started.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         access: Access,
@@ -299,8 +299,8 @@ impl Database {
         self.refusals.subscribe()
     }
 
-    /// Writes an item and removes it again, to see whether that works by now. Only this reports over that
-    /// writes fail.
+    /// Writes an item and removes it again, to see whether writes work again. Only this reports that the
+    /// problem is over.
     pub async fn try_write(&self) {
         let key = json!({ "pk": { "S": "write-trial" }, "sk": { "S": "A" } });
         let mut item = key.clone();

@@ -1,8 +1,8 @@
-//! Removing items whose time has passed, as DynamoDB does on its own.
+//! Removes expired items, as DynamoDB does by itself.
 //!
-//! DynamoDB takes some days for it, and nobody may count on it. So the whole table is walked, a few
-//! items at a time and with pauses between, so that neither a long table nor many expired items
-//! keep others waiting: 10 million items take about an hour of 2 % of a processor.
+//! DynamoDB may take days, and nobody can rely on it. So the whole table is walked, a few items at
+//! a time and with pauses between, so that neither a long table nor many expired items keep others
+//! waiting: 10 million items take about an hour of 2 % of a processor.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -243,7 +243,7 @@ impl fmt::Display for FileFault {
     }
 }
 
-/// Judges what is found under the name of a file of ours, whichever file it is.
+/// Judges what is found under the name of one of our files.
 pub(crate) fn judge(found: &Found, kind: Kind) -> Result<(), FileProblem> {
     match found.kind {
         Kind::Symlink => Err(FileProblem::Symlink),
@@ -253,7 +253,7 @@ pub(crate) fn judge(found: &Found, kind: Kind) -> Result<(), FileProblem> {
     }
 }
 
-/// Refuses a folder in which something else than a file of ours has the name of one.
+/// Refuses a folder in which something other than a file of ours has the name of one.
 pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
     for name in REGULAR {
         let path = folder.join(name);

@@ -98,12 +98,12 @@ pub(crate) enum Format {
 const PRIVATE: u32 = 0o700;
 
 impl Folder {
-    /// Makes the folder where it is missing, and shuts it to others where it is not: tokens and
+    /// Creates the folder if it is missing, and closes it to other users if it exists: tokens and
     /// request headers of sites are private.
     ///
     /// # Errors
     ///
-    /// When the folder is somebody else's, or the system does not let us.
+    /// When the folder belongs to somebody else, or the system refuses.
     pub fn make(path: &Path) -> Result<(), FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
         DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(failed)?;
@@ -120,14 +120,15 @@ impl Folder {
     /// Locks the folder itself and the file `lock` in it, and refuses files that are not ours.
     ///
     /// Two processes on one table would ruin it. Earlier versions of Vedette know the file alone; the folder
-    /// stays locked where somebody removes the file.
+    /// stays locked even if somebody removes the file.
     pub(crate) fn lock(path: &Path) -> Result<Self, FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
         let folder = File::open(path).map_err(failed)?;
         match folder.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path.to_owned())),
-            // Some file systems, NFS among them, lock no folders; there the file must do.
+            // Some file systems, such as NFS, cannot lock folders; there, the lock on the file has
+            // to be enough.
             Err(TryLockError::Error(_)) => {}
         }
         files::judge_all(path).map_err(FolderError::File)?;
@@ -160,7 +161,7 @@ impl Folder {
         Ok(Self { path: path.to_owned(), held, identity, _locks: [folder, lock] })
     }
 
-    /// Whether Vedette has kept a table in a folder, be it there or lost.
+    /// Whether Vedette has kept a table in a folder, even if that is lost.
     ///
     /// # Errors
     ///
@@ -170,11 +171,11 @@ impl Folder {
         Ok(!present(path, &of_a_table)?.is_empty())
     }
 
-    /// Whether the folder has a table; one that is not there may be made.
+    /// Whether the folder has a table; if not, one may be created.
     ///
     /// # Errors
     ///
-    /// When there is none although there has been one, or the system does not let us look.
+    /// When there is none although there was one, or the system refuses to say.
     pub(crate) fn has_table(&self) -> Result<bool, FolderError> {
         let failed = |error| FolderError::Io { path: self.path.clone(), error };
         let present = |names: &[&'static str]| present(&self.path, names).map_err(failed);
@@ -182,7 +183,7 @@ impl Folder {
             return Ok(true);
         }
         let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
-        // A first start that is cut off leaves its draft of the table, and at most the format.
+        // A first start that was cut off leaves a draft of the table, and at most the format file.
         let draft = self.path.join(DRAFT).try_exists().map_err(failed)?;
         if left.is_empty() || (draft && left == [files::FORMAT]) {
             return Ok(false);
@@ -252,7 +253,7 @@ impl Folder {
         fs::read_to_string(self.token()).ok().and_then(|text| Secret::parse(text.trim()))
     }
 
-    /// Writes the token file, for its owner only: whole or not at all.
+    /// Writes the token file, readable by its owner only, atomically.
     ///
     /// # Errors
     ///
@@ -271,7 +272,7 @@ impl Folder {
         self.path.join("write-trial")
     }
 
-    /// The name for a file while it is made; what a crash left there is gone.
+    /// The name of a file while it is being created; anything that a crash left there is removed.
     pub(crate) fn draft(&self, file: &Path) -> Result<PathBuf, FolderError> {
         let draft = with_suffix(file, ".new");
         // SQLite keeps two files beside its own.

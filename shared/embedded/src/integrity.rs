@@ -1,4 +1,4 @@
-//! Whether the table's file is what it should be: a whole SQLite database with the table in it.
+//! Checks the table's file: it must be an intact SQLite database that contains the table.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -80,9 +80,9 @@ pub enum Examination {
     Impossible,
 }
 
-/// Examines the structure of the table's file in a data folder, for at most `limit` where one is given: each
-/// page that belongs to it is read. What the pages hold is taken as it is; whether the table is ours is looked
-/// at when it is opened. A service may be running on the file meanwhile, in this process or another.
+/// Examines the structure of the table's file in a data folder, for at most `limit` where one is given: reads
+/// each page that belongs to it. It does not judge what the pages contain; opening the table checks whether it
+/// is ours. A service may be running on the file meanwhile, in this process or another.
 ///
 /// # Errors
 ///
@@ -123,8 +123,8 @@ fn corrupt(finding: String) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(code, Some(finding))
 }
 
-/// Refuses a file that is not the table's, before anything is written to it. A file that cannot be looked at
-/// is left to whoever opens it, who will say why.
+/// Refuses a file that is not the table's, before anything is written to it. A file that cannot be examined
+/// is left to the caller that opens it, which will report why.
 ///
 /// To be called before the process opens the database: when it closes a file, it loses all locks that SQLite
 /// holds on that file for any of its connections (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).

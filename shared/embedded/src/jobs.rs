@@ -67,7 +67,7 @@ impl<Job> Jobs<Job> {
         self.changed.notify_one();
     }
 
-    /// The next job, which this thread waits for; `None` once there will be no more.
+    /// Waits for the next job; `None` once there will be no more.
     pub(crate) fn next(&self) -> Option<Job> {
         let mut waiting = self.lock();
         loop {

@@ -1,4 +1,4 @@
-//! The ways to a data folder: this process has it, or asks the service that does.
+//! Ways to reach a data folder: this process holds it, or asks the service that does.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,17 +16,17 @@ pub enum Reached {
     Served(Socket),
 }
 
-/// How long to wait for a folder that somebody has who does not serve it: a service that starts or
-/// stops, or a command that works on the file itself.
+/// How long to wait for a folder that another process holds but does not serve: a service that
+/// starts or stops, or a command that works on the file itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at it.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Takes a data folder that is there, or finds the service that has it.
+/// Takes an existing data folder, or finds the service that holds it.
 ///
 /// # Errors
 ///
-/// When somebody has the folder for long and serves nothing, or the system does not let us.
+/// When another process holds the folder for too long without serving it, or the system refuses.
 pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
     let until = Instant::now() + PATIENCE;
     loop {

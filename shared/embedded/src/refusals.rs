@@ -18,7 +18,8 @@ pub struct Refusals {
     pub write: Option<String>,
     /// What was written does not reach the disk.
     pub sync: Option<String>,
-    /// The file could only be opened for reading: it must be opened anew before a write can succeed.
+    /// The file could only be opened for reading: it must be opened again before a write can
+    /// succeed.
     pub is_read_only: bool,
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn note_sync(noted: &Noted, why: Option<String>) {
     });
 }
 
-/// Opens a file that SQLite could not open for writing, for one thing because there is no room for the files
+/// Opens a file that SQLite could not open for writing, for example because there is no room for the files
 /// that it keeps beside it. Only where the file has all that was committed: nothing is left in its log.
 pub(crate) fn open_read_only(
     path: &str,

@@ -1,4 +1,4 @@
-//! The way in for other processes of the same user: a Unix socket in the data folder.
+//! Access for other processes of the same user: a Unix socket in the data folder.
 
 use std::error::Error;
 use std::fs::{self, Permissions};
@@ -26,12 +26,14 @@ use crate::files::SOCKET;
 use crate::operation::is_of_items;
 use crate::{Database, Folder, FolderError, Priority};
 
-/// Where the service says how it is, beside the table, which may be what does not answer.
+/// Where the service reports its health without asking the table, which may be what does not
+/// answer.
 const HEALTH: &str = "/health";
 
 /// The largest request, in bytes: what DynamoDB takes in one.
 const BODY_MAX: usize = 16 * 1024 * 1024;
-/// Before the next try to take a connection, when this process has too many files open.
+/// The pause before the next attempt to accept a connection, when this process has too many files
+/// open.
 const BREATH: Duration = Duration::from_millis(100);
 
 /// The socket of a data folder, as the other process sees it.
@@ -55,8 +57,8 @@ impl Socket {
         client::http_client(self.clone())
     }
 
-    /// What the service says of its own health, as it was given to [`serve`]; `None` where it is of a
-    /// version that is not asked.
+    /// What the service says of its own health, as it was given to [`serve`]; `None` if it is of a
+    /// version that does not report it.
     ///
     /// # Errors
     ///
@@ -103,11 +105,12 @@ impl HttpConnector for Socket {
     }
 }
 
-/// Makes the socket of a folder that this process has; one that a crash left there is gone.
+/// Creates the socket in a folder that this process holds, in place of one that a crash may have
+/// left.
 ///
 /// # Errors
 ///
-/// When the system does not let us, for one thing because the path is longer than it takes.
+/// When the system refuses, for example because the path is too long.
 pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
     let path = folder.path().join(SOCKET);
     let made = match fs::remove_file(&path) {
@@ -138,7 +141,7 @@ pub async fn serve(
                     connections.spawn(converse(stream, database.clone(), health.clone()));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection to the table could not be taken");
+                    warn!(%error, "a connection to the table could not be accepted");
                     tokio::time::sleep(BREATH).await;
                 }
             },

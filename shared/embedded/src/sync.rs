@@ -54,7 +54,7 @@ impl Syncer {
     }
 }
 
-/// Syncs the log where it was written since, and says as of when it is synced.
+/// Syncs the log if it was written since, and returns the time as of which it is synced.
 ///
 /// SQLite keeps its locks on other files, so that closing this one takes none of them away.
 fn sync(log: &PathBuf, synced: Option<SystemTime>) -> io::Result<Option<SystemTime>> {

@@ -1,4 +1,4 @@
-//! A look, from time to time, at whether the data folder is still the one that the service has open.
+//! Checks from time to time whether the data folder is still the one that the service has open.
 //!
 //! A file that is deleted or replaced stays open, and everything seems to work until the service stops. So
 //! what each name stands for now is compared with the file that was opened under it.
@@ -47,7 +47,7 @@ impl Watch {
         }
     }
 
-    /// Says what is wrong now. It asks the file system, and waits for it.
+    /// Returns what is wrong now. Blocks on the file system.
     pub fn look(&mut self) -> Vec<FileFault> {
         let folder = match Found::folder(&self.path) {
             Ok(found) => open_file(found.as_ref(), self.folder, Kind::Folder),
@@ -134,7 +134,7 @@ impl Length {
                     self.cut = Some(FileProblem::Truncated { size: found.size, was });
                 }
             }
-            // The database was opened anew, after a panic, and its log made anew.
+            // After a panic, the database was opened again, and its log was created again.
             _ => self.cut = None,
         }
         self.of = Some((found.identity, found.size));
@@ -142,14 +142,14 @@ impl Length {
     }
 }
 
-/// Judges what stands in the place of a file that is open.
+/// Judges what is in the place of an open file.
 fn open_file(found: Option<&Found>, held: Identity, kind: Kind) -> Result<(), FileProblem> {
     let found = found.ok_or(FileProblem::Deleted)?;
     files::judge(found, kind)?;
     if found.identity == held { Ok(()) } else { Err(FileProblem::Replaced) }
 }
 
-/// Judges a file that is read from time to time, and may be written anew.
+/// Judges a file that is read from time to time, and may be replaced.
 fn kept_file(found: Option<&Found>) -> Result<(), FileProblem> {
     files::judge(found.ok_or(FileProblem::Deleted)?, Kind::Regular)
 }

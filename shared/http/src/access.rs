@@ -1,4 +1,4 @@
-//! Who is asking: authentication of the API's tokens, and how many requests a minute are served.
+//! Authentication of the API's tokens, and limits of requests a minute.
 
 use std::time::Duration;
 
@@ -68,8 +68,8 @@ impl Rate {
     }
 }
 
-/// Says who is asking, or refuses the request: with 401, with 429 for its token, with 403 for a
-/// scope, with 429 for its user. What is refused is not counted against what comes later in this
+/// Authenticates the client, or refuses the request: with 401, with 429 for its token, with 403 for
+/// a scope, with 429 for its user. What is refused is not counted against what comes later in this
 /// order. Either way says how far the minute's requests are used, once the token is known.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub async fn authenticate(
         timeout(NOTING_MAX, store.note_use(&token, now)),
     );
     if !matches!(noted, Ok(Ok(()))) {
-        warn!("the use of a token is not noted");
+        warn!("the use of a token was not recorded");
     }
     let account = account
         .map_err(|error| unknown(error.into()))?
@@ -158,8 +158,8 @@ fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (A
 async fn counted<T: Default>(count: impl Future<Output = Result<T, StoreError>>) -> T {
     match timeout(NOTING_MAX, count).await {
         Ok(Ok(used)) => return used,
-        Ok(Err(error)) => warn!(error = %ErrorChain(&error), "a request is not counted"),
-        Err(_) => warn!("a request is not counted: the table does not answer"),
+        Ok(Err(error)) => warn!(error = %ErrorChain(&error), "a request was not counted"),
+        Err(_) => warn!("a request was not counted: the table does not answer"),
     }
     T::default()
 }

@@ -63,7 +63,7 @@ pub struct ListBody<'a, T> {
     data: &'a [T],
     /// Other pages, with the same filters.
     links: Links,
-    /// Where the page stands in the collection.
+    /// The page's place in the collection.
     meta: Meta<'a>,
 }
 
@@ -81,7 +81,7 @@ struct Links {
     next: Option<String>,
 }
 
-/// Where a page stands in its collection.
+/// A page's place in its collection.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PageMeta"))]
 struct Meta<'a> {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_the_middle_links_to_its_neighbours() {
+    fn a_page_in_the_middle_links_to_its_neighbors() {
         let body = shown("type=a%26b&page=2&ignored=1&per_page=2", 5);
         insta::assert_json_snapshot!(body, @r#"
         {

@@ -42,7 +42,7 @@ enum Level<'a> {
 }
 
 /// Reads the overrides of a site whose host is `site_domain`, standing at `path`. Where the site's
-/// own URL could not be read there is no host, and nothing is held against it.
+/// own URL could not be read there is no host, and nothing is compared with it.
 ///
 /// The result replaces all overrides of the site, so what is omitted is inherited. What only its
 /// `team` sets may be there as it is, so that a site's settings can be written back as they were

@@ -106,7 +106,7 @@ impl Connectivity {
     }
 
     /// Looks whether the connection is back, if it was gone and the resolvers may be asked again.
-    /// To be called now and then: the operator is told that an outage is over, also when nothing
+    /// To be called now and then: the operator hears that an outage is over, even when nothing
     /// fails any more.
     pub async fn look_again(&self, guard: &SsrfGuard) {
         let Ok(last) = self.last.try_lock() else { return };

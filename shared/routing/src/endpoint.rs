@@ -15,10 +15,10 @@ use crate::{Handler, HandlerOutcome, Request, Surface};
 type Of<S, R> = &'static dyn Handler<S, (R,)>;
 
 /// A handler by what it works on. The resource that the path names is loaded and the caller authorized
-/// for it before the handler is called. A refusal is 404 for what is not there or is another team's, 402
-/// for a team without an active plan, and 403 for a role that lacks the permission.
+/// for it before the handler is called. A refusal is 404 for something that does not exist or is another
+/// team's, 402 for a team without an active plan, and 403 for a role that lacks the permission.
 pub enum Endpoint<S: Surface> {
-    /// Nothing, and nobody is served.
+    /// Nothing: nobody is served.
     None,
     /// The request and who sends it; no resource.
     Request(&'static dyn Handler<S, ()>),
@@ -43,7 +43,7 @@ pub enum Endpoint<S: Surface> {
     Check(Permission, Of<S, CheckAccess>),
     /// `{issue}`.
     Issue(Permission, Of<S, IssueAccess>),
-    /// `{issue}` where somebody is signed in; nothing is looked for where nobody is.
+    /// `{issue}` if somebody is signed in; otherwise, nothing is read.
     IssueIfSignedIn(Permission, Of<S, Option<IssueAccess>>),
 }
 

@@ -11,8 +11,9 @@ use crate::Surface;
 /// What a handler returns.
 pub type HandlerOutcome = Result<Response, ApiError>;
 
-/// A handler, whatever its future is. Every `async fn(Context<'_>) -> HandlerOutcome` is one without a resource
-/// (`A` is `()`), and every `async fn(Context<'_>, R) -> HandlerOutcome` is one of an `R` (`A` is `(R,)`).
+/// A handler, whatever the type of its future. Every `async fn(Context<'_>) -> HandlerOutcome` is one without a
+/// resource (`A` is `()`), and every `async fn(Context<'_>, R) -> HandlerOutcome` is one of an `R` (`A` is
+/// `(R,)`).
 pub trait Handler<S: Surface, A>: Sync {
     /// Handles a request.
     fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, HandlerOutcome>;

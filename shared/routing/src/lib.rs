@@ -81,7 +81,7 @@ pub trait Surface: Sized + Send + Sync + 'static {
     type Audience: Debug + Copy + Send + Sync + 'static;
     /// The Lambda function of a route, and what that may write.
     type Function: Debug + Copy + Send + Sync + 'static;
-    /// Who asks, once that is known.
+    /// The client, once it is authenticated.
     type Client: Send + Sync;
     /// What a handler works with beside its resource.
     type Context<'a>: Copy + Send + Sync
@@ -94,7 +94,7 @@ pub trait Surface: Sized + Send + Sync + 'static {
     /// Whether the body of a request is read.
     fn takes_body(route: &Route<Self>) -> bool;
 
-    /// Says who asks, or refuses the request before its body is read.
+    /// Authenticates the client, or refuses the request before its body is read.
     fn authenticate(
         &self,
         route: &Route<Self>,
@@ -133,11 +133,10 @@ pub trait Surface: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Response> + Send;
 }
 
-/// Who asks, or why they are refused; and how far the requests of their minute are used, where clients
-/// are told.
+/// The client, or the refusal; and how many requests of the minute are used, if clients are told.
 #[derive(Debug)]
 pub struct Authenticated<C> {
-    /// Who asks.
+    /// The client.
     pub client: Result<C, ApiError>,
     /// How far the minute's requests are used.
     pub rate: Option<Rate>,

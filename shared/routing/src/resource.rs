@@ -71,7 +71,7 @@ impl MemberAccess {
         request.app.store.user(id).await?.ok_or(ApiError::NotFound)
     }
 
-    /// For the caller themself as for who has the permission.
+    /// Allowed to the callers themselves and to those who have the permission.
     pub(crate) async fn or_self(
         request: Request<'_>,
         caller: &Caller,
@@ -112,7 +112,7 @@ impl InvitationAccess {
 pub struct ChannelAccess {
     /// The team.
     pub team: TeamWithSettings,
-    /// The channel, without what is secret of it.
+    /// The channel, without its secrets.
     pub channel: Channel,
 }
 

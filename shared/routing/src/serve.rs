@@ -12,9 +12,8 @@ use vedette_store::{budget, retry_on_conflict};
 
 use crate::{Authenticated, HandlerOutcome, Request, Route, RouteMatch, Surface};
 
-/// Serves a request to a route. `body` reads what was sent, as far as its
-/// sender may send, and is called only once the sender is authenticated. Refusals are answers, and so are
-/// faults, which are logged.
+/// Serves a request to a route. `body` reads what was sent, as far as its sender may send, and is called
+/// only once the sender is authenticated. Refusals and faults become responses, and faults are logged.
 pub async fn serve<S, F>(
     surface: &S,
     app: &App,

@@ -1,4 +1,4 @@
-//! Saves finished runs: the one way by which checks end, issues open and resolve, and timers are
+//! Saves finished runs: the only way in which checks end, issues open and resolve, and timers are
 //! set.
 //!
 //! [`record_run`] reads what a run is judged by, asks witnesses about an outage, has [`ToolState::apply_run`] decide, and
@@ -84,8 +84,8 @@ pub async fn record_run(
             let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
             app.store.commit(&changes).await?;
             let [ToolChange { check, timer, .. }] = tools;
-            // Tracker and record are written together; should they ever differ, the tracker leads.
-            // (On a conflict the state that was read is an old one, and means nothing.)
+            // Tracker and record are written together; if they ever differ, the tracker wins.
+            // (After a conflict, the state that was read is out of date and means nothing.)
             for refusal in refused {
                 error!(site = %site.id, check = %check.id, %refusal, "an issue was left as it is");
             }
@@ -125,7 +125,7 @@ async fn hear_witnesses(
     app.witnesses.ask(&question, HomeSaw::of(result, codes)).await
 }
 
-/// The change with its check packed, where that can be and this process writes blocks.
+/// The change with its check packed, if that is possible and this process writes blocks.
 fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timestamp) -> ToolChange {
     if !app.service.writes_blocks {
         return change;
@@ -134,8 +134,8 @@ fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timest
     change.packed(finish, |state| fits_a_unit(partition, run.tool(), state, now))
 }
 
-/// The learnt records that a DNS result is held against. The records themselves are read only when
-/// the result differs, to say how.
+/// The learned records that a DNS result is compared with. The records themselves are read only
+/// when the result differs, to say how.
 async fn dns_baseline(
     app: &App,
     state: &ToolState,
@@ -157,7 +157,7 @@ async fn dns_baseline(
     Ok(Some(DnsBaseline { hashes, records }))
 }
 
-/// What events make of the issues' records, and what the records do not allow.
+/// The issues' records after the events, and what the records do not allow.
 async fn change_issues(
     app: &App,
     events: &[IssueEvent],
@@ -174,19 +174,19 @@ async fn change_issues(
     Ok((changes, refused))
 }
 
-/// Has the notifier look at what channels have to learn of a change of an issue, which was committed.
+/// Tells the notifier of a committed change of an issue.
 pub async fn enqueue_alert(app: &App, site: &Site, IssueChange { after, .. }: &IssueChange) {
     enqueue_issue(app, site.team, after.id).await;
 }
 
-/// Has the notifier look at what channels have to learn of an issue.
+/// Tells the notifier that an issue has changed.
 pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
     let message = AlertMessage::Issue { team, issue };
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
 }
 
 /// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
-/// sent by the reconciler in time, and so is what cannot be sent now.
+/// sent by the reconciler in time, as is what cannot be sent now.
 pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
     let now = app.clock.now();
     if !timer.fits_a_queue(now) {

@@ -116,7 +116,7 @@ impl Service {
     /// The variable that names the sender of mails.
     pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
 
-    /// The variable with the networks of proxies that are trusted to say who asks.
+    /// The variable with the networks of proxies that are trusted to name the client.
     pub const TRUSTED_PROXIES: &'static str = "VEDETTE_TRUSTED_PROXIES";
 
     /// The variable that says what people sign in with at the OpenID provider.

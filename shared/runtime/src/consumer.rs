@@ -170,7 +170,7 @@ impl Consumer {
             let failure = match timeout_at(deadline, handle(message)).await {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(error)) => ErrorChain(&*error.into()).to_string(),
-                Err(_) => "the invocation's time is over".to_owned(),
+                Err(_) => "the invocation ran out of time".to_owned(),
             };
             error!(receives, error = failure, "message failed");
             if let Some(receipt) = receipt
@@ -206,7 +206,7 @@ impl Consumer {
         for receipts in receipts.chunks(BATCH) {
             if let Err(error) = self.queue.delete(self.source, receipts).await {
                 // Handled twice, they count once.
-                warn!(error = %ErrorChain(&error), "messages come again although they were handled");
+                warn!(error = %ErrorChain(&error), "messages will come again although they were handled");
             }
         }
     }

@@ -53,8 +53,7 @@ impl Destination {
     }
 }
 
-/// A message that could not be sent. Whatever it asks for stands in the table, so it will be sent
-/// again.
+/// A message that could not be sent. The table also has what it asks for, so it will be sent again.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue does not take messages")]
 pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);

@@ -17,7 +17,7 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
 
 /// The system has no randomness to give.
 #[derive(Debug, thiserror::Error)]
-#[error("no randomness")]
+#[error("the system has no random bytes")]
 pub struct EntropyError(#[from] getrandom::Error);
 
 impl Entropy {

@@ -36,7 +36,7 @@ pub enum Scheduler {
 
 /// A scheduler that does not do as asked; the reconciler asks again.
 #[derive(Debug, thiserror::Error)]
-#[error("the scheduler does not do as asked")]
+#[error("the scheduler refused the request")]
 pub struct SchedulerError(#[source] Box<dyn Error + Send + Sync>);
 
 /// A recurring run. Its offset follows from site and tool.

@@ -17,7 +17,7 @@ pub enum SecretError {
         source: BoxError,
     },
     /// It holds bytes.
-    #[error("{variable}: the secret is no text")]
+    #[error("{variable}: the secret is not text")]
     NoText {
         /// What names it.
         variable: &'static str,

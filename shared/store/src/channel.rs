@@ -372,7 +372,7 @@ impl Store {
         self.transaction().delete(&key, Condition::Rev(queued.rev)).commit(Audit::None).await
     }
 
-    /// Has the due times of a team's alerts derived anew, at `due` at the latest.
+    /// Has the due times of a team's alerts derived again, at `due` at the latest.
     pub async fn request_rederivation(
         &self,
         team: TeamId,
@@ -389,7 +389,7 @@ impl Store {
         self.update(&keys::team_alerts(team), change, None).await.map(drop)
     }
 
-    /// Whether the due times of a team's alerts are to be derived anew: since which request.
+    /// Whether the due times of a team's alerts must be derived again: since which request.
     pub async fn rederivation(&self, team: TeamId) -> Result<Option<Rederivation>, StoreError> {
         let found = self.get(&keys::team_alerts(team)).await?;
         Ok(found.and_then(|mut item| item.remove(WORK_DUE)).map(|due| Rederivation { team, due }))

@@ -115,7 +115,7 @@ pub(crate) fn readable<T>(
     read: impl FnOnce(Item) -> Result<T, StoreError>,
 ) -> Option<T> {
     let key = [PK, SK].map(|name| item.get(name).cloned());
-    let failed = |error| error!(?key, error = %ErrorChain(&error), "item left out");
+    let failed = |error| error!(?key, error = %ErrorChain(&error), "item skipped");
     read(item).map_err(failed).ok()
 }
 

@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// Writes down that a slice is done, and with the last one that all schedules follow. Says no
-    /// where another resync has come this far, or begun anew because plan or settings changed.
+    /// where another resync has come this far, or started again because plan or settings changed.
     ///
     /// # Errors
     ///

@@ -218,7 +218,7 @@ impl Aws {
             }
             account.latency
         };
-        // Who asks beside it begins before this is answered.
+        // Another client begins before this is answered.
         tokio::task::yield_now().await;
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;

@@ -322,7 +322,7 @@ async fn pages_of_any_size_put_together_are_the_whole_list() {
         }
     }
 
-    // Filters stand in links as they were sent, and the page comes last.
+    // Links repeat filters as they were sent, and the page comes last.
     let query = "?page=2&to=2026-11-22&unknown=1&per_page=3&type=status&from=2026-11-20";
     let answer = list(&service, &owner, site, query).await;
     insta::assert_snapshot!(

@@ -32,7 +32,7 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
     let found = app.store.site_tool(site.partition(), Tool::Status).await.expect("read");
     let (_, state) = found.expect("a site");
     if reason != RunReason::Scheduled {
-        // Wanted as the retry or follow-up that stands in the table.
+        // Wanted as the retry or follow-up in the table.
         let timer = vedette_domain::checks::timer::Timer { reason, due: service.test.now() };
         let next = vedette_domain::checks::tool_state::ToolState {
             rev: state.rev + 1,

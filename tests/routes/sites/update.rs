@@ -43,7 +43,7 @@ impl Scene {
         Self::with(&json!({})).await
     }
 
-    /// Has the reconciler work off what waits for it; runs of checks are left out.
+    /// Has the reconciler consume what waits for it; runs of checks are left out.
     async fn keep(&self) {
         for (message, _) in self.service.waiting() {
             if let Message::Maintenance(_) = message {

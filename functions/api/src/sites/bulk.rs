@@ -1,4 +1,4 @@
-//! `POST /teams/{team}/sites/bulk`: puts many URLs under watch, each on its own.
+//! `POST /teams/{team}/sites/bulk`: adds many sites, each on its own.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `POST /teams/{team}/sites`: puts a URL under watch.
+//! `POST /teams/{team}/sites`: adds a site.
 
 use vedette_actions::{TeamWithCooldowns, create_site};
 use vedette_http::error::ApiError;

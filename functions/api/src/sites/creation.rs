@@ -1,4 +1,4 @@
-//! Putting a site under watch: what the routes that create sites share.
+//! Creating sites: what the routes share.
 
 use vedette_actions::TeamWithCooldowns;
 use vedette_http::resource::SiteResource;

@@ -13,7 +13,7 @@ use vedette_store::DirectoryRow;
 /// What a client asks a list of sites for.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// Part of the name or of the canonical URL, whatever its case.
+    /// Part of the name or of the canonical URL, ignoring case.
     pub(super) search: Option<String>,
     /// Only pinned ones, or only the others.
     pub(super) pinned: Option<bool>,
@@ -34,7 +34,7 @@ pub(super) enum Sort {
     /// `-created_at`: the newest first.
     #[default]
     Newest,
-    /// `name`, whatever its case.
+    /// `name`, ignoring case.
     Name,
     /// `-name`.
     NameReversed,

@@ -66,7 +66,7 @@ fn added(
     }
 }
 
-/// Shows a signing key, this once: it stands in no address, and pages are not kept.
+/// Shows a signing key, once: it is in no address, and pages are not cached.
 fn key_page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,

@@ -283,7 +283,7 @@ fn headline(channels: &[Standing]) -> String {
     }
 }
 
-/// What a channel is told.
+/// What a channel is notified of.
 fn wanted(channel: &Channel) -> String {
     let filter = &channel.filter;
     let listed = |words: Vec<&str>| (!words.is_empty()).then(|| words.join(", "));

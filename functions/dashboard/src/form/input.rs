@@ -103,7 +103,7 @@ impl FormInput {
 
     /// A line of text with its label.
     pub(crate) fn input<'l>(&self, name: &str, kind: &str, label: impl Into<Label<'l>>) -> Markup {
-        self.labelled(name, label, |described, invalid| {
+        self.labeled(name, label, |described, invalid| {
             html! {
                 input id=(name) type=(kind) autocomplete="off" name=(name) value=(self.text(name))
                     aria-describedby=[described] aria-invalid=[invalid];
@@ -118,7 +118,7 @@ impl FormInput {
         label: impl Into<Label<'l>>,
         (min, max): (u32, u32),
     ) -> Markup {
-        self.labelled(name, label, |described, invalid| {
+        self.labeled(name, label, |described, invalid| {
             html! {
                 input id=(name) type="number" min=(min) max=(max) name=(name)
                     value=(self.text(name)) aria-describedby=[described] aria-invalid=[invalid];
@@ -128,7 +128,7 @@ impl FormInput {
 
     /// A text that is not shown, not even to who typed it.
     pub(crate) fn secret<'l>(&self, name: &str, label: impl Into<Label<'l>>) -> Markup {
-        self.labelled(name, label, |described, invalid| {
+        self.labeled(name, label, |described, invalid| {
             html! {
                 input id=(name) type="password" name=(name) autocomplete="off"
                     aria-describedby=[described] aria-invalid=[invalid];
@@ -139,7 +139,7 @@ impl FormInput {
 
     /// Lines of text with their label.
     pub(crate) fn textarea<'l>(&self, name: &str, label: impl Into<Label<'l>>, rows: u8) -> Markup {
-        self.labelled(name, label, |described, invalid| {
+        self.labeled(name, label, |described, invalid| {
             html! {
                 // Browsers drop one line break at the start.
                 textarea id=(name) name=(name) rows=(rows)
@@ -155,7 +155,7 @@ impl FormInput {
         label: impl Into<Label<'l>>,
         choices: &[Choice],
     ) -> Markup {
-        self.labelled(name, label, |described, invalid| {
+        self.labeled(name, label, |described, invalid| {
             html! {
                 select id=(name) name=(name) aria-describedby=[described] aria-invalid=[invalid] {
                     @for choice in choices {
@@ -199,7 +199,7 @@ impl FormInput {
     }
 
     /// A control below its label, with what is wrong with it.
-    fn labelled<'l>(
+    fn labeled<'l>(
         &self,
         name: &str,
         label: impl Into<Label<'l>>,

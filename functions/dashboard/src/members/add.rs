@@ -119,7 +119,7 @@ async fn hand_over(
     }
 }
 
-/// Shows the link of an invitation, this once: it stands in no address, and pages are not kept.
+/// Shows the link of an invitation, once: it is in no address, and pages are not cached.
 fn link_page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,

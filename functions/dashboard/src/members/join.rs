@@ -117,7 +117,7 @@ async fn mail_link(context: RequestContext<'_>, invitation: &Invitation) {
     if context.app.service.sends_mail
         && let Err(error) = mail_sign_in(context.app, &invitation.email, context.source()).await
     {
-        warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
+        warn!(error = %ErrorChain(&error), "a sign-in link was not sent");
     }
 }
 

@@ -55,7 +55,8 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
 pub struct Provider {
     config: ProviderConfig,
     client: HttpClient,
-    /// What it says of itself. Who finds that too old asks anew, and the others wait for the answer.
+    /// What it says of itself. A caller that finds it too old asks again, and the others wait for
+    /// the answer.
     known: Mutex<Option<Arc<Known>>>,
     limits: Limits,
 }
@@ -92,7 +93,7 @@ pub(super) enum Failure {
     #[error("the provider does not answer")]
     NoAnswer(#[source] HttpClientError),
     /// The provider answers something else than it should.
-    #[error("the provider's {0} is not as it should be")]
+    #[error("the provider's {0} is invalid")]
     Unusable(&'static str),
     /// The provider's token is not to be trusted.
     #[error("the provider's token is refused: {}", .0.as_str())]
@@ -208,7 +209,7 @@ impl Provider {
         if claims.email().is_some() && claims.email_verified().is_some() {
             return vouched(claims.email(), claims.email_verified());
         }
-        // Some providers say more to who asks with the token.
+        // Some providers say more to a client with the token.
         if known.client.user_info_url().is_none() {
             return Err(Failure::NoAddress);
         }

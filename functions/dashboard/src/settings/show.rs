@@ -113,7 +113,7 @@ fn content(view: &SectionView<'_>) -> Markup {
     }
 }
 
-/// What the settings amount to, where that does not stand in one of them.
+/// What the settings amount to, if none of them says so.
 fn preview(view: &SectionView<'_>) -> Markup {
     let settings = view.team.settings.clone().on_plan(view.team.plan());
     html! {

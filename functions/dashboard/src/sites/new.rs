@@ -1,4 +1,4 @@
-//! Putting sites under watch: one, or many at once.
+//! Adding sites: one, or many at once.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Holding mail back while the way that it takes is closed to all of it. One mail at a time finds out whether it
-//! is open again; the others wait, and the log says it once.
+//! Holds mail back while all of it is refused. One mail at a time finds out whether that is over; the others
+//! wait, and the log says so once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,11 +20,11 @@ const WAITS: [Duration; 5] = [
     Duration::from_mins(15),
 ];
 
-/// The first wait after a refusal, as an index into `WAITS`. Somebody has to mend something, and servers ban
+/// The first wait after a refusal, as an index into `WAITS`. Somebody has to fix something, and servers ban
 /// clients that try wrong credentials again and again.
 const FIRST_AFTER_REFUSAL: usize = 3;
 
-/// How long the others wait for the mail that finds out: longer than a mail may take.
+/// How long the others wait for the mail on trial: longer than sending a mail may take.
 const TRIAL: SignedDuration = SignedDuration::from_secs(35);
 
 /// A hold ends by itself after the longest wait that there is, whatever becomes of the clock.
@@ -44,7 +44,7 @@ pub(super) enum Failure {
 pub(super) struct SenderFailure {
     /// For people.
     pub(super) why: String,
-    /// Whether we were refused; else the server did not answer, or asks us to come back.
+    /// Whether we were refused; otherwise, the server did not answer or asked us to come back.
     pub(super) is_refused: bool,
     /// Whether every mail would fail in the same way.
     pub(super) is_of_all: bool,
@@ -53,7 +53,7 @@ pub(super) struct SenderFailure {
 }
 
 impl SenderFailure {
-    /// Every mail fails until somebody mends something.
+    /// Every mail fails until somebody fixes something.
     pub(super) fn refused(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_refused: true, is_of_all: true, after: None }
     }
@@ -135,7 +135,8 @@ impl Hold {
         }
     }
 
-    /// Says what became of a mail that was let pass, and holds the next ones back or not.
+    /// Takes the outcome of a mail that was let pass, and decides whether to hold back the next
+    /// ones.
     pub(super) fn settle(
         &self,
         admission: Admission,

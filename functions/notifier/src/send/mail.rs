@@ -1,4 +1,4 @@
-//! Mail, and the ways that it takes: Amazon SES, an SMTP server, a folder.
+//! Mail, and how it is sent: through Amazon SES, an SMTP server, or into a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ pub enum MailTransport {
 }
 
 impl MailConfig {
-    /// Reads the sender with its name, and the SMTP server; where none is named, mails go the `other` way.
+    /// Reads the sender with its name, and the SMTP server; if none is configured, mail goes through
+    /// `other`.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl MailConfig {
         Ok(Self { from, way, hold: Hold::default() })
     }
 
-    /// Whether mails reach anybody else than who looks into a folder.
+    /// Whether mails reach anybody, rather than a folder.
     pub const fn reaches_people(&self) -> bool {
         self.from.is_some() && !matches!(self.way, MailTransport::Folder(_))
     }
@@ -170,7 +171,7 @@ fn invalid(name: &'static str, problem: &str) -> ConfigError {
     ConfigError { name, problem: problem.to_owned() }
 }
 
-/// Writes a mail into a folder. Its name begins with the time, so that they stand in order; what is
+/// Writes a mail into a folder. Its name begins with the time, so that files sort by time; what is
 /// there is whole.
 async fn keep(folder: &Path, now: Timestamp, bytes: &[u8]) -> io::Result<()> {
     let hash = ring::digest::digest(&ring::digest::SHA256, bytes);

@@ -108,7 +108,7 @@ async fn call(
         .http_client(http)
         .endpoint_url(&endpoint)
         .no_auth()
-        // There is no token by which SES would know a mail that it already has.
+        // SES has no token by which it would recognize a mail that it already has.
         .standard_retry(&RetryConfig::disabled())
         .timeout_config(
             TimeoutConfig::builder()

@@ -1,5 +1,5 @@
-//! Mail to an SMTP server. What a refusal means depends on what is refused, so the dialog is led command by
-//! command.
+//! Mail to an SMTP server. What a refusal means depends on what is refused, so the dialog is conducted
+//! command by command.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -59,8 +59,8 @@ impl DeliveryStep {
 }
 
 impl SmtpServer {
-    /// A server by its URL: `smtps` speaks TLS from the start; `smtp` changes to it where the server can,
-    /// and must where there is a password. Only to this machine everything goes in clear text.
+    /// A server by its URL: `smtps` speaks TLS from the start; `smtp` switches to it if the server can,
+    /// and must if there is a password. Only connections to this machine stay in clear text.
     pub(super) fn parse(url: &str) -> Result<Self, &'static str> {
         let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, the user optional";
         let url = Url::parse(url).map_err(|_| problem)?;

@@ -429,7 +429,7 @@ async fn an_address_that_is_none_is_refused() {
 /// A command, or `CONNECT`, and what a mail server says to it.
 type Reply = (&'static str, &'static str);
 
-/// A mail server that refuses one command until it is mended.
+/// A mail server that refuses one command until it is repaired.
 struct MailServer {
     server: Server,
     refusal: Arc<Mutex<Option<Reply>>>,

@@ -43,16 +43,16 @@ enum Given {
 /// What all channels have.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// What the team calls it; the address or the kind when left out
+    /// Its name; by default the address or the kind
     #[arg(long, value_parser = args::name)]
     name: Option<String>,
-    /// News that it wants, repeated or separated by commas; all when left out
+    /// Events that it gets, repeated or separated by commas; all if left out
     #[arg(long, value_name = "EVENT", value_delimiter = ',', value_parser = args::event())]
     events: Vec<EventKind>,
-    /// Tools whose issues it wants; all when left out
+    /// Tools whose issues it gets; all if left out
     #[arg(long, value_name = "TOOL", value_delimiter = ',', value_parser = args::tool())]
     tools: Vec<Tool>,
-    /// Severities that it wants; all when left out
+    /// Severities that it gets; all if left out
     #[arg(long, value_name = "SEVERITY", value_delimiter = ',', value_parser = args::severity())]
     severities: Vec<Severity>,
 }

@@ -223,7 +223,7 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
         assert_eq!(added.code, 0, "{number}");
     }
     let more = bench.add(&team, "slack", local, "").await;
-    let said = "the team has 20 channels, and a team may have no more";
+    let said = "the team has 20 channels, which is the most that a team can have";
     assert_eq!((more.code, more.said.as_str()), (1, said));
 
     let one = bench.channel(&team, "1").await;

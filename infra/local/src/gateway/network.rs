@@ -1,4 +1,4 @@
-//! From where a connection comes, as far as one machine can tell its neighbours apart.
+//! From where a connection comes, as far as one machine can tell its neighbors apart.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -64,7 +64,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     };
     Operation {
         route: "sites.create",
-        summary: "Put a URL under watch",
+        summary: "Create a site",
         description: "The first checks run at once. The URL must be new in the team and the plan \
                       must have room for another site.",
         query: Vec::new(),
@@ -76,7 +76,7 @@ fn create(schemas: &mut Schemas) -> Operation {
 fn bulk(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "sites.bulk",
-        summary: "Put many URLs under watch",
+        summary: "Create many sites",
         description: "Each URL is taken on its own, in the order of the request, so that some may \
                       be created while others are not: look at the three lists before sending \
                       anything again.",

@@ -55,7 +55,7 @@ pub async fn waiting_for(
     Ok(waiting)
 }
 
-/// What people would be told now of the issues that a channel knows.
+/// What people would hear now of the issues that a channel knows.
 async fn news_for(
     app: &App,
     channel: &Channel,

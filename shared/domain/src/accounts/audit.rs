@@ -161,7 +161,7 @@ pub enum AuditEvent {
         /// What they could do.
         role: Role,
     },
-    /// Somebody is invited, perhaps anew.
+    /// Somebody is invited, or an invitation is renewed.
     Invited {
         /// Their address.
         email: String,

@@ -24,7 +24,7 @@ pub enum AccountRefusal {
     #[error("{0} is not a member of the team")]
     NoMember(String),
     /// Owners stand above the others.
-    #[error("only an owner makes owners, or changes and removes them")]
+    #[error("only an owner can add, change or remove owners")]
     OwnersOnly,
     /// A team keeps an owner.
     #[error("{0} is the team's last owner; make another member an owner first")]
@@ -38,10 +38,10 @@ pub enum AccountRefusal {
         seats: u32,
     },
     /// An invitation stands, and its letter was not sent.
-    #[error("{0} is invited, but the letter was not sent; send it again")]
+    #[error("{0} is invited, but the mail was not sent; send it again")]
     NotSent(String),
     /// Nobody is to be pestered.
-    #[error("{0} was asked often enough today; ask again tomorrow")]
+    #[error("{0} was asked too often today; ask again tomorrow")]
     AskedOften(String),
     /// A team has an allowance of invitations, too.
     #[error(
@@ -55,7 +55,9 @@ pub enum AccountRefusal {
     #[error("{0} is invited already")]
     InvitedAlready(String),
     /// A team may have so many invitations.
-    #[error("the team has {INVITATIONS_MAX} pending invitations, and a team may have no more")]
+    #[error(
+        "the team has {INVITATIONS_MAX} pending invitations, which is the most that a team can have"
+    )]
     TooManyInvitations,
     /// Who is invited has an account by now.
     #[error("{0} has an account")]

@@ -27,7 +27,7 @@ impl SessionSecret {
         BASE64URL_NOPAD.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
-    /// As it stands in a link or a cookie.
+    /// Its form in a link or a cookie.
     pub fn reveal(&self) -> String {
         BASE64URL_NOPAD.encode(&self.0)
     }

@@ -57,7 +57,7 @@ pub struct Channel {
     /// nobody has confirmed.
     pub since: Option<Timestamp>,
     /// What `since` was before the channel's reader unsubscribed. A reader who confirms the address
-    /// again is told what happened in the meantime.
+    /// again hears what happened in the meantime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsubscribed_since: Option<Timestamp>,
     /// Why it receives nothing, if somebody disabled it.
@@ -128,7 +128,7 @@ impl Channel {
     }
 
     /// The channel once its reader wants nothing more; none where it was disabled before. Somebody else may
-    /// enable it again, and then its reader has to agree anew.
+    /// enable it again, and then its reader has to agree again.
     pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
         let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
         Some(Self { since: None, unsubscribed_since: self.began(), ..disabled })
@@ -164,9 +164,9 @@ impl Channel {
 pub struct Filter {
     /// Kinds of news.
     pub events: BTreeSet<EventKind>,
-    /// Tools whose issues are told.
+    /// Tools whose issues the channel wants.
     pub tools: BTreeSet<Tool>,
-    /// Severities that are told.
+    /// Severities that the channel wants.
     pub severities: BTreeSet<Severity>,
 }
 

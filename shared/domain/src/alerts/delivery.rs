@@ -132,7 +132,7 @@ impl DeliveryState {
     }
 
     /// A channel that ought to know of an active issue, and does not, to be written for the first time. A
-    /// program is told what happened since the opening, and people what is the case.
+    /// program is notified of what happened since the opening, and people of the current state.
     pub fn of_unknown(issue: &Issue, is_for_people: bool, now: Timestamp) -> Self {
         let missed = (!is_for_people).then(|| Missed::opening(issue));
         Self { missed, ..Self::new(issue.id, issue.lifecycle.opened_at(), now) }
@@ -176,7 +176,7 @@ impl DeliveryState {
     }
 
     /// The delivery state of an issue to which something happened while people were notified of it as it was: they
-    /// are told the rest now.
+    /// hear the rest now.
     #[must_use]
     pub fn notified_meanwhile(
         &self,
@@ -417,7 +417,7 @@ pub enum Content {
         /// Names the message; empty where a version before this one queued it.
         #[serde(default)]
         id: String,
-        /// Who asks; none where the operator does.
+        /// Who asks; none for the operator.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<Asker>,
     },

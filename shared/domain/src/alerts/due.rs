@@ -1,4 +1,5 @@
-//! What a channel for people is to be notified of an issue: what is the case is compared with what the channel was notified of.
+//! What a channel for people is to be notified of an issue: the current state is compared with what the channel was
+//! notified of.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::sites::settings::{Escalation, QuietTime, Settings};
 pub struct Notified {
     /// The opening that it knows of.
     pub opened_at: Timestamp,
-    /// Until when reminders are told, or need not be told any more.
+    /// Until when reminders were sent, or need not be sent any more.
     pub reminded_until: Timestamp,
 }
 
@@ -109,7 +110,7 @@ pub enum News {
 }
 
 impl News {
-    /// With which kind of news it is told, where there are many.
+    /// With which kind of news it is sent, if there are many.
     pub const fn kind(&self) -> AlertKind {
         match self {
             Self::Opened { .. } => AlertKind::Opened,

@@ -6,8 +6,8 @@ use crate::accounts::team::Team;
 use crate::checks::tool::Tool;
 use crate::sites::settings::Settings;
 
-/// Why monitoring of an active issue ended. Its channels are told so, and not reminded of it any more. In
-/// the API the issue stays active until a check or a person resolves it.
+/// Why monitoring of an active issue ended. Its channels are notified of that, and get no more reminders.
+/// In the API the issue stays active until a check or a person resolves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {

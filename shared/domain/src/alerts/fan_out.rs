@@ -12,7 +12,7 @@ use crate::issues::record::Issue;
 pub struct ChannelNews {
     /// What it knows of the issue then, if that changes.
     pub delivery: Option<DeliveryState>,
-    /// What a program is told; people are told by the delivery state.
+    /// What a program is sent; for people, the delivery state decides.
     pub event: Option<EventKind>,
 }
 

@@ -54,7 +54,7 @@ pub struct TransactionalMail {
 pub enum TransactionalMailKind {
     /// To confirm an address for alerts.
     Confirmation {
-        /// Who asks; none where the operator does.
+        /// Who asks; none for the operator.
         asked_by: Option<Asker>,
         /// The name of the team.
         team: String,
@@ -70,7 +70,7 @@ pub enum TransactionalMailKind {
     SignIn,
 }
 
-/// The user who asks for a transactional mail to somebody else. The mail names them, as its reader may know them.
+/// The user who requests a transactional mail to somebody else. The mail names them, as its reader may know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// Their name, which they chose.
@@ -162,7 +162,7 @@ pub enum MailError {
         source: AddressError,
     },
     /// A part of it is missing.
-    #[error("the message cannot be put together")]
+    #[error("the message cannot be composed")]
     Incomplete(#[from] lettre::error::Error),
 }
 
@@ -173,7 +173,7 @@ pub enum MailError {
 /// When an address is not valid.
 pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError> {
     let alert = alert.tamed();
-    // Gmail ignores what stands in brackets when it compares subjects: the state changes within a
+    // Gmail ignores what is in brackets when it compares subjects: the state changes within a
     // thread, and the name must not.
     let subject = format!("[{}] {}", alert.state, cut(&alert.name, SUBJECT_NAME, |_| 1));
     let mut mail = addressed(envelope, &subject)?;

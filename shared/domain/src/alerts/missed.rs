@@ -11,7 +11,7 @@ use super::channel::EventKind;
 use crate::issues::record::Issue;
 use crate::issues::{TimelineEntry, TimelineKey};
 
-/// Transitions that a channel is sent once it is on again. Of more it is told only that they are missing.
+/// Transitions that a channel is sent once it is on again. Of more, it hears only that they are missing.
 pub const MISSED_MAX: usize = 100;
 /// How long ago the first of them may have been.
 pub const MISSED_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);

@@ -6,7 +6,7 @@ use crate::alerts::channel::CHANNELS_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelRefusal {
     /// A team may have so many.
-    #[error("the team has {CHANNELS_MAX} channels, and a team may have no more")]
+    #[error("the team has {CHANNELS_MAX} channels, which is the most that a team can have")]
     Full,
     /// Channels of a team are told apart by their names.
     #[error("the team has a channel {0} already")]
@@ -23,12 +23,10 @@ pub enum ChannelRefusal {
         reason: String,
     },
     /// Nobody is to be pestered.
-    #[error("{0} was asked often enough today; ask again tomorrow")]
+    #[error("{0} was asked too often today; ask again tomorrow")]
     AskedOften(String),
     /// A team may ask so many strangers.
-    #[error(
-        "the team has asked for as many addresses to be confirmed as it may in a day; ask again tomorrow"
-    )]
+    #[error("the team has requested too many confirmations of addresses today; try again tomorrow")]
     AskedMany,
     /// Its reader has yet to agree.
     #[error("the reader of {0} has not confirmed it yet")]

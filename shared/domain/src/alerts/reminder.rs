@@ -11,8 +11,8 @@ use crate::sites::settings::Escalation;
 /// The interval that repeats for as long as the issue is active, in minutes.
 const DAILY: u32 = 1_440;
 
-/// Days before a domain expires on which its issue is told again, whatever the settings say: who loses
-/// a domain loses more than a site.
+/// Days before a domain expires on which channels are reminded of its issue, whatever the settings
+/// say: who loses a domain loses more than a site.
 const DAYS_BEFORE_EXPIRY: [i64; 3] = [14, 7, 1];
 
 /// The first reminder of an issue after an instant; none where no more will come.

@@ -9,8 +9,8 @@ use super::channel::PublicTarget;
 use crate::clock::is_ahead;
 use crate::id::ChannelId;
 
-/// Waits after each failure of a channel for people, in seconds. What they are told by then is what is
-/// the case by then, so the last wait repeats for as long as there is something to tell.
+/// Waits after each failure of a channel for people, in seconds. What they then hear is the state at
+/// that time, so the last wait repeats for as long as there is something to tell.
 const PEOPLE: [i64; 7] = [5, 30, 120, 300, 900, 3_600, 10_800];
 
 /// Waits after each failure of a webhook, in seconds: 76 hours in all, as

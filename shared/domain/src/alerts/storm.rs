@@ -8,7 +8,7 @@ use crate::clock::is_ahead;
 
 /// Messages of a kind that a window lets through one by one.
 pub(crate) const SINGLES: usize = 3;
-/// How long a window lasts. What it does not let through is told together at its end.
+/// How long a window lasts. What it does not let through goes together in one message at its end.
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 
 /// The messages of one kind that a channel was sent lately.
@@ -42,7 +42,7 @@ impl Window {
 /// How to tell what is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batching {
-    /// How many of the first are told one by one.
+    /// How many of the first are sent one by one.
     pub(crate) singles: usize,
     /// What happens to the others.
     pub(crate) rest: Rest,
@@ -55,7 +55,7 @@ pub(crate) struct Batching {
 pub(crate) enum Rest {
     /// There are none.
     None,
-    /// They are told in one message now, as far as it has room for them; see [`Window::left_some`].
+    /// They go in one message now, as far as it has room for them; see [`Window::left_some`].
     Together {
         /// Whether a message before it did not have room for all of them.
         continues: bool,
@@ -64,7 +64,7 @@ pub(crate) enum Rest {
     Until(Timestamp),
 }
 
-/// Decides how `ready` alerts of one kind are told.
+/// Decides how `ready` alerts of one kind are sent.
 pub(crate) fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Batching {
     let none = Batching { singles: 0, rest: Rest::None, window };
     if ready == 0 {
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(end.rest, Rest::Together { continues: false });
         let window = end.window.expect("a window").left_some();
         assert_eq!(window.end(), at(120));
-        // What happens meanwhile is told one by one, as far as a window lets it through.
+        // What happens meanwhile is sent one by one, as far as a window lets it through.
         let meanwhile = batch(Some(window), 4, at(70));
         assert_eq!((meanwhile.singles, meanwhile.rest), (2, Rest::Until(at(120))));
         let next = batch(meanwhile.window, 149, at(120));

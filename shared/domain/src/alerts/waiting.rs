@@ -1,4 +1,4 @@
-//! What waits to be told to people of an issue, and when it is due.
+//! What people are still to hear of an issue, and when it is due.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::sites::settings::QuietTime;
 /// News that people have not been told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What they would be told now.
+    /// What they would hear now.
     pub news: News,
     /// When they are; none where nothing is sent to the channel until somebody enables it.
     pub due: Option<Timestamp>,

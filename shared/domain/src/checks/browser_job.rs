@@ -89,7 +89,7 @@ pub enum BadAnswer {
     #[error("it is larger than a result can be")]
     TooLarge,
     /// Its figures are impossible, or contradict each other.
-    #[error("its figures cannot be")]
+    #[error("its figures are impossible")]
     Implausible,
 }
 

@@ -167,7 +167,7 @@ impl Cooldowns {
     fn at(&self, now: Timestamp) -> Self {
         let today = day_of(now);
         let mut next = self.clone();
-        // Processes whose clocks differ a little must not start each other's day anew at midnight.
+        // Processes whose clocks differ a little must not restart each other's day at midnight.
         let latest = now.saturating_add(CLOCK_SKEW).map_or(today, day_of);
         if next.day < today || next.day > latest {
             next.day = today;

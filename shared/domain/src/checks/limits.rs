@@ -1,5 +1,5 @@
 //! How long work may take, from the probe to the queue: what engines, work index, Lambda functions and queues follow.
-//! The limits of each tool stand in [`checks::tool`](crate::checks::tool).
+//! The limits of each tool are in [`checks::tool`](crate::checks::tool).
 
 use std::time::Duration;
 

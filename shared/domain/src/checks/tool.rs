@@ -37,7 +37,7 @@ macro_rules! tools {
 }
 
 /// What there is to say of a tool, but for what differs in type from tool to tool: its settings, its result, its
-/// judgement and its engine.
+/// judgment and its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolDefinition {
     /// The value used on the wire, in keys, in fingerprints and as the name of its queue.
@@ -83,7 +83,7 @@ pub enum Need {
 /// What a tool's results lose in their short form. Places are JSON pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListForm {
-    /// A part that is long in any case, and what stands in its place.
+    /// A part that is always long, and what replaces it.
     pub left_out: Option<(&'static str, Empty)>,
     /// A list of which only so many entries are shown.
     pub first: Option<(&'static str, usize)>,
@@ -91,7 +91,7 @@ pub struct ListForm {
     pub lists: &'static [&'static str],
 }
 
-/// What stands in the place of a part that is left out.
+/// What replaces a part that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
     /// `null`.
@@ -376,7 +376,7 @@ impl RunReason {
 mod tests {
     use super::*;
 
-    /// They stand in stored ids.
+    /// They are part of stored ids.
     #[test]
     fn each_tool_keeps_its_code() {
         let codes = Tool::ALL.map(|tool| (tool.as_str(), tool.code()));

@@ -557,7 +557,7 @@ impl ToolState {
     }
 
     /// The state with the retry or follow-up that is missing under a policy, or that lies further ahead than it
-    /// can, as the clock has been set back since; none where nothing is to be mended.
+    /// can, as the clock has been set back since; none if nothing is wrong.
     pub fn with_missing_timer(
         &self,
         policy: &ToolPolicy,

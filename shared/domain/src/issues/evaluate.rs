@@ -37,7 +37,7 @@ pub struct Evaluation {
     pub outcome: Outcome,
     /// For people, one line without a full stop; of a condition that holds it ends with why.
     pub summary: String,
-    /// What was measured, and the limits it was held against: part of the issue's context.
+    /// What was measured, and the limits it was compared with: part of the issue's context.
     pub measured: serde_json::Value,
 }
 
@@ -122,7 +122,7 @@ fn clipped(text: &str) -> String {
 
 #[cfg(test)]
 impl Evaluation {
-    /// Whether its summary can be told once the problem is over.
+    /// Whether its summary can be repeated once the problem is over.
     fn has_past(&self) -> bool {
         let past = crate::issues::past_tense::past(self.fingerprint, &self.summary);
         self.outcome == Outcome::Up || past != self.summary

@@ -658,7 +658,7 @@ mod tests {
         }
     }
 
-    /// Every state that short rows reach, under every small policy: each step is held against what
+    /// Every state that short rows reach, under every small policy: each step is compared with what
     /// must be true of steps in general.
     #[test]
     fn every_small_state_keeps_the_rules() {

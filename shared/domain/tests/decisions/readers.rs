@@ -175,7 +175,7 @@ impl Scene<'_> {
 }
 
 impl Reader {
-    /// Somebody begins to send, having read what is the case.
+    /// Somebody begins to send, having read the current state.
     pub(crate) fn begin_pass(&mut self, truths: &Truths) {
         self.seen.clone_from(truths);
         self.patience_before = self.patience.get(&None).copied();
@@ -369,7 +369,7 @@ impl Reader {
         self.places.entry(key).or_default();
     }
 
-    /// Holds what it knows in the end against what is the case.
+    /// Compares what it knows in the end with the current state.
     pub(crate) fn judge(&self, scene: Scene<'_>, truths: &Truths) {
         for (key, truth) in truths {
             let Some(place) = self.places.get(key) else { continue };

@@ -1,4 +1,4 @@
-//! A world that does the service no favours: targets flap, runs and messages are lost, doubled, late and
+//! A world that does the service no favors: targets flap, runs and messages are lost, doubled, late and
 //! out of order, receivers fail, people change their minds, and the process dies around sends.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -612,7 +612,7 @@ impl World {
             *self.is_up.get_mut(&key).expect("a target") ^= true;
         }
         if self.random.happens(20) {
-            // A data centre burns, or is mended.
+            // A data center burns, or is repaired.
             let is_up = self.random.happens(600);
             self.is_up.values_mut().for_each(|target| *target = is_up);
         }

@@ -210,7 +210,7 @@ fn the_browser_is_the_configured_one_then_the_installed_then_any() {
     assert_eq!(find(Some(&missing)).expect_err("none").code, BROWSER_UNAVAILABLE);
 }
 
-/// A shell script that stands in for Chromium, and notes each of its starts in a file.
+/// A shell script in place of Chromium, and notes each of its starts in a file.
 fn fake(folder: &Path, script: &str) -> Chromium {
     let executable = folder.join("chromium");
     let text = format!("#!/bin/sh\necho >> {}/starts\n{script}\n", folder.display());

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_neighbours_of_forbidden_ranges_are_public() {
+    fn the_neighbors_of_forbidden_ranges_are_public() {
         for address in [
             "1.0.0.0",
             "9.255.255.255",

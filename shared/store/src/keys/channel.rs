@@ -38,7 +38,7 @@ pub(crate) fn host(name: &str, team: Option<TeamId>, window: i64) -> Key {
     Key::new(pk, window.to_string())
 }
 
-/// Says that the due times of a team's alerts are to be derived anew.
+/// Says that the due times of a team's alerts must be derived again.
 pub(crate) fn team_alerts(team: TeamId) -> Key {
     Key::new(Prefix::Delivery.key(team), SELF)
 }

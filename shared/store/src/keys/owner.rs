@@ -19,7 +19,7 @@ pub enum Owner {
     Outbox(Partition, Fingerprint),
     /// A channel to which something is to be sent.
     Channel(TeamId, ChannelId),
-    /// A team the due times of whose alerts are to be derived anew.
+    /// A team the due times of whose alerts must be derived again.
     TeamAlerts(TeamId),
 }
 

@@ -73,7 +73,7 @@ async fn an_audited_page_stays_while_the_site_stays_on_its_host() {
         let settings = performance(&answer);
         assert_eq!((&settings["url"], &settings["min_score"]), (&kept, &json!(70)), "{url}");
     }
-    // What is sent is held against the URL that is sent with it.
+    // What is sent is compared with the URL that is sent with it.
     let body = |url: &str| json!({ "url": url, "monitoring_settings": settings });
     let refused = scene.patch(&body("https://www.example.com")).await;
     let path = "monitoring_settings.tools.performance.settings.url";

@@ -43,7 +43,7 @@ pub struct ChannelField {
 pub enum FieldShape {
     /// A mail address.
     MailAddress,
-    /// A secret: it is never shown again, and stands in no command.
+    /// A secret: it is never shown again, and is part of no command.
     Secret,
 }
 

@@ -1,7 +1,7 @@
 //! An alert as a message of Slack's incoming webhooks.
 //!
-//! Everything that comes from outside stands in `plain_text`, where nothing is markup; only the link
-//! is `mrkdwn`.
+//! Everything that comes from outside is in `plain_text`, where nothing is markup; only the link is
+//! `mrkdwn`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

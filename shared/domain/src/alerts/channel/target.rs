@@ -150,8 +150,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether people read it. They are told what is the case; programs are notified of every
-            /// transition, in order.
+            /// Whether people read it. They are notified of the current state; programs are notified
+            /// of every transition, in order.
             pub const fn is_for_people(&self) -> bool {
                 match self {
                     Self::Email { .. } $(| Self::$Chat(_))+ => true,

@@ -72,8 +72,8 @@ pub fn unsigned_request(
     Ok(ChannelRequest::json(url, body, failure)?.with_headers(headers))
 }
 
-/// What a status other than success means. Whatever a program says, its owner may mend it, unless it says that
-/// it is gone.
+/// What a status other than success means. Whatever a program says, its owner may repair it, unless it says
+/// that it is gone.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         410 => Failure::Channel,

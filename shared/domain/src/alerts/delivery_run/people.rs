@@ -1,4 +1,4 @@
-//! Notifying people: what is the case, held against what they know.
+//! Notifying people: the current state, compared with what they know.
 
 use std::collections::BTreeSet;
 

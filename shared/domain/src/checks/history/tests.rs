@@ -1,4 +1,4 @@
-//! Pages of a counted history, held against a plain list of the same checks.
+//! Pages of a counted history, compared with a plain list of the same checks.
 
 use jiff::civil::date;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What DNS checks are held against where a site expects no records explicitly: the records that
-//! the first check found.
+//! What DNS checks are compared with if a site expects no records explicitly: the records that the
+//! first check found.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Learnt {
     /// The check whose records they are.
     #[serde(rename = "c", with = "packed")]
     pub check: CheckId,
-    /// What later checks are held against.
+    /// What later checks are compared with.
     #[serde(rename = "b")]
     pub baseline: RecordHashes,
     /// What the last check saw, where it differs: what a resolution by hand accepts.

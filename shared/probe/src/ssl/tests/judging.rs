@@ -260,22 +260,22 @@ async fn a_certificate_that_is_not_for_servers_is_not_trusted() {
         params.distinguished_name.push(DnType::CommonName, "an authority");
     });
     // Signed by a certificate that is none of an authority.
-    let neighbour = root.issue(&["neighbour.example"], CURRENT, |_| {});
+    let neighbor = root.issue(&["neighbor.example"], CURRENT, |_| {});
     let mut issuer = params(&[]);
     issuer.distinguished_name = DistinguishedName::new();
     issuer.distinguished_name.push(DnType::CommonName, "rcgen self signed cert");
-    let issuer = rcgen::Issuer::new(issuer, &neighbour.key);
+    let issuer = rcgen::Issuer::new(issuer, &neighbor.key);
     let own = params(&[SITE]);
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut names = own.clone();
     names.distinguished_name.push(DnType::CommonName, SITE);
     let signed = names.signed_by(&key, &issuer).expect("a certificate");
-    let by_neighbour =
-        Identity { chain: vec![signed.der().clone(), neighbour.chain[0].clone()], key };
+    let by_neighbor =
+        Identity { chain: vec![signed.der().clone(), neighbor.chain[0].clone()], key };
     for (identity, words) in [
         (for_clients, "the certificate is not for servers"),
         (of_authority, "the certificate is an authority's, not a server's"),
-        (by_neighbour, "a certificate in the chain is signed by one that may not issue it"),
+        (by_neighbor, "a certificate in the chain is signed by one that may not issue it"),
     ] {
         let result = serve(identity.server(), SITE, &[root.root()]).await;
         assert_eq!(verdict(&result), (Some(UntrustedChain), false, words));

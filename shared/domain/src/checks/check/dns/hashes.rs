@@ -98,7 +98,7 @@ impl RecordHashes {
     }
 }
 
-/// The records that later checks are held against where a site expects none explicitly.
+/// The records that later checks are compared with if a site expects none explicitly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// What decides.
