@@ -1,6 +1,5 @@
 //! Stories across routes, queues and time.
 
-mod access_patterns;
 mod alerts;
 mod blocks;
 mod browser;

@@ -2,8 +2,6 @@
 
 mod command_line;
 mod help;
-#[cfg(test)]
-mod reference;
 mod shell;
 
 use std::env;
