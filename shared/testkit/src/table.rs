@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -61,6 +62,15 @@ impl TestTable {
         let size =
             |item: &Item| item.iter().map(|(name, value)| name.len() + bytes(value)).sum::<usize>();
         self.scan().await.iter().map(|(key, item)| (key.clone(), size(item))).collect()
+    }
+
+    /// When items may be forgotten, by key, those that are.
+    pub async fn expiries(&self) -> BTreeMap<(String, String), Timestamp> {
+        let items = self.scan().await.into_iter().filter_map(|(key, item)| {
+            let at = item.get("ttl")?.as_n().ok()?.parse().expect("seconds");
+            Some((key, Timestamp::from_second(at).expect("an instant")))
+        });
+        items.collect()
     }
 
     /// Writes items that are nothing but their keys.
