@@ -18,7 +18,7 @@ use serde_json::json;
 use super::evaluate::Evaluation;
 use super::tracker::{Phase, Ruling, Tracker, TrackerPolicy};
 use super::{Fingerprint, Outcome};
-use crate::locations::{HOME, Testimony, Verdict};
+use crate::locations::{HOME, Location, Testimony, Verdict};
 
 /// How many runs in a row may hold an issue before one of the two opens.
 const HOLDS_MAX: u32 = 2;
@@ -58,7 +58,7 @@ pub(crate) fn partial(
     host: &str,
     testimony: &Testimony,
 ) -> Evaluation {
-    let elsewhere: Vec<&str> = testimony.dissenters().map(|location| location.as_str()).collect();
+    let elsewhere: Vec<&str> = testimony.dissenters().map(Location::as_str).collect();
     let summary = match (outcome, elsewhere.is_empty()) {
         (Outcome::Up, _) => format!("{host} is the same from {HOME} as from elsewhere"),
         (Outcome::Down, true) => format!("{host} fails from {HOME}, answers from elsewhere"),
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
     use crate::issues::tracker::Failures;
-    use crate::locations::{Answer, HomeSaw, Location, Sighting, Silence, Statement};
+    use crate::locations::{Answer, HomeSaw, Sighting, Silence, Statement};
 
     fn given(code: Option<u16>) -> Testimony {
         let answer = code

@@ -747,7 +747,7 @@ mod tests {
         // Nothing rests at or above its threshold.
         match next.phase {
             Phase::Failing { failures, .. } => {
-                assert!(failures.streak < policy.open_after, "{said}")
+                assert!(failures.streak < policy.open_after, "{said}");
             }
             Phase::Recovering { streak, .. } => assert!(streak < policy.resolve_after, "{said}"),
             Phase::Pending => panic!("nothing leads back to the beginning: {said}"),
