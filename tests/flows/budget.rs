@@ -177,7 +177,7 @@ fn slowest(tool: Tool) -> Option<Sample> {
     }
 }
 
-/// The state of a tool with all that it can hold at once: an active issue for each fingerprint, a
+/// The state of a tool with all that it can hold at once: as many active issues as there can be, a
 /// timer, an order, and every kind of check in every hour of the day.
 fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
     let later = |hours| midnight + SignedDuration::from_hours(hours);
@@ -208,14 +208,18 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
     let trackers = trackers.map(|fingerprint| {
         let issue = IssueId::new(site, fingerprint, midnight);
         let failures = Failures { first: midnight, last: later(1), streak: many };
-        // The other tools' issues are resolved by the first success.
-        let phase = if tool == Tool::Status {
-            Phase::Recovering { issue, failures, since: later(2), streak: many }
-        } else {
-            Phase::Down { issue, failures }
+        let phase = match fingerprint {
+            Fingerprint::StatusDown => {
+                Phase::Recovering { issue, failures, since: later(2), streak: many }
+            }
+            // One of the two is active at most; this one has been.
+            Fingerprint::StatusPartial => Phase::Up { since: later(2) },
+            // The other tools' issues are resolved by the first success.
+            _ => Phase::Down { issue, failures },
         };
         let tracker = Tracker { phase, last_slot: Some(later(3)) };
-        (fingerprint, Tracked { tracker, issue: None })
+        let was_active = fingerprint == Fingerprint::StatusPartial;
+        (fingerprint, Tracked { tracker, issue: was_active.then_some(issue) })
     });
     let automatic = CheckId::automatic(site, tool, RunReason::Scheduled, later(3));
     let on_demand = CheckId::on_demand(site, tool, later(4), 127);

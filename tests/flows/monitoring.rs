@@ -474,7 +474,8 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
     keep(&scene.service).await;
     let due = scene.timer(site).await.due;
     assert_eq!(due, slot.due);
-    scene.service.test.set_clock(due + SignedDuration::from_secs(41));
+    let over = Tool::Status.limits().run + SignedDuration::from_secs(1);
+    scene.service.test.set_clock(due + over);
     let messages = scene.redeliver().await;
     let [(Message::Check(again), _)] = messages.as_slice() else { panic!("{messages:?}") };
     assert!(is_finished(&scene.service.check(again).await));

@@ -251,12 +251,13 @@ async fn what_is_sent_again_is_sent_once_a_time_and_not_with_every_pass() {
     let site = scene.watch().await;
     let order = scene.order(site).await;
     assert!(matches!(order.order, RunOrder::OnDemand { .. }));
-    scene.service.test.advance(Tool::Status.limits().run);
+    let run = Tool::Status.limits().run;
+    scene.service.test.advance(run);
     assert_eq!(scene.redeliver().await.len(), 1);
     for _ in 0..3 {
-        scene.service.test.advance(SignedDuration::from_secs(10));
+        scene.service.test.advance(run / 4);
         assert_eq!(scene.redeliver().await, []);
     }
-    scene.service.test.advance(SignedDuration::from_secs(10));
+    scene.service.test.advance(run / 4);
     assert_eq!(scene.redeliver().await.len(), 1);
 }
