@@ -1,8 +1,8 @@
 //! The commands of the how-to guides, run as they stand there.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::{env, fs};
 
 use tokio::process::Command;
 use vedette_local::Service;
@@ -50,14 +50,13 @@ async fn replay(page: &Path, commands: &str) {
     let programs = folder.path().join("programs");
     fs::create_dir(&programs).expect("a folder");
     symlink(env!("CARGO_BIN_EXE_vedette"), programs.join("vedette")).expect("a link");
-    let path = env::var("PATH").expect("where programs are");
 
     let script = commands
         .replace("127.0.0.1:8787", &service.listen().to_string())
         .replace("127.0.0.1:9000", &server.address().to_string());
     let mut bash = Command::new("bash");
+    let script = format!("PATH=\"$PWD/programs:$PATH\"\n{script}");
     bash.args(["-euxo", "pipefail", "-c", &script]).current_dir(folder.path());
-    bash.env("PATH", format!("{}:{path}", programs.display()));
     let output = bash.output().await.expect("bash");
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}:\n{}", page.display(), String::from_utf8_lossy(&said));
