@@ -35,7 +35,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// When the team is not one of theirs, as if there were none: its existence is not revealed.
+    /// When the team is not one of theirs, as if it did not exist: its existence is not revealed.
     pub fn role_in(&self, team: TeamId) -> Result<Role, AccessRefusal> {
         let membership = self.memberships.iter().find(|membership| membership.team == team);
         membership.map(|membership| membership.role).ok_or(AccessRefusal::NotFound)
@@ -75,8 +75,8 @@ impl Caller {
         if access.stored.site.id == site { Ok(access) } else { Err(AccessRefusal::NotFound.into()) }
     }
 
-    /// A check of a site of one of the caller's teams. Past the team's retention it is gone, even
-    /// if its row is still to be removed.
+    /// A check of a site of one of the caller's teams. Past the team's retention it counts as gone,
+    /// even if its row has not been removed yet.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Caller {
         permission: Permission,
     ) -> Result<CheckAccess, AccessError> {
         let stored = store.check(check).await?.ok_or(AccessRefusal::NotFound)?;
-        // That the check does not exist is reported before that this may not be done to it.
+        // A check that does not exist is reported as such before any lack of permission.
         let site = self.partition(store, check.partition(), Permission::View).await?;
         if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
             return Err(AccessRefusal::NotFound.into());

@@ -30,8 +30,8 @@ pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duratio
     app.enqueue_or_leave(Message::Alert(message), delay).await;
 }
 
-/// Gives a team a channel, and has the reader of an address asked whether it is welcome. Where no name is
-/// given, it is called after where it leads.
+/// Adds a channel to a team, and asks the reader of an email address to confirm. Without a name, it is
+/// named after its target.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub async fn save_channel(
     app.store.put_channel(channel, Audit::Entry(&entry)).await
 }
 
-/// Removes a channel, with all that is outstanding for it.
+/// Removes a channel, with everything that is outstanding for it.
 ///
 /// # Errors
 ///
@@ -103,8 +103,8 @@ pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(
     retry_on_conflict(budget::WRITE, || app.store.delete_channel(channel, audit)).await
 }
 
-/// Has an address receive alerts whose reader agrees, and all that happened since its reader unsubscribed. Says
-/// how the channel is then; none where somebody had agreed before.
+/// Confirms an address, which then gets alerts, including what happened since its reader unsubscribed. Returns
+/// the channel; none if it was already confirmed.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub async fn confirm_channel(
     Ok(Some(confirmed))
 }
 
-/// Refuses to ask the reader of an address once more if they were asked often enough today.
+/// Refuses to ask the reader of an address again if they have been asked too often today.
 async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
     let Some(address) = channel.target.address() else { return Ok(()) };
     match ask(app, channel.team, address, Question::Confirm).await? {
@@ -144,8 +144,8 @@ async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result
     Ok(())
 }
 
-/// Has a channel receive alerts again, whoever disabled it, and everything that it missed looked at. The
-/// reader of an address who has not agreed, or not any more, is asked.
+/// Enables a channel, whoever disabled it, and has everything that it missed looked at. Asks the reader
+/// of an unconfirmed address.
 ///
 /// # Errors
 ///
@@ -157,8 +157,8 @@ pub async fn enable_channel(
 ) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
     request_rederivation(app, channel.team, now).await?;
-    // Who disabled it says where that is written: a person with the channel, its receiver with the state. The
-    // entry of both is one.
+    // A person's decision is stored with the channel, the receiver's with the state. Both have the same
+    // entry.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
     let entry = AuditEntry::new(channel.team, by, event, now);
     let audit = Audit::Entry(&entry);
@@ -175,7 +175,7 @@ pub async fn enable_channel(
     Ok(enabled)
 }
 
-/// Has sent now what failed and what was given up, and an address asked again that nobody has confirmed.
+/// Sends now what failed and what was given up, and asks the reader of an unconfirmed address again.
 ///
 /// # Errors
 ///
@@ -194,7 +194,7 @@ pub async fn resend_to_channel(
     ask_again(app, channel, by).await
 }
 
-/// Has the reader asked who has not agreed, or not any more.
+/// Asks the reader of an unconfirmed address.
 async fn ask_again(app: &App, channel: &Channel, by: Actor) -> Result<(), ChannelError> {
     if channel.since.is_none() {
         hold_questions(app, channel).await?;

@@ -17,8 +17,8 @@ use vedette_store::{Changes, StoreError, Usage};
 use crate::OrderError;
 use crate::access::SiteAccess;
 
-/// Queues a check of each tool, all of them or none; `asked` is `None` where the site's settings say
-/// which.
+/// Queues a check of each tool, all of them or none; `asked` is `None` if the site's settings
+/// decide.
 ///
 /// # Errors
 ///

@@ -11,7 +11,7 @@ use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_runtime::EntropyError;
 use vedette_store::{MayConflict, StoreError};
 
-/// Why an action was not carried out: it is refused for a reason of its subject, or it failed.
+/// Why an action was not carried out: it was refused, or it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError<R: Error + 'static> {
     /// It is refused, and would be again.

@@ -1,4 +1,4 @@
-//! Inviting people, whether they have an account or not, and their coming.
+//! Inviting people, whether or not they have an account, and joining.
 
 use vedette_domain::accounts::account::{Role, User};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
@@ -13,7 +13,7 @@ use crate::AccountError;
 use crate::members::need_seats;
 
 /// Keeps a seat of a team for an address, as a member who has the role `own`. The secret is to be shown once: it is
-/// not kept. Whether the address has an account is not looked at, so that the answer does not tell.
+/// not stored. The answer does not reveal whether the address has an account, because that is not looked at.
 ///
 /// # Errors
 ///
@@ -52,8 +52,8 @@ pub async fn invite(
     Ok((secret, invitation))
 }
 
-/// Renews an invitation, as a member who has the role `own`: with another link, for another week, and whatever
-/// became of who invited before.
+/// Renews an invitation, as a member who has the role `own`: with another link, for another week, whatever
+/// became of the previous sender.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ fn inviting(Invitation { email, role, .. }: &Invitation) -> AuditEvent {
     AuditEvent::Invited { email: email.clone(), role: *role }
 }
 
-/// Takes an invitation back; it stops working at once.
+/// Withdraws an invitation; it stops working at once.
 ///
 /// # Errors
 ///
@@ -125,8 +125,8 @@ pub async fn open_invitation(
         app.store.membership(invitation.by, invitation.team),
     )?;
     let (Some(team), Some(inviter)) = (team, inviter) else { return Ok(None) };
-    // A link from a mail outlives what was accepted or withdrawn; and neither who may write teams nor who may
-    // write links says alone who comes in.
+    // A link from a mail outlives an invitation that was accepted or withdrawn. And admitting somebody takes
+    // both: neither a function that may write teams nor one that may write links can do it alone.
     let is_listed = team.team.invitation(&invitation.hash).is_some_and(|listed| {
         *listed == Invitation { by_mail: listed.by_mail, ..invitation.clone() }
     });
@@ -139,8 +139,8 @@ const MEMBER: usize = 2;
 const ADDRESS: usize = 6;
 
 /// Makes the account that an invitation is for, and adds it to the team. Unless the link came by mail, its
-/// address is still to be verified: who invites has the link as well, and could otherwise hold the account
-/// of an address that is somebody else's, to which other teams may give access.
+/// address is still to be verified: the sender has the link as well, and could otherwise hold the account
+/// of somebody else's address, to which other teams may give access.
 ///
 /// # Errors
 ///

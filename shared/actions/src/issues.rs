@@ -16,7 +16,7 @@ use crate::DecisionError;
 pub enum Decision {
     /// Take an open issue.
     Acknowledge(UserId),
-    /// Say that it is over; the next checks count from zero.
+    /// Resolve it; the next checks count from zero.
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
     Snooze(Option<Timestamp>),
@@ -37,7 +37,7 @@ impl Decision {
     }
 }
 
-/// Carries out a decision about an issue as it was read, and has channels told of it.
+/// Carries out a decision about an issue as it was read, and has channels notified.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! What people do to sites, issues, settings, channels and accounts, in one way for the API, the pages and the command line: load,
-//! decide, save, send.
+//! What people do to sites, issues, settings, channels and accounts, in one way for the API, the dashboard and the
+//! command line: load, decide, save, send.
 
 pub mod access;
 mod channels;

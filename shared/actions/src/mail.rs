@@ -1,4 +1,4 @@
-//! Transactional mails that somebody asks for: each is counted, and a function of their own writes it.
+//! Transactional mails that somebody requests: each is counted, and a function of its own writes it.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::AccountError;
 ///
 /// # Errors
 ///
-/// When who invited may not do so any more, when the mailbox was asked or the team has invited often enough, when the
-/// queue takes no message, or a fault of the table.
+/// When the sender can no longer invite, when the mailbox or the team has reached its limit, when the queue takes no
+/// message, or a fault of the table.
 pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), AccountError> {
     let Invitation { team, email, hash, .. } = invitation;
     let inviter = app.store.membership(invitation.by, *team).await?;
@@ -51,13 +51,13 @@ pub(crate) enum Question {
 pub(crate) enum Allowance {
     /// They may be asked.
     Free,
-    /// The mailbox was asked often enough, by this team or by all of them.
+    /// The mailbox has reached its limit, for this team or for all teams.
     MailboxIsFull,
     /// The team has asked often enough, whomever.
     TeamIsDone,
 }
 
-/// Counts a question of a team to an address, and says whether it may be asked.
+/// Counts a team's question to an address, and returns whether it may be asked.
 pub(crate) async fn ask(
     app: &App,
     team: TeamId,
@@ -75,7 +75,7 @@ pub(crate) async fn ask(
         (of_team, limit_of_team, Allowance::TeamIsDone),
         (format!("mailbox#{mailbox}"), REQUESTS_TO_MAILBOX, Allowance::MailboxIsFull),
     ] {
-        // What a limit refuses counts for none of those after it.
+        // What one limit refuses is not counted by the limits after it.
         if app.store.count(&subject, limit.window, app.clock.now()).await? > limit.times {
             return Ok(spent);
         }

@@ -12,8 +12,8 @@ use vedette_store::{Audit, StoreError, TeamWithSettings};
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-/// Saves a team's monitoring settings, and has schedules and alerts follow them; settings that are the
-/// team's already change nothing.
+/// Saves a team's monitoring settings, and has schedules and alerts follow; unchanged settings change
+/// nothing.
 ///
 /// # Errors
 ///

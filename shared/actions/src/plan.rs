@@ -8,7 +8,7 @@ use vedette_store::StoreError;
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-/// Gives a team another plan, or takes the plan away, and has schedules and alerts follow.
+/// Changes or deactivates a team's plan, and has schedules and alerts follow.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
-/// Notes that the alerts of a team must be derived again, before something is written by which they change.
+/// Notes that a team's alerts must be derived again, before a write that changes them.
 ///
 /// # Errors
 ///

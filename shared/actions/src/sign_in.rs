@@ -1,5 +1,4 @@
-//! Links that sign in, which strangers ask for by an address. What is done then does not depend on whether anybody has
-//! the address.
+//! Sign-in links that strangers request for an address. The work is the same whether or not anybody has the address.
 
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use vedette_store::{Taken, budget, retry_on_conflict};
 
 use crate::SignInError;
 
-/// Has a link that signs in sent to an address, if it has an account and was not sent too many. Whoever
-/// asks learns neither: the reads and writes are the same, and a message is sent in any case.
+/// Has a sign-in link sent to an address, if it has an account and has not got too many. The caller
+/// learns neither: the reads and writes are the same, and a message is sent in any case.
 ///
 /// # Errors
 ///
@@ -42,7 +41,8 @@ async fn ask(app: &App, email: &str, source: Source) -> Result<(), SignInError> 
     let taken = subjects.into_iter().zip(full_at).zip(after);
     let taken = taken.map(|((subject, before), after)| Taken { subject, before, after });
     store.take(&taken.collect::<Vec<_>>()).await?;
-    // Where nobody has the address the mail is to a user that there is not, and none is written.
+    // If nobody has the address, the message names a user who does not exist, and no mail is
+    // written.
     let user = user.unwrap_or_else(|| nobody(email));
     let message = MailRequest::SignIn { user, asked_at: now };
     app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;

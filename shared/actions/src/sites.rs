@@ -94,8 +94,8 @@ pub async fn create_site(
 
 /// The most sites of a request that creates many.
 pub const SITES_MAX: usize = 100;
-/// What is not begun by then is left: the gateway gives up after 30 seconds, and then the client
-/// would not learn what was created.
+/// Sites that are not begun by then are left out: the gateway gives up after 30 seconds, and the
+/// client would not learn what was created.
 const BUDGET: Duration = Duration::from_secs(25);
 
 /// What became of one of the sites of a request.

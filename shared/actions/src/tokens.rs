@@ -11,7 +11,8 @@ use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
-/// Makes a token of a user's for so many days. Its secret is to be shown once: it is not kept.
+/// Creates a token for a user, valid for so many days. Its secret is to be shown once: it is not
+/// stored.
 ///
 /// # Errors
 ///
@@ -54,8 +55,8 @@ pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), Sto
     retry_on_conflict(budget::WRITE, || app.store.revoke_token(token, audit)).await
 }
 
-/// The entries that tell each team of a token's user what becomes of it. Those that its transaction has no room for
-/// are written before.
+/// The entries for the audit log of each team of the token's user. Those that do not fit into its transaction are
+/// written before.
 async fn entries(
     app: &App,
     user: UserId,
@@ -69,7 +70,7 @@ async fn entries(
         .iter()
         .map(|place| AuditEntry::new(place.team, by, event.clone(), now))
         .collect();
-    // A user of very many teams has not all of them told with the token, but before.
+    // For a user of very many teams, some entries are written before the token.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);
     for some in entries[..told_before].chunks(TOLD_AT_ONCE) {
         app.store.record(some).await?;

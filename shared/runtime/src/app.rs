@@ -35,8 +35,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 
 impl App {
     /// Opens the connection to the table, so that the first request does not wait for a handshake.
-    /// Without it everything works as well, so a table that is throttled must not end a function
-    /// before it has begun.
+    /// Without it everything works as well, so a throttled table must not end a function before it
+    /// has begun.
     pub async fn warm_up(&self) {
         match timeout(WARM_UP, self.store.warm_up()).await {
             Ok(Ok(())) => {}

@@ -116,7 +116,8 @@ fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
     !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
 }
 
-/// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.
+/// How long to wait for an answer. DynamoDB answers in milliseconds; a request that takes longer is better
+/// retried.
 pub fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .operation_attempt_timeout(Duration::from_secs(4))

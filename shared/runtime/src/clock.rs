@@ -27,7 +27,8 @@ impl Clock {
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
     }
 
-    /// How long it is until an instant, in milliseconds of the Unix epoch: an invocation's deadline.
+    /// The time until an instant in milliseconds of the Unix epoch, such as an invocation's
+    /// deadline.
     pub fn until(&self, deadline: u64) -> Duration {
         let now = u64::try_from(self.now().as_millisecond()).unwrap_or(0);
         Duration::from_millis(deadline.saturating_sub(now))

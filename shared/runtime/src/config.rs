@@ -12,14 +12,14 @@ use vedette_domain::source::TrustedProxies;
 /// How the service presents itself and keeps time.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// Base address of all links, ending in `/api/v1`; the request's own host where it is not set.
+    /// Base address of all links, ending in `/api/v1`; the request's own host if it is not set.
     pub base_url: Option<String>,
     /// Where this process can be reached, ending in `/api/v1`: for links outside of a request, where
     /// `base_url` is not set.
     pub own_url: Option<String>,
     /// Where browsers on this machine reach its pages, without a slash at the end, where `base_url` is not set.
     pub own_pages: Option<String>,
-    /// What people sign in with at the OpenID provider, as the pages call it; none where there is no provider.
+    /// The OpenID provider's name on the pages; none if there is no provider.
     pub sign_in_with: Option<String>,
     /// Requests a minute and token; a user has a few times as many for all tokens and sessions together.
     pub throttle: u32,
@@ -35,7 +35,7 @@ pub struct Service {
     pub writes_blocks: bool,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
-    /// The proxies that are trusted to say for whom they ask.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: TrustedProxies,
 }
 
@@ -119,13 +119,13 @@ impl Service {
     /// The variable with the networks of proxies that are trusted to name the client.
     pub const TRUSTED_PROXIES: &'static str = "VEDETTE_TRUSTED_PROXIES";
 
-    /// The variable that says what people sign in with at the OpenID provider.
+    /// The variable with the OpenID provider's name.
     pub const SIGN_IN_WITH: &'static str = "VEDETTE_OIDC_LABEL";
 
     /// The variable that names the resolvers of DNS checks.
     pub const RESOLVERS: &'static str = "VEDETTE_DOH";
 
-    /// Whether there are resolvers to be asked, and DNS checks therefore.
+    /// Whether there are resolvers, and therefore DNS checks.
     pub fn has_resolvers(read: Read<'_>) -> bool {
         read(Self::RESOLVERS).is_none_or(|servers| servers.trim() != "none")
     }

@@ -1,4 +1,4 @@
-//! How a Lambda function works through the queue that feeds it.
+//! How a Lambda function consumes its queue.
 
 use std::error::Error;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::{App, Destination, QueueError};
 /// Messages that a function handles at once: as many as its event source gives it in one batch.
 pub const BATCH: usize = 10;
 
-/// What is left of an invocation for saying that its time is over.
+/// The time that is kept at the end of an invocation to report what was not done.
 const MARGIN: Duration = Duration::from_secs(2);
 /// After this, what is still being handled is slow, and the function asks for more meanwhile.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -47,7 +47,8 @@ struct Refill {
 enum Step {
     /// One has been handled; the event source delivers it again where it has failed.
     Handled(Option<String>),
-    /// One that we have received ourselves has been handled; this is what it is to be deleted by.
+    /// One that we have received ourselves has been handled; this is the handle by which to delete
+    /// it.
     HandledOwn(Option<String>),
     /// Some have been deleted.
     Deleted,
@@ -185,7 +186,8 @@ impl Consumer {
         .await
     }
 
-    /// Handles a message that we have received ourselves. Returns what it is to be deleted by, unless it failed.
+    /// Handles a message that we have received ourselves. Returns the handle by which to delete it, unless it
+    /// failed.
     async fn handle_own<F, E>(
         &self,
         message: SqsBody,
@@ -239,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// A queue that gives out what it has been given, and writes down what it is asked.
+    /// A queue that returns what it was given, and records what it was asked.
     #[derive(Debug, Clone, Default)]
     struct FakeSqs(Arc<Mutex<Inside>>);
 

@@ -112,7 +112,8 @@ impl Entropy {
         Ok(self.bytes::<1>()?[0] & 0x7f)
     }
 
-    /// What a request is called; of no use where the source fails, but that is no reason to refuse it.
+    /// The id of a request; useless if the source of randomness fails, but that is no reason to refuse
+    /// the request.
     pub fn request_id(&self) -> String {
         Builder::from_random_bytes(self.bytes().unwrap_or_default()).into_uuid().to_string()
     }

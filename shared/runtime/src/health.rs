@@ -1,5 +1,5 @@
-//! What keeps this process from doing its work although it runs: problems that its parts report, and
-//! report over.
+//! What keeps a running process from doing its work: problems that its parts report, and later
+//! report as over.
 //!
 //! A service with such a problem is *degraded*. It says so on every page, in `vedette doctor` and in the
 //! log, since the table may be what does not work.

@@ -1,4 +1,4 @@
-//! What CloudWatch learns of a deployment as a whole: lines of the log in its embedded metric format.
+//! Metrics of a whole deployment for CloudWatch: log lines in the embedded metric format.
 
 use std::io::{Write as _, stdout};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::environment;
 
-/// The namespace of a deployment's metrics; a process that has none tells no metrics.
+/// The namespace of a deployment's metrics; a process without one emits none.
 pub const NAMESPACE: &str = "VEDETTE_METRICS";
 
 /// A figure of the deployment, without a dimension: each metric costs as much a month as 100,000 checks.
@@ -17,9 +17,10 @@ pub enum Metric {
     RunsDue,
     /// Those of them that were done.
     RunsDone,
-    /// Schedules that the nightly rebuild found missing and made again.
+    /// Missing schedules that the nightly rebuild created again.
     SchedulesRecreated,
-    /// Alerts that no channel will get: refused, or of a channel that is disabled for what it answers.
+    /// Alerts that no channel will get: they were refused, or the receiver's answer disabled the
+    /// channel.
     AlertsGivenUp,
 }
 
@@ -39,10 +40,10 @@ impl Metric {
     }
 }
 
-/// Tells CloudWatch some figures, whatever the log's filter lets through.
+/// Emits figures for CloudWatch, regardless of the log's filter.
 pub fn emit(figures: &[(Metric, u64)], now: Timestamp) {
     let Some(namespace) = environment(NAMESPACE) else { return };
-    // A log that takes no line takes no complaint either.
+    // If the log takes no line, it takes no complaint either.
     let _ = writeln!(stdout().lock(), "{}", line(&namespace, figures, now));
 }
 

@@ -1,9 +1,9 @@
-//! Clients of AWS services that are made when they are needed.
+//! Clients of AWS services that are created when they are first needed.
 
 use std::sync::{Arc, LazyLock};
 
-/// A client that is made when it is first asked for. Making one reads where AWS has endpoints; many functions
-/// need the table alone, and these start sooner.
+/// A client that is created on first use. Making one reads where AWS has endpoints; many functions need the
+/// table alone, and these start sooner.
 pub(crate) type OnDemand<Client> = Arc<LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>>;
 
 /// The client that this makes.

@@ -134,8 +134,8 @@ impl QueueDelivery {
         self.queue.put(self.message.clone(), self.deliveries, delay);
     }
 
-    /// Notes that the message does nothing but wait from now on: others take its place, where the
-    /// queue's [`Places`] have room for slow ones.
+    /// Notes that the message only waits from now on: others take its place, if the queue's
+    /// [`Places`] have room for slow ones.
     pub fn slow(&self) {
         if !self.is_slow.swap(true, Ordering::Relaxed) {
             let lane = self.lane();

@@ -22,8 +22,8 @@ use rustls::{ClientConfig, RootCertStore};
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// After how long without a byte a connection is shown to be in use. A function that was called may take minutes to
-/// answer, and what stands between may forget a silent connection meanwhile.
+/// After how long without a byte a connection is kept alive. A function that was called may take minutes to answer,
+/// and what stands between may forget a silent connection meanwhile.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
 type Tcp = hyper_util::client::legacy::connect::HttpConnector;

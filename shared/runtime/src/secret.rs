@@ -24,7 +24,7 @@ pub enum SecretError {
     },
 }
 
-/// Reads the secret whose ARN a variable names. None where it names none.
+/// Reads the secret whose ARN is in a variable. None if the variable is not set.
 ///
 /// # Errors
 ///

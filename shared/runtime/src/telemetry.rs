@@ -22,8 +22,8 @@ const OURS: &str = "vedette";
 /// Sends logs to standard error; `VEDETTE_LOG` filters them (`info`, `vedette_checker=debug`).
 /// On Lambda the function's own log level counts where that is not set.
 ///
-/// Who logs writes, and waits for the reader: on Lambda a thread that writes behind would be frozen with its
-/// function, and its lines be lost.
+/// The logging thread writes and waits for the reader: on Lambda, a separate thread would be frozen with its
+/// function, and its lines lost.
 pub fn init() {
     init_with(std::io::stderr);
 }

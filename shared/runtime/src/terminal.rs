@@ -1,7 +1,7 @@
 //! Lines for standard error and standard output of a process that must not stop because nobody reads them.
 //!
-//! A terminal that was stopped with Ctrl-S and a pipe that is full both block whoever writes. So a thread of
-//! its own writes, and what does not fit in the memory for waiting lines is dropped and counted.
+//! A terminal that was stopped with Ctrl-S and a full pipe both block the writer. So a thread of its own
+//! writes, and what does not fit in the memory for waiting lines is dropped and counted.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt;
@@ -141,7 +141,7 @@ pub fn stderr() -> io::Result<Lines> {
     Ok(lines)
 }
 
-/// Has panics told through these lines. Rust's own way would wait for whoever reads standard error.
+/// Reports panics through these lines. Rust's own way would wait for the reader of standard error.
 pub fn report_panics(lines: Lines) {
     panic::set_hook(Box::new(move |what| {
         let thread = thread::current();

@@ -9,8 +9,8 @@ use vedette_store::{Audit, ChannelRef, StoreError, unless_conflict};
 
 use super::wake;
 
-/// Has everything that waits for a channel sent now, what was given up included, and everything that
-/// it knows looked at again.
+/// Has everything that waits for a channel sent now, including what was given up, and looks again at
+/// everything that it knows.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub(super) async fn resend(
     let states = app.store.states_of_channels(&[place]).await?;
     let state = states.first().and_then(|state| state.enabled(app.clock.now()));
     app.store.put_channel_state(place, &state.ok_or(StoreError::STALE)?, audit).await?;
-    // Read after that: until then what the channel misses is noted.
+    // Read after that: until then, what the channel misses is noted.
     let deliveries = app.store.deliveries(place).await?;
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
@@ -46,7 +46,7 @@ pub async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result
     unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
 }
 
-/// Has an issue looked at now, unless it was written meanwhile, and so was looked at.
+/// Has an issue looked at now, unless it was written, and thus looked at, meanwhile.
 ///
 /// # Errors
 ///

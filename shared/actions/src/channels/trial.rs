@@ -1,4 +1,4 @@
-//! Trying a channel: a test goes the way of all alerts, and is tried once.
+//! Tests a channel: a test takes the same path as alerts, and is tried once.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::ChannelError;
 /// How often to look whether the test was sent.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Has a test sent to a channel, unless one is under way: whoever asks again gets that one. The channel's state
-/// says what became of it.
+/// Has a test sent to a channel, unless one is under way, which then serves both callers. The channel's state
+/// has the outcome.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelE
     queue(app, channel).await.map(|(queued, _)| queued)
 }
 
-/// The same; says as well whether the test is this call's own.
+/// The same; also returns whether the test is this call's own.
 async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelError> {
     let place = ChannelRef::from(channel);
     let state = app.store.states_of_channels(&[place]).await?.into_iter().next();
@@ -52,7 +52,7 @@ async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelEr
     Ok((queued, is_own))
 }
 
-/// Sends a test to a channel, and waits for what becomes of it.
+/// Sends a test to a channel, and waits for the outcome.
 ///
 /// # Errors
 ///

@@ -14,17 +14,17 @@ use vedette_store::{Deliveries, StoreError};
 /// A message that waits to be sent to a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingDelivery {
-    /// What it is: the title of an alert for people, or the name of an event.
+    /// The title of an alert for people, or the name of an event.
     pub what: String,
     /// The issue that it is about.
     pub issue: Option<IssueId>,
     /// Since when it could not be delivered, if it was tried.
     pub failing_since: Option<Timestamp>,
-    /// When it is sent; none where it is not sent before somebody asks for it.
+    /// When it will be sent; none if it is sent only on request.
     pub due: Option<Timestamp>,
 }
 
-/// What waits to be sent to a channel, what is due first being the first.
+/// What waits to be sent to a channel, in the order in which it is due.
 ///
 /// # Errors
 ///

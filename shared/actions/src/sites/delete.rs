@@ -49,7 +49,8 @@ pub async fn delete_site(
     Ok(())
 }
 
-/// Whether a channel may not know yet that an issue is over: it is not, or has not been for long.
+/// Whether a channel may not know yet that an issue is over: it is still active, or was resolved
+/// recently.
 fn may_be_untold(issue: &Issue, now: Timestamp) -> bool {
     let resolved_at = issue.lifecycle.resolved_at();
     resolved_at.is_none_or(|at| now.duration_since(at) <= MISSED_TIME)

@@ -58,7 +58,7 @@ async fn save_overrides(
     save_site(app, access, wanted, by, now).await
 }
 
-/// Saves a site as it is `wanted`, if that changes anything, and has its schedules follow.
+/// Saves a site as `wanted`, if that changes anything, and has its schedules follow.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub async fn save_site(
 ) -> Result<(), SiteError> {
     let site = &access.stored.site;
     let Some(next) = site.change_to(wanted, now) else { return Ok(()) };
-    // What is too long already may be shortened and changed otherwise.
+    // Texts that are already too long may be shortened, and the site changed otherwise.
     if next.listed_texts() > site.listed_texts() {
         next.check_texts()?;
     }
