@@ -490,10 +490,10 @@ fn added_delay(vantage: Vantage, outages: usize) -> (u64, u64) {
 #[test]
 fn witnesses_prevent_false_alarms_and_add_little() {
     let at = |witnesses, fault_per_100_000| Vantage { witnesses, fault_per_100_000, answers_in: 1 };
-    for fault in [100, 1_000] {
+    for (fault, at_least) in [(100, 100.0), (1_000, 20.0)] {
         let [alone, one, two] =
             [0, 1, 2].map(|witnesses| false_openings(at(witnesses, fault), 20_000).0);
-        assert!(alone > 50.0 * one.max(two), "{fault}: {alone} {one} {two}");
+        assert!(alone > at_least * one.max(two), "{fault}: {alone} {one} {two}");
         assert_eq!(added_delay(at(0, fault), 1_000), (0, 0));
         for witnesses in [1, 2] {
             let (median, most) = added_delay(at(witnesses, fault), 1_000);
@@ -517,10 +517,10 @@ fn figures_of_locations() {
     for fault in [100, 1_000] {
         for witnesses in [0, 1, 2] {
             let quick = Vantage { witnesses, fault_per_100_000: fault, answers_in: 1 };
-            let (down, partial) = false_openings(quick, 4_000_000);
+            let (down, partial) = false_openings(quick, 1_000_000);
             let (fast, slow) = (
-                added_delay(quick, 200_000),
-                added_delay(Vantage { answers_in: 9, ..quick }, 200_000),
+                added_delay(quick, 20_000),
+                added_delay(Vantage { answers_in: 9, ..quick }, 20_000),
             );
             eprintln!(
                 "{:>5} %  {witnesses:>9}  {down:>17.3}  {partial:>20.1}  {fast:>25?}  {slow:?}",
