@@ -6,7 +6,7 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter};
 use vedette_domain::checks::tool::Tool;
 use vedette_notifier::send::SendOutcome;
-use vedette_testkit::channels::{add_channel, chat};
+use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -365,4 +365,78 @@ async fn only_who_may_manage_channels_is_offered_anything() {
     }
     assert_eq!(browser.get(&page).await.status(), 404);
     assert_eq!(channels(&test, &owner).await, [channel]);
+}
+
+#[tokio::test]
+async fn a_channel_is_edited() {
+    let (service, owner) = Service::with_team().await;
+    let (test, app) = (&service.test, &service.test.app);
+    let channel = add_channel(app, owner.team, ("Ops", chat()), Filter::default()).await;
+    add_channel(app, owner.team, ("Pager", mail()), Filter::default()).await;
+    let mut browser = Browser::of(test, owner.user).await;
+    let (page, edit) = (page(&owner), format!("{}/{}/edit", page(&owner), channel.id));
+    assert!(said(&browser.get(&page).await).contains(&format!("href=\"{edit}\"")));
+    let form = browser.get(&edit).await;
+    for part in ["value=\"Ops\"", "Slack · <bdi>https://hooks.slack.test/…</bdi>"] {
+        assert!(said(&form).contains(part), "{part}: {}", said(&form));
+    }
+    for (form, why) in
+        [("name=Pager", "The team has a channel Pager already."), ("name=+", "Must not be empty.")]
+    {
+        let refused = browser.post(&edit, form).await;
+        assert_eq!(refused.status(), 422);
+        let problem = format!("id=\"name-problem\" role=\"alert\">{why}");
+        assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
+    }
+    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical").await;
+    assert_eq!(sent_to(&saved), format!("{page}?said=saved"));
+    let stored = channels(test, &owner).await;
+    let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");
+    assert_eq!((stored.name.as_str(), stored.since), ("Night", channel.since));
+    assert_eq!(stored.filter.events, [EventKind::Resolved].into());
+    let target = app.store.target_of(stored).await.expect("read");
+    assert!(target.url().is_some(), "it leads where it did");
+    let listed = browser.get(&format!("{page}?said=saved")).await;
+    for part in ["Channel saved.", "<bdi>Night</bdi>", "Resolved; Critical<span"] {
+        assert!(said(&listed).contains(part), "{part}: {}", said(&listed));
+    }
+    let form = browser.get(&edit).await;
+    assert!(said(&form).contains("value=\"resolved\" checked"), "{}", said(&form));
+    // It is told of what it has been told of before, and no more.
+    let (_target, _issue) = broken(&service, &owner).await;
+    service.deliver_alerts().await;
+    let told = service.receivers.take();
+    assert!(told.iter().all(|received| received.channel != channel.id), "{told:?}");
+    let viewer = member_of(test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut viewing = Browser::of(test, viewer.user).await;
+    assert_eq!(viewing.get(&edit).await.status(), 403);
+    assert_eq!(viewing.post(&edit, "name=Mine").await.status(), 403);
+}
+
+#[tokio::test]
+async fn two_channels_of_one_host_are_told_apart_and_a_question_is_no_delivery() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    for (name, path) in [("One", "one"), ("Two", "two")] {
+        let form = format!("kind=slack&to=https%3A%2F%2Fhooks.slack.test%2F{path}&name={name}");
+        sent_to(&browser.post(&page, &form).await);
+    }
+    let listed = browser.get(&page).await;
+    let shown: Vec<&str> =
+        said(&listed).split("https://hooks.slack.test/… (URL ").skip(1).collect();
+    let digests: Vec<&str> = shown.iter().map(|rest| &rest[..6]).collect();
+    assert!(digests.len() == 2 && digests[0] != digests[1], "{digests:?}");
+    // The mail that asks an address is not the first notification.
+    sent_to(&browser.post(&page, "kind=email&to=ada%40example.com").await);
+    service.deliver_alerts().await;
+    service.test.advance(SignedDuration::from_mins(5));
+    let stored = channels(&service.test, &owner).await;
+    let asked = stored.iter().find(|one| one.target.address().is_some()).expect("an address");
+    let state = service.test.app.store.channel_state(asked.into()).await.expect("read");
+    assert!(state.delivered_at.is_some(), "the question arrived");
+    let confirmed = asked.confirmed(service.test.now()).expect("unconfirmed");
+    service.test.app.store.put_channel(&confirmed, Audit::None).await.expect("saved");
+    let listed = browser.get(&page).await;
+    assert_eq!(said(&listed).matches("Nothing delivered yet").count(), 3, "{}", said(&listed));
 }

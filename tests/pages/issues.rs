@@ -63,6 +63,13 @@ async fn a_member_signs_in_and_handles_an_issue() {
     assert!(!said(&page).contains("Acknowledge</button>"));
     assert_eq!(stored(&service, id).await.status(), IssueStatus::Acknowledged);
 
+    assert_eq!(sent_to(&browser.post(&format!("{path}/unacknowledge"), "").await), path);
+    let page = browser.get(&path).await;
+    assert!(text(said(&page)).contains("Not acknowledged"), "{}", said(&page));
+    assert_eq!(stored(&service, id).await.status(), IssueStatus::Open);
+    assert_eq!(browser.post(&format!("{path}/unacknowledge"), "").await.status(), 409);
+    sent_to(&browser.post(&format!("{path}/acknowledge"), "").await);
+
     assert_eq!(sent_to(&browser.post(&format!("{path}/snooze"), "hours=4").await), path);
     assert!(said(&browser.get(&path).await).contains("No reminders until"));
     assert!(stored(&service, id).await.snoozed_until.is_some());
@@ -81,7 +88,7 @@ async fn a_member_signs_in_and_handles_an_issue() {
     let stored = stored(&service, id).await;
     assert_eq!(stored.lifecycle.resolved_by(), Some(owner.user));
     // Somebody else was sooner.
-    for verb in ["acknowledge", "resolve", "snooze"] {
+    for verb in ["acknowledge", "unacknowledge", "resolve", "snooze"] {
         let late = browser.post(&format!("{path}/{verb}"), "hours=1").await;
         assert_eq!(late.status(), 409, "{verb}");
         assert!(main_part(&late).contains("Nothing was changed: an issue that is resolved"));
@@ -199,7 +206,7 @@ async fn an_issue_is_for_its_team_and_decided_by_who_may() {
     let path = format!("/issues/{id}");
     assert_eq!(other.get(&path).await.status(), 404);
     assert!(!said(&viewing.get(&path).await).contains("<form"));
-    for verb in ["acknowledge", "resolve", "snooze", "note"] {
+    for verb in ["acknowledge", "unacknowledge", "resolve", "snooze", "note"] {
         let path = format!("{path}/{verb}");
         assert_eq!(other.post(&path, "hours=1").await.status(), 404, "{verb}");
         assert_eq!(viewing.post(&path, "hours=1").await.status(), 403, "{verb}");

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use vedette_dashboard::{PAGES, Page};
+use vedette_domain::alerts::channel::Filter;
 use vedette_routing::find;
 use vedette_testkit::TestApp;
+use vedette_testkit::channels::{add_channel, chat};
 
 use crate::support::{Browser, body, head};
 
@@ -26,6 +28,8 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let (test, owner) = TestApp::with_team().await;
     let browser = Browser::of(&test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
+    let channel = add_channel(&test.app, owner.team, ("Ops", chat()), Filter::default()).await;
+    let edit = format!("/channels/{}/edit", channel.id);
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
     let (mut shown, mut linked) = (BTreeSet::new(), BTreeSet::new());
     for (path, parts) in [
@@ -34,6 +38,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/issues", &["/issues"]),
         ("/events", &["/events"]),
         ("/channels", &["/channels"]),
+        (&edit, &["/channels"]),
         ("/settings", &["/settings", "/settings/status"]),
         ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
         ("/members", &["/settings", "/members"]),
@@ -61,8 +66,8 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let of_team = |page: &&Page| page.method == "GET" && page.path.starts_with("/teams/{team}");
     let pages: BTreeSet<_> = PAGES.iter().filter(of_team).map(|page| page.path).collect();
     assert_eq!(shown, pages, "the pages of a team that are looked at here");
-    // A form that a button of another page opens.
-    let opened = "/teams/{team}/sites/new";
+    // Forms that another page leads to.
+    let opened = ["/teams/{team}/channels/{channel}/edit", "/teams/{team}/sites/new"];
     let unlinked: Vec<_> = pages.difference(&linked).collect();
-    assert_eq!(unlinked, [&opened], "no navigation leads there");
+    assert_eq!(unlinked, opened.each_ref(), "no navigation leads there");
 }

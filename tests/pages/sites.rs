@@ -1,6 +1,7 @@
 //! The list of sites, adding some, and the page of one.
 
 use jiff::SignedDuration;
+use lambda_http::http::HeaderValue;
 use vedette_dashboard::Dashboard;
 use vedette_domain::accounts::account::{Membership, Role, Scope};
 use vedette_domain::accounts::plan::Plan;
@@ -10,7 +11,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_store::{Audit, SiteWithTools};
-use vedette_testkit::{TestApp, WebServer, member_of, new_team};
+use vedette_testkit::{TestApp, WebServer, loopback, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::support::{Browser, main_part, said, send_with, sent_to, text};
@@ -268,4 +269,40 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     test.meter().start();
     assert_eq!(list().await, "1100");
     assert!(test.meter().stop().reads > 400.0, "read again");
+}
+
+#[tokio::test]
+async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    let port = target.url.strip_prefix("http://").expect("an address");
+    let dashboard = Dashboard::default().reaching(loopback());
+    let browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let add = async |urls: &str| {
+        let mut head = browser.head("POST", &path);
+        head.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+        send_with(&service.test, &dashboard, &head, &format!("urls={urls}")).await
+    };
+    // Nothing is asked where somebody names the scheme, or there is no port.
+    let named = add(&format!("https://{port}/named%0Aa.invalid")).await;
+    assert!(sent_to(&named).ends_with("?added=2&watched=0"), "{}", sent_to(&named));
+    let tried = add(&format!("{port}/a?b=c%0A{port}/d")).await;
+    assert!(sent_to(&tried).ends_with("?added=2&watched=0&https=0&http=2"), "{}", sent_to(&tried));
+    let list = browser.get(sent_to(&tried)).await;
+    let words = "2 ports without a scheme answered over http:// and are watched so.";
+    assert!(text(said(&list)).contains(words), "{}", text(said(&list)));
+    let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
+    let of = |url: String| sites.iter().find(|row| row.url.as_str() == url).expect("a site");
+    assert_eq!(of(format!("http://{port}/a?b=c")).enabled, [(Tool::Ssl, false)].into());
+    assert_eq!(of(format!("https://{port}/named")).enabled, [].into());
+    // After ten tries of one port in an hour nothing is asked, and https is taken.
+    for number in 0..8 {
+        add(&format!("{port}/{number}")).await;
+    }
+    let more = add(&format!("{port}/more")).await;
+    assert!(sent_to(&more).ends_with("?added=1&watched=0"), "{}", sent_to(&more));
+    let sites = service.test.app.store.directory(owner.team, 20).await.expect("read");
+    let untried = format!("https://{port}/more");
+    assert!(sites.iter().any(|row| row.url.as_str() == untried), "{sites:?}");
 }

@@ -167,6 +167,7 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
 const fn of_channel(change: ChannelChange) -> &'static str {
     match change {
         ChannelChange::Added => "Added the channel",
+        ChannelChange::Edited => "Edited the channel",
         ChannelChange::Confirmed => "Confirmed the channel",
         ChannelChange::Unsubscribed => "Unsubscribed from the channel",
         ChannelChange::Enabled => "Enabled the channel",
@@ -180,6 +181,7 @@ fn of_issue(decision: IssueDecision) -> Markup {
     html! {
         @match decision {
             IssueDecision::Acknowledged => "Acknowledged",
+            IssueDecision::Unacknowledged => "Undid the acknowledgement of",
             IssueDecision::Resolved => "Resolved",
             IssueDecision::Snoozed(until) => { "Snoozed until " (layout::instant(until)) ":" }
             IssueDecision::Unsnoozed => "Ended the snooze of",

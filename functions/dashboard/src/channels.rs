@@ -3,6 +3,7 @@
 
 pub(crate) mod add;
 pub(crate) mod change;
+pub(crate) mod edit;
 mod form;
 pub(crate) mod list;
 

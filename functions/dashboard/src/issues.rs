@@ -85,6 +85,14 @@ pub(crate) async fn acknowledge(
     Ok(answer)
 }
 
+/// Gives an acknowledged issue back.
+pub(crate) async fn unacknowledge(
+    context: RequestContext<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
+    carry_out(context, &access, Decision::Unacknowledge).await
+}
+
 /// Says that an issue is over.
 pub(crate) async fn resolve(
     context: RequestContext<'_>,
@@ -290,6 +298,9 @@ fn actions(issue: &Issue, now: Timestamp) -> Markup {
         div.row.acts {
             @if issue.status() == IssueStatus::Open {
                 form.thru method="post" action=(path("acknowledge")) { button.main { "Acknowledge" } }
+            }
+            @if issue.status() == IssueStatus::Acknowledged {
+                form.thru method="post" action=(path("unacknowledge")) { button { "Undo acknowledgement" } }
             }
             details.menu {
                 summary.btn { (Icon::Moon.shape()) "Snooze" (Icon::Unfold.shape()) }

@@ -42,7 +42,12 @@ async fn main() -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     // One function alone asks the OpenID provider.
     let provider = if function == Function::Accounts { provider(&sdk).await } else { None };
-    let dashboard = Arc::new(Dashboard::new(provider));
+    let dashboard = Dashboard::new(provider);
+    // One function alone looks at what people type.
+    let dashboard = Arc::new(match function {
+        Function::Write => dashboard.reaching(Outbound::read(&environment)?),
+        Function::Read | Function::Accounts => dashboard,
+    });
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;
     run(service_fn(|request: Request| {

@@ -1,10 +1,15 @@
 //! What the handlers of pages work with.
 
+use std::sync::OnceLock;
+
 use lambda_http::http::request::Parts;
+use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::source::Source;
 use vedette_http::error::ApiError;
 use vedette_http::path::PathParameters;
 use vedette_http::source::source;
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::App;
 
 use crate::Provider;
@@ -17,12 +22,30 @@ pub struct Dashboard {
     /// The OpenID provider, if there is one and this process asks it.
     pub(crate) provider: Option<Provider>,
     pub(crate) directories: Directories,
+    /// What this process may reach of what people type, if it may reach any.
+    outbound: Option<Outbound>,
+    guard: OnceLock<Option<SsrfGuard>>,
 }
 
 impl Dashboard {
     /// The pages, where people may sign in at this provider.
     pub fn new(provider: Option<Provider>) -> Self {
         Self { provider, ..Self::default() }
+    }
+
+    /// The same, which may look at what people type, as far as this admits it.
+    #[must_use]
+    pub fn reaching(self, outbound: Outbound) -> Self {
+        Self { outbound: Some(outbound), ..self }
+    }
+
+    /// What admits the addresses that are looked at; made when it is first asked for, as it takes a while.
+    pub(crate) fn guard(&self) -> Option<&SsrfGuard> {
+        let guard = self.guard.get_or_init(|| {
+            let made = self.outbound.clone().map(SsrfGuard::new)?;
+            made.inspect_err(|error| warn!(error = %ErrorChain(error), "no scheme is tried")).ok()
+        });
+        guard.as_ref()
     }
 }
 

@@ -42,6 +42,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
+    /// Give an acknowledged issue back: reminders are sent again
+    Unack {
+        #[command(flatten)]
+        act: Act,
+    },
     /// Resolve an issue; failures then count from zero
     Resolve {
         #[command(flatten)]
@@ -106,6 +111,9 @@ impl Command {
             }
             Self::Snooze { issue, end } => Ok(out.show(&snooze(app, *issue, end).await?)?),
             Self::Ack { act } => Ok(out.show(&decide(app, act, Decision::Acknowledge).await?)?),
+            Self::Unack { act } => {
+                Ok(out.show(&decide(app, act, |_| Decision::Unacknowledge).await?)?)
+            }
             Self::Resolve { act } => Ok(out.show(&decide(app, act, Decision::Resolve).await?)?),
         }
     }

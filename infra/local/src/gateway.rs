@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
-use vedette_dashboard::{Dashboard, PAGES, Provider, misdirected, not_found};
+use vedette_dashboard::{Dashboard, PAGES, misdirected, not_found};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -85,10 +85,10 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Gateway {
     /// A gateway before the API's routes and the pages.
-    pub(crate) fn new(app: App, provider: Option<Provider>, hosts: Hosts) -> Self {
+    pub(crate) fn new(app: App, dashboard: Dashboard, hosts: Hosts) -> Self {
         Self {
             app,
-            dashboard: Dashboard::new(provider),
+            dashboard,
             connections: Arc::new(Connections::default()),
             body_memory: BodyMemory::new(),
             hosts,
@@ -298,7 +298,11 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn gateway() -> Gateway {
-        Gateway::new(app_without_table(&LocalQueue::new()), None, Hosts::new(Vec::new(), None))
+        Gateway::new(
+            app_without_table(&LocalQueue::new()),
+            Dashboard::default(),
+            Hosts::new(Vec::new(), None),
+        )
     }
 
     /// A client of a gateway, over a stream that buffers only a part of a response.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{debug, error, warn};
 use vedette_checker::{Config, Engines, SsrfGuardError};
-use vedette_dashboard::{Provider, ProviderConfig};
+use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::alerts::link;
 use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
@@ -147,6 +147,7 @@ impl Service {
         if let Some(profiles) = profiles::prepare(folder.path()) {
             engines.keep_browser_files_in(&profiles);
         }
+        let dashboard = Dashboard::new(provider).reaching(outbound.clone());
         let engines = Engines::new(outbound, engines)?;
         background::report(&health, &database.refusals().borrow(), clock.now());
         let queue = LocalQueue::new();
@@ -164,7 +165,7 @@ impl Service {
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());
-        let gateway = Arc::new(Gateway::new(interactive, provider, hosts));
+        let gateway = Arc::new(Gateway::new(interactive, dashboard, hosts));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let stop = CancellationToken::new();

@@ -75,6 +75,31 @@ pub async fn add_channel(
     Ok(channel)
 }
 
+/// Gives a channel another name, and says anew what it is told.
+///
+/// # Errors
+///
+/// When another channel has the name, or a fault of the table; a conflict when the channel was written meanwhile.
+pub async fn edit_channel(
+    app: &App,
+    channel: &Channel,
+    name: &str,
+    filter: Filter,
+    by: Actor,
+) -> Result<(), ChannelError> {
+    let now = app.clock.now();
+    let Some(edited) = channel.edited(name, filter, now) else { return Ok(()) };
+    let others = app.store.channels(channel.team).await?;
+    if others.iter().any(|other| other.id != channel.id && other.name == name) {
+        return Err(ChannelRefusal::NameTaken(name.to_owned()).into());
+    }
+    // What it is told from now on may be due already.
+    request_rederivation(app, channel.team, now).await?;
+    save_channel(app, &edited, ChannelChange::Edited, by).await?;
+    enqueue_rederivation(app, channel.team).await;
+    Ok(())
+}
+
 /// Saves a channel that was changed.
 ///
 /// # Errors

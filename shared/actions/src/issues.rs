@@ -16,6 +16,8 @@ use crate::DecisionError;
 pub enum Decision {
     /// Take an open issue.
     Acknowledge(UserId),
+    /// Give an acknowledged issue back.
+    Unacknowledge,
     /// Resolve it; the next checks count from zero.
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
@@ -28,6 +30,7 @@ impl Decision {
     fn event(&self, issue: &Issue) -> AuditEvent {
         let decision = match self {
             Self::Acknowledge(_) => IssueDecision::Acknowledged,
+            Self::Unacknowledge => IssueDecision::Unacknowledged,
             Self::Resolve(_) => IssueDecision::Resolved,
             Self::Snooze(Some(until)) => IssueDecision::Snoozed(*until),
             Self::Snooze(None) => IssueDecision::Unsnoozed,
@@ -55,6 +58,7 @@ pub async fn decide(
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
         Decision::Acknowledge(user) => record::acknowledge(issue, user, now)?,
+        Decision::Unacknowledge => record::unacknowledge(issue, now)?,
         Decision::Resolve(user) => record::resolve(issue, user, now)?,
         Decision::Snooze(until) => record::snooze(issue, until, now)?,
         Decision::Note(note) => record::note(issue, note, now),

@@ -17,8 +17,9 @@ mod sites;
 mod tokens;
 
 pub use channels::{
-    WaitingDelivery, add_channel, confirm_channel, enable_channel, look_again, queue_test,
-    remove_channel, resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
+    WaitingDelivery, add_channel, confirm_channel, edit_channel, enable_channel, look_again,
+    queue_test, remove_channel, resend_to_channel, save_channel, send_again, try_channel,
+    waiting_for, wake,
 };
 pub use checks::order_checks;
 pub use error::{

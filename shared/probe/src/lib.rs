@@ -9,6 +9,7 @@
 //! - [`dns`] looks up a host's records through several resolvers.
 //! - [`links`] crawls a site, and reports its broken links.
 //! - [`performance`] audits a page with Lighthouse.
+//! - [`scheme`] finds out which scheme a server speaks.
 //! - [`exchange`] asks a service that the operator chose.
 //! - [`post`] sends a message to an address that somebody else chose.
 //!
@@ -30,6 +31,7 @@ pub mod performance;
 pub mod post;
 mod registrable;
 mod request_header;
+pub mod scheme;
 pub mod ssl;
 pub mod ssrf_guard;
 pub mod status;

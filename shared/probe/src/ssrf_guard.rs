@@ -16,6 +16,7 @@ mod resolver;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
@@ -135,6 +136,12 @@ pub struct SsrfGuard {
     resolver: Resolver,
     roots: Arc<RootCertStore>,
     tls: Arc<ClientConfig>,
+}
+
+impl fmt::Debug for SsrfGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SsrfGuard").finish_non_exhaustive()
+    }
 }
 
 impl SsrfGuard {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::{
-    ChannelField, ChannelKind, EventKind, FieldShape, FieldValues, FieldsError, Filter, Target,
+    Channel, ChannelField, ChannelKind, EventKind, FieldShape, FieldValues, FieldsError, Filter,
+    Target,
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Severity;
@@ -40,6 +41,19 @@ impl ChannelInput {
     /// A form that nobody has filled in.
     pub(super) fn empty() -> Self {
         Self { kind: Some(ChannelKind::Email), ..Self::default() }
+    }
+
+    /// A form with what is so now.
+    pub(super) fn of(channel: &Channel) -> Self {
+        let Filter { events, tools, severities } = &channel.filter;
+        Self {
+            kind: Some(channel.target.kind()),
+            name: channel.name.clone(),
+            events: events.iter().map(|event| event.as_str().to_owned()).collect(),
+            tools: tools.iter().map(|tool| tool.as_str().to_owned()).collect(),
+            severities: severities.iter().map(|one| one.as_str().to_owned()).collect(),
+            ..Self::default()
+        }
     }
 
     /// A form as it was sent.
@@ -149,11 +163,47 @@ pub(super) fn form(
                 @for kind in ChannelKind::ALL { (options(kind, why)) }
                 details.list {
                     summary { "Choose notifications (all unless something is ticked)" }
-                    (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), words::event(kind))), &input.events))
-                    (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), words::tool(tool))), &input.tools))
-                    (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), words::severity(one))), &input.severities))
+                    (wanted(input))
                 }
                 div.row { button.main { "Add channel" } }
+            }
+        }
+    }
+}
+
+/// The boxes that say what a channel is told.
+fn wanted(input: &ChannelInput) -> Markup {
+    html! {
+        (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), words::event(kind))), &input.events))
+        (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), words::tool(tool))), &input.tools))
+        (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), words::severity(one))), &input.severities))
+    }
+}
+
+/// The form for a channel that is there: its name, and what it is told.
+pub(super) fn edit_form(
+    channel: &Channel,
+    input: &ChannelInput,
+    why: Option<&ValidationError>,
+) -> Markup {
+    let name = Problems::of(why, "name", "name");
+    let list = format!("/teams/{}/channels", channel.team);
+    html! {
+        section.card {
+            form.in.stack.gl method="post" action={ (list) "/" (channel.id) "/edit" } {
+                div.fld {
+                    label for="name" { "Name" }
+                    input #name name="name" required value=(input.name) autocomplete="off"
+                        aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+                    (name.shown())
+                }
+                div {
+                    p { b { "Notifications" } }
+                    p.help { "All unless something is ticked." }
+                    (wanted(input))
+                }
+                p.help { "To send them elsewhere, add another channel and delete this one." }
+                div.row { button.main { "Save" } a.btn href=(list) { "Cancel" } }
             }
         }
     }

@@ -24,9 +24,10 @@ use crate::{RequestContext, words};
 const FAILURES: usize = 3;
 
 /// What a form did, as the address names it, and in words.
-const SAID: [(&str, &str); 7] = [
+const SAID: [(&str, &str); 8] = [
     ("added", "Channel added."),
     ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
+    ("saved", "Channel saved."),
     ("tested", "Test notification on its way. The result appears below."),
     ("enabled", "Channel enabled."),
     ("disabled", "Channel disabled. Nothing more is sent to it."),
@@ -82,7 +83,7 @@ pub(super) async fn page(
             section.card aria-label="Channels" {
                 ul.rows {
                     @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
-                        (one(channel, state, waiting, may_manage, problem_of(channel)))
+                        (one(channel, &leads_to(channel, &channels), state, waiting, may_manage, problem_of(channel)))
                     }
                 }
             }
@@ -127,6 +128,7 @@ async fn waiting(
 /// A channel, with what can be done with it.
 fn one(
     channel: &Channel,
+    leads_to: &str,
     (state, is_tested): &(ChannelState, bool),
     waiting: &[WaitingDelivery],
     may_manage: bool,
@@ -140,8 +142,8 @@ fn one(
             span.face.l.sq.xl { (Icon::from(kind).shape()) }
             div.grow {
                 div.row { b { bdi { (channel.name) } } (look.bare(word)) }
-                p.quiet.small.cut { (kind.description().label) " · " bdi { (channel.target.leads_to()) } }
-                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(state, standing)) } }
+                p.quiet.small.cut { (kind.description().label) " · " bdi { (leads_to) } }
+                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(channel, state)) } }
                 @if *is_tested || state.last_test.is_some() {
                     p.small.quiet { "Last test " (last_test(state, *is_tested)) }
                 }
@@ -153,12 +155,14 @@ fn one(
     }
 }
 
-fn delivered(state: &ChannelState, standing: Standing) -> Markup {
+fn delivered(channel: &Channel, state: &ChannelState) -> Markup {
+    // What was sent to ask its reader is no notification.
+    let began = channel.began();
+    let delivered_at = state.delivered_at.filter(|at| began.is_some_and(|began| *at >= began));
     html! {
-        @match (state.delivered_at, standing) {
-            // What was sent to ask its reader is no notification.
-            (_, Standing::Unconfirmed) | (None, _) => "Nothing delivered yet",
-            (Some(at), _) => { "Last delivered " (layout::instant(at)) }
+        @match delivered_at {
+            Some(at) => { "Last delivered " (layout::instant(at)) }
+            None => "Nothing delivered yet",
         }
     }
 }
@@ -233,6 +237,7 @@ fn actions(channel: &Channel, standing: Standing) -> Markup {
             details.menu {
                 summary.btn.s.sq.sq2 { span.hide { "Actions for " (channel.name) } (Icon::More.shape()) }
                 div.pop {
+                    a href=(path("edit")) { (Icon::Edit.shape()) "Edit" }
                     @if standing != Standing::Disabled {
                         form method="post" action=(path("disable")) { button { (Icon::Pause.shape()) "Disable" } }
                         hr;
@@ -294,4 +299,16 @@ fn wanted(channel: &Channel) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") }
+}
+
+/// Where a channel leads. Where that looks the same for another one, the beginning of the URL's digest tells them apart.
+fn leads_to(channel: &Channel, all: &[Channel]) -> String {
+    /// Digits of a digest.
+    const DIGITS: usize = 6;
+    let shown = channel.target.leads_to();
+    let looks_same = |other: &Channel| other.id != channel.id && other.target.leads_to() == shown;
+    match channel.target.masked().and_then(|url| url.digest.get(..DIGITS)) {
+        Some(digest) if all.iter().any(looks_same) => format!("{shown} (URL {digest})"),
+        _ => shown.to_owned(),
+    }
 }

@@ -336,9 +336,9 @@ fn table(view: &SitesView<'_>) -> Markup {
 /// What the form for new sites has just done.
 fn added(query: &Query) -> Markup {
     let count = |name| query.integer(name, 0..=1_000, &mut Errors::new()).unwrap_or(0);
-    let [created, watched] =
-        ["added", "watched"].map(|name| usize::try_from(count(name)).unwrap_or(0));
-    Done { created, watched }.shown()
+    let [created, watched, https, http] =
+        ["added", "watched", "https", "http"].map(|name| usize::try_from(count(name)).unwrap_or(0));
+    Done { created, watched, https, http }.shown()
 }
 
 /// How many sites are in each state, each of which leads to these.

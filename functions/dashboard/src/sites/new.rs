@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
-use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_probe::scheme::{Scheme, scheme_of};
 use vedette_store::TeamWithSettings;
 
 use crate::form::field;
@@ -18,6 +19,12 @@ use crate::layout::{Heading, NavTab};
 use crate::look::Look;
 use crate::words::counted;
 use crate::{RequestContext, layout};
+
+/// How often in [`TRIES_WINDOW`] a user may have ports tried.
+const TRIES_OF_USER: u32 = 60;
+/// How often in [`TRIES_WINDOW`] a port is tried, for whomever.
+const TRIES_OF_HOST: u32 = 10;
+const TRIES_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// A line that was not understood or not wanted, and why.
 struct Refused {
@@ -37,11 +44,15 @@ pub(super) struct Done {
     pub(super) created: usize,
     /// How many the team has watched before.
     pub(super) watched: usize,
+    /// How many of the new ones had a port and no scheme, and answered over https.
+    pub(super) https: usize,
+    /// How many of them did not speak TLS.
+    pub(super) http: usize,
 }
 
 impl Done {
     pub(super) fn shown(self) -> Markup {
-        let Self { created, watched } = self;
+        let Self { created, watched, https, http } = self;
         let look = if created > 0 { Look::Up } else { Look::Info };
         html! {
             @if created > 0 || watched > 0 {
@@ -49,6 +60,12 @@ impl Done {
                     @if created > 0 {
                         b { (counted(created, "site", "sites")) " added." }
                         " The first results arrive within a minute. "
+                    }
+                    @for (number, scheme) in [(https, "https"), (http, "http")] {
+                        @if number > 0 {
+                            (counted(number, "port", "ports")) " without a scheme answered over " (scheme) ":// and "
+                            @if number == 1 { "is" } @else { "are" } " watched so. "
+                        }
                     }
                     @if watched > 0 {
                         (counted(watched, "site is already watched.", "sites are already watched."))
@@ -84,7 +101,7 @@ pub(crate) async fn add(
     let caller = &context.member()?.caller;
     let mut team = TeamWithCooldowns::new(team);
     let id = team.team.id();
-    let (mut created, mut watched, mut refused) = (0, 0, Vec::new());
+    let (mut done, mut refused) = (Done::default(), Vec::new());
     for line in parse(&field(context.body, "urls")) {
         let (line, url) = match line {
             Ok(read) => read,
@@ -93,14 +110,21 @@ pub(crate) async fn add(
                 continue;
             }
         };
+        let spoken = spoken(context, caller.user.id, line, &url).await?;
+        let url = match spoken {
+            Some(Scheme::Http) => SiteUrl::parse(&format!("http://{line}")).unwrap_or(url),
+            Some(Scheme::Https) | None => url,
+        };
         let site = |site, now| new_site(site, id, &url, now);
         let why = match create_one_of_many(context.app, caller, &mut team, site).await {
             Ok(OneOfMany::Created(_)) => {
-                created += 1;
+                done.created += 1;
+                done.https += usize::from(spoken == Some(Scheme::Https));
+                done.http += usize::from(spoken == Some(Scheme::Http));
                 continue;
             }
             Ok(OneOfMany::Duplicate) => {
-                watched += 1;
+                done.watched += 1;
                 continue;
             }
             Ok(OneOfMany::OutOfTime) => {
@@ -111,9 +135,13 @@ pub(crate) async fn add(
         refused.push(Refused::new(line, why));
     }
     if refused.is_empty() {
-        return layout::redirect(&format!("/teams/{id}?added={created}&watched={watched}"));
+        let Done { created, watched, https, http } = done;
+        let mut list = format!("/teams/{id}?added={created}&watched={watched}");
+        if https + http > 0 {
+            list.push_str(&format!("&https={https}&http={http}"));
+        }
+        return layout::redirect(&list);
     }
-    let done = Done { created, watched };
     Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused))
 }
 
@@ -137,6 +165,33 @@ fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
         parsed.push(Err(Refused::new(left.join("\n"), why)));
     }
     parsed
+}
+
+/// What the server of a line speaks that names a port and no scheme. It is asked once, so often in an hour for a user
+/// and a host; what is not known is taken for https.
+async fn spoken(
+    context: RequestContext<'_>,
+    user: UserId,
+    line: &str,
+    url: &SiteUrl,
+) -> Result<Option<Scheme>, ApiError> {
+    let url = url.to_url();
+    let Some(guard) = context.dashboard.guard() else { return Ok(None) };
+    let (Some(port), Some(host)) = (url.port(), url.host_str()) else { return Ok(None) };
+    if line.contains("://") {
+        return Ok(None);
+    }
+    let store = &context.app.store;
+    let now = context.app.clock.now();
+    for (subject, most) in [
+        (format!("scheme#{user}"), TRIES_OF_USER),
+        (format!("scheme#{host}:{port}"), TRIES_OF_HOST),
+    ] {
+        if store.count(&subject, TRIES_WINDOW, now).await? > most {
+            return Ok(None);
+        }
+    }
+    Ok(scheme_of(guard, &url).await)
 }
 
 /// People leave the scheme out.
@@ -172,7 +227,7 @@ fn form(
                         }
                     }
                     p.help {
-                        "Without http:// or https://, https:// is used. Certificate checks are off for http:// URLs. Up to "
+                        "Without http:// or https://, https:// is used, unless there is a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to "
                         (SITES_MAX) " URLs at a time."
                     }
                 }

@@ -291,7 +291,7 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     match tool {
         // Its uptime and response times stand above.
         Tool::Status => Markup::default(),
-        Tool::Ssl => certificate::part(view.newest(tool)),
+        Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored.site.url),
         Tool::Dns => dns::part(view.newest(tool), issues),
         Tool::BrokenLinks => links::part(view.newest(tool)),
         Tool::Performance => performance::part(

@@ -140,6 +140,13 @@ async fn an_issue_is_listed_taken_and_resolved() {
     let said = bench.refused(&format!("issue ack {issue} --as ada@example.com")).await;
     assert_eq!(said, "an issue that is acknowledged cannot be acknowledged");
 
+    let back = bench.json(&format!("issue unack {issue} --as ada@example.com")).await;
+    assert_eq!(back["status"], "open");
+    assert!(back["acknowledged_at"].is_null(), "{back}");
+    let said = bench.refused(&format!("issue unack {issue} --as ada@example.com")).await;
+    assert_eq!(said, "an issue that is open cannot be unacknowledged");
+    bench.run(&format!("issue ack {issue} --as bob@example.com")).await;
+
     bench.pass(10);
     let resolved = bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
     insta::assert_json_snapshot!(resolved, @r#"

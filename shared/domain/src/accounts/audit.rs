@@ -202,6 +202,8 @@ pub enum AuditEvent {
 pub enum ChannelChange {
     /// It is new.
     Added,
+    /// It has another name, or is told something else.
+    Edited,
     /// It may be sent to.
     Confirmed,
     /// Its reader wants nothing more.
@@ -222,6 +224,8 @@ pub enum ChannelChange {
 pub enum IssueDecision {
     /// Somebody takes it.
     Acknowledged,
+    /// Nobody has taken it any more.
+    Unacknowledged,
     /// It is over.
     Resolved,
     /// There are no reminders until then.

@@ -153,6 +153,12 @@ impl Channel {
         Some(Self { secret, ..self.changed(now) })
     }
 
+    /// The channel under another name, or with another filter; none where both are as they were.
+    pub fn edited(&self, name: &str, filter: Filter, now: Timestamp) -> Option<Self> {
+        let is_same = self.name == name && self.filter == filter;
+        (!is_same).then(|| Self { name: name.to_owned(), filter, ..self.changed(now) })
+    }
+
     fn changed(&self, now: Timestamp) -> Self {
         Self { rev: self.rev + 1, updated_at: now, ..self.clone() }
     }

@@ -60,6 +60,8 @@ pub enum Lifecycle {
 pub enum Transition {
     /// A member takes the issue.
     Acknowledge,
+    /// A member gives the issue back.
+    Unacknowledge,
     /// The problem clears, or a member says so.
     Resolve,
     /// The problem returns after its resolution.
@@ -72,6 +74,7 @@ impl std::fmt::Display for Transition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Acknowledge => "acknowledged",
+            Self::Unacknowledge => "unacknowledged",
             Self::Resolve => "resolved",
             Self::Reopen => "reopened",
             Self::Snooze => "snoozed",
@@ -105,6 +108,20 @@ impl Lifecycle {
             Self::Open { opened_at } => Ok(Self::Acknowledged { opened_at, at, by }),
             Self::Acknowledged { .. } | Self::Resolved { .. } => {
                 Err(self.refuse(Transition::Acknowledge))
+            }
+        }
+    }
+
+    /// Nobody has taken the issue any more.
+    ///
+    /// # Errors
+    ///
+    /// When the issue is not acknowledged.
+    pub const fn unacknowledge(self) -> Result<Self, InvalidTransition> {
+        match self {
+            Self::Acknowledged { opened_at, .. } => Ok(Self::Open { opened_at }),
+            Self::Open { .. } | Self::Resolved { .. } => {
+                Err(self.refuse(Transition::Unacknowledge))
             }
         }
     }
@@ -254,6 +271,11 @@ mod tests {
             let result = issue.acknowledge(at(50), user(3));
             assert_eq!(result, refused(issue.status(), Transition::Acknowledge));
         }
+        assert_eq!(taken.unacknowledge(), Ok(open));
+        for issue in [open, resolved, taken_and_resolved] {
+            let result = issue.unacknowledge();
+            assert_eq!(result, refused(issue.status(), Transition::Unacknowledge));
+        }
         for issue in [resolved, taken_and_resolved] {
             let result = issue.resolve(at(50), None);
             assert_eq!(result, refused(IssueStatus::Resolved, Transition::Resolve));
@@ -298,7 +320,7 @@ mod tests {
         /// Whatever is tried in whatever order: a move succeeds exactly where it should, a refused
         /// one names the state, and the opening is kept until the issue is reopened.
         #[test]
-        fn any_row_of_moves_keeps_the_rules(moves in prop::collection::vec(0_u8..4, 0..40)) {
+        fn any_row_of_moves_keeps_the_rules(moves in prop::collection::vec(0_u8..5, 0..40)) {
             let mut issue = Lifecycle::open(at(0));
             for (step, which) in moves.into_iter().enumerate() {
                 let now = at(i64::try_from(step).expect("small") + 1);
@@ -307,11 +329,13 @@ mod tests {
                     0 => issue.acknowledge(now, user(7)),
                     1 => issue.resolve(now, None),
                     2 => issue.resolve(now, Some(user(8))),
+                    4 => issue.unacknowledge(),
                     _ => issue.reopen(now),
                 };
                 let allowed = match which {
                     0 => before == IssueStatus::Open,
                     1 | 2 => before.is_active(),
+                    4 => before == IssueStatus::Acknowledged,
                     _ => before == IssueStatus::Resolved,
                 };
                 prop_assert_eq!(result.is_ok(), allowed);

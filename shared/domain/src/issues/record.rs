@@ -147,6 +147,18 @@ pub fn acknowledge(
     Ok(by_hand(before, lifecycle, now))
 }
 
+/// A member gives the issue back: nobody has taken it. Its timeline keeps that somebody had.
+///
+/// # Errors
+///
+/// When the issue is not acknowledged.
+pub fn unacknowledge(before: Issue, now: Timestamp) -> Result<IssueChange, InvalidTransition> {
+    let lifecycle = before.lifecycle.unacknowledge()?;
+    let rev = before.rev.saturating_add(1);
+    let after = Issue { rev, lifecycle, updated_at: now, ..before.clone() };
+    Ok(IssueChange { before: Some(before), after })
+}
+
 /// A member resolves the issue; the caller resets the tracker in the same transaction.
 ///
 /// # Errors
@@ -508,6 +520,16 @@ mod tests {
         let again = resolve(over.after, user(2), over_at);
         assert_eq!(again, refused(IssueStatus::Resolved, Transition::Resolve));
         assert!(resolve(open(), user(2), over_at).is_ok(), "without having taken it");
+    }
+
+    #[test]
+    fn an_acknowledgement_is_undone() {
+        let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
+        let back = unacknowledge(taken.clone(), at(CLEARED)).expect("acknowledged").after;
+        let expected =
+            Issue { rev: 3, lifecycle: open().lifecycle, updated_at: at(CLEARED), ..taken.clone() };
+        assert_eq!(back, expected, "its timeline keeps that it was taken");
+        assert!(unacknowledge(open(), at(CLEARED)).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 
+use crate::scheme::Scheme;
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
@@ -86,6 +87,20 @@ impl Error {
             | Self::NoSocket(_)
             | Self::ServerName
             | Self::NotSendable => false,
+        }
+    }
+
+    /// What a server speaks that did not get through the TLS handshake; none where nothing was begun.
+    pub(crate) fn handshake_scheme(&self) -> Option<Scheme> {
+        let Self::Handshake(error) = self else { return None };
+        match tls_error(error) {
+            Some(rustls::Error::InvalidMessage(_)) => Some(Scheme::Http),
+            Some(_) => Some(Scheme::Https),
+            // Who hangs up on the first bytes of TLS does not know it.
+            None => match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Some(Scheme::Http),
+                _ => None,
+            },
         }
     }
 

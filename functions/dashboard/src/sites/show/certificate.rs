@@ -2,12 +2,13 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslResult};
+use vedette_domain::sites::site_url::SiteUrl;
 
 use super::read;
 use crate::layout;
 use crate::look::Look;
 
-pub(super) fn part(check: Option<&Check>) -> Markup {
+pub(super) fn part(check: Option<&Check>, url: &SiteUrl) -> Markup {
     let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
     html! {
       section.card #certificate {
@@ -21,6 +22,9 @@ pub(super) fn part(check: Option<&Check>) -> Markup {
                 Some(message) => { (Look::Down.bare("Not valid")) " " bdi { (message) } },
                 None => (Look::Up.bare("Valid")),
             }
+        }
+        @if url.to_url().scheme() == "http" {
+            p.quiet.small { "The site is monitored over http://. This is the certificate on port 443 of its host." }
         }
         dl.facts {
             (fact("For", result.issued_to.as_deref()))

@@ -18,7 +18,7 @@ use crate::id::{CheckId, Partition};
 /// The version of the format, its first byte.
 const VERSION: u8 = 1;
 /// Different shapes in a block. A site that answers in more ways than these has little to gain.
-pub(crate) const SHAPES_MAX: usize = 8;
+pub const SHAPES_MAX: usize = 8;
 /// Redirects in a shape. The engine follows fewer.
 const REDIRECTS_MAX: usize = 32;
 
