@@ -43,6 +43,8 @@ BESIDE :=
 LINT := clippy
 # Seconds for each target of `make fuzz`.
 TIME := 60
+# Megabytes of the table of `make backups`.
+SIZE := 100
 # The lives of `make simulate`.
 SITES := 12
 DAYS := 4
@@ -82,7 +84,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures backups simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -127,7 +129,7 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore tells that part alone)
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore and ARGS=move tell these parts alone)
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python $(ARGS)
 
@@ -165,6 +167,11 @@ book: $(MDBOOK)/ok $(LYCHEE)/ok ## Build the documentation and check every link 
 
 docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and show each change at once (ARGS='--port 3001')
 	$(MDBOOK)/bin/mdbook serve docs $(ARGS)
+
+# Rows of 4 KB make the table as large as it is to be.
+backups: rust ## Make a hundred backups of a service at work, restore and compare each, and print how late checks were (SIZE=1000 is the megabytes of the table)
+	VEDETTE_BACKUPS=100 VEDETTE_BACKUP_MB=$(SIZE) cargo test --locked --workspace --test service -- --nocapture \
+		nothing_that_was_acknowledged_is_missing_from_a_backup
 
 pictures: rust lighthouse ## Take the pictures of the documentation, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
 	cargo build --locked --package vedette --package vedette-bench

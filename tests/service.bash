@@ -39,7 +39,7 @@ touch "$work/out"
 env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 VEDETTE_ALLOW_RECEIVERS=127.0.0.0/8 \
     VEDETTE_DOH=nobody=https://127.0.0.1:1/dns-query VEDETTE_RDAP=none VEDETTE_AUDITOR=none \
     "${service_environment[@]}" \
-    "$built/vedette" serve --data "$work/data" --listen 127.0.0.1:0 --quiet "${service_options[@]}" \
+    "$built/vedette" serve --data "$work/data" --listen 127.0.0.1:0 --token --quiet "${service_options[@]}" \
     >"$work/out" 2>"$work/log" &
 pid=$!
 said() { sed -n "s,^ *$1  *http://\([^ ]*\).*,\1,p" "$work/out"; }

@@ -79,7 +79,7 @@ class Service:
     def start(self):
         out = open(self.folder / "out", "w")
         self.process = subprocess.Popen(
-            [VEDETTE, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--quiet", "--minute", "0.25s"],
+            [VEDETTE, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--token", "--quiet", "--minute", "0.25s"],
             stdout=out, stderr=open(self.folder / "log", "a"),
             env={"PATH": os.environ["PATH"], "VEDETTE_THROTTLE": "4000000000",
                  "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8",

@@ -47,7 +47,7 @@ class Service:
     def __init__(self, command, **more):
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [*command, "serve", "--listen", "127.0.0.1:0", "--quiet"], stdout=subprocess.PIPE, text=True,
+            [*command, "serve", "--listen", "127.0.0.1:0", "--token", "--quiet"], stdout=subprocess.PIPE, text=True,
             env={**os.environ, **PROMPT, **more},
         )
         said = ""

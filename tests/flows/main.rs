@@ -8,6 +8,7 @@ mod catching_up;
 mod census;
 mod clock;
 mod concurrency;
+mod copying;
 mod cost;
 mod deletion;
 mod delivery;

@@ -20,6 +20,7 @@ mod plan;
 mod reports;
 mod results;
 mod settings;
+mod setup;
 mod sign_in;
 mod site;
 mod sites;

@@ -24,6 +24,7 @@ mod reports;
 mod request_context;
 mod session;
 mod settings;
+mod setup;
 mod sign_in;
 mod sites;
 mod surface;
@@ -34,7 +35,7 @@ use self::request_context::RequestContext;
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
-pub use self::pages::PAGES;
+pub use self::pages::{PAGES, SETUP_PAGES};
 pub use self::request_context::Dashboard;
 pub use self::surface::{Audience, Function, Page, misdirected, not_found};
 
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_page_is_named_after_its_module_and_its_handler() {
-        for page in PAGES {
+        for page in PAGES.iter().chain(SETUP_PAGES) {
             let handler = page.endpoint.handler().expect("a handler");
             let parts: Vec<&str> = handler.split("::").collect();
             let name = format!("{}.{}", parts[1], parts[parts.len() - 1]).replace('_', "-");

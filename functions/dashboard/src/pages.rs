@@ -13,7 +13,7 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, members, oidc, plan, reports, settings,
-    sign_in, sites, tokens,
+    setup, sign_in, sites, tokens,
 };
 
 /// All pages: name, path, whom the page is for, and what it works on with the permission that it takes there and the
@@ -86,6 +86,12 @@ pub const PAGES: &[Page] = &[
     post("issues.resolve", "/issues/{issue}/resolve", Member, Issue(RunChecks, &issues::resolve)),
     post("issues.snooze", "/issues/{issue}/snooze", Member, Issue(RunChecks, &issues::snooze)),
     post("issues.note", "/issues/{issue}/note", Member, Issue(RunChecks, &issues::note)),
+];
+
+/// The pages that only a service on one machine has: on AWS, an operator makes the first user.
+pub const SETUP_PAGES: &[Page] = &[
+    get("setup.ask", link::SETUP, Anybody, Request(&setup::ask)),
+    account_form("setup.create", link::SETUP, Anybody, Request(&setup::create)),
 ];
 
 const fn get(

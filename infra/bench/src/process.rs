@@ -48,7 +48,7 @@ impl Service {
             .arg("serve")
             .args(["--data".as_ref(), setup.data.as_os_str()])
             .args(["--listen", &listen, "--minute", setup.minute])
-            .args(["--fsync", setup.fsync, "--quiet"])
+            .args(["--fsync", setup.fsync, "--token", "--quiet"])
             .env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8")
             .env("VEDETTE_THROTTLE", "1000000")
             .stdout(Stdio::null())

@@ -8,7 +8,9 @@
 
 mod args;
 mod aws;
+mod backup;
 mod channel;
+mod copy;
 mod dlq;
 mod doctor;
 mod failure;
@@ -111,6 +113,22 @@ enum Command {
     /// Dead letters: messages that a deployment gave up
     #[command(subcommand)]
     Dlq(dlq::Command),
+    /// Copy the table of this machine into a file, while the service runs
+    ///
+    /// Everything that was saved before the backup began is in it. The file is complete and on the disk when it
+    /// gets its name; FILE.sha256 has its checksum.
+    Backup(backup::Backup),
+    /// Put a backup into an empty data folder
+    ///
+    /// Nothing is replaced: a folder that a service runs on, or that holds anything, is refused, and so is a backup
+    /// that is damaged or was made by a newer version.
+    Restore(backup::Restore),
+    /// Copy teams with their history between a data folder and a deployment, or two folders
+    ///
+    /// The service of the folder that the copy is from is stopped first, or the teams are paused with
+    /// `plan deactivate`. All items of both tables are compared at the end. Channels arrive disabled. A team, user or
+    /// address that is there already is never overwritten; a copy that was cut off is finished by running it again.
+    Copy(copy::Copy),
     /// Run one tool on a URL
     ///
     /// Needs no table and saves nothing. Connects to addresses that are not public only if
@@ -145,6 +163,9 @@ async fn run(
         }
         Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Health => health::tell(notices, &mut out),
+        Command::Backup(backup) => backup.run(cli.target.data(), &app.clock, &mut out).await,
+        Command::Restore(restore) => restore.run(cli.target.data(), &mut out).await,
+        Command::Copy(copy) => copy.run(None, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
     done.map_err(|failure| cli.target.explain(failure))
@@ -171,16 +192,26 @@ impl Cli {
             telemetry::init();
         }
         let mut out = io::stdout().lock();
-        if let Command::Probe(probe) = &self.command {
-            return probe.run(&Clock::system(), &mut Output::new(&mut out, self.json)).await;
+        let mut shown = Output::new(&mut out, self.json);
+        let is_aws = self.target.is_aws()?;
+        match &self.command {
+            Command::Probe(probe) => return probe.run(&Clock::system(), &mut shown).await,
+            Command::Copy(copy) => return copy.run(None, &mut shown).await,
+            Command::Backup(_) | Command::Restore(_) if is_aws => {
+                return Err(Failure::Usage(BACKED_UP_BY_AWS.to_owned()));
+            }
+            // They work on files, beside the service.
+            Command::Backup(backup) => {
+                let done = backup.run(self.target.data(), &Clock::system(), &mut shown).await;
+                return done.map_err(|failure| self.target.explain(failure));
+            }
+            Command::Restore(restore) => return restore.run(self.target.data(), &mut shown).await,
+            _ => {}
         }
         if matches!(self.command, Command::Health) {
-            return health::tell(
-                &self.target.health().await?,
-                &mut Output::new(&mut out, self.json),
-            );
+            return health::tell(&self.target.health().await?, &mut shown);
         }
-        if self.target.is_aws()? {
+        if is_aws {
             return execute_on_aws(self, Account::load().await?, &mut out).await;
         }
         let opened = self.target.open().await?;
@@ -189,6 +220,9 @@ impl Cli {
         done
     }
 }
+
+const BACKED_UP_BY_AWS: &str = "a deployment's table is backed up by DynamoDB (point-in-time recovery); \
+    `vedette copy` copies its teams into a folder on this machine";
 
 /// Does what the command line says with a deployment in an account.
 async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! Which table the command is about.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -83,24 +84,7 @@ impl Target {
 
     /// Opens the table on this machine.
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
-        let service = Config::read(&environment)?.service;
-        let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
-        if !Folder::was_used(&self.data).map_err(|error| unreachable(error.to_string()))? {
-            return Err(unreachable("there is none; `vedette serve` makes it".to_owned()));
-        }
-        Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {
-            Reached::Served(socket) => {
-                let app = local(store(socket.http_client()), service);
-                Opened { app, notices: notices(&socket).await, file: None }
-            }
-            Reached::Free(folder) => {
-                let database = Database::open(&folder, Fsync::Always).await;
-                let database =
-                    database.map_err(|error| unreachable(ErrorChain(&error).to_string()))?;
-                let app = local(database.store(), service);
-                Opened { app, notices: Vec::new(), file: Some((database, folder)) }
-            }
-        })
+        open_folder(&self.data).await.map_err(|failure| self.explain(failure))
     }
 
     /// What the service that runs on the data folder says of its own health.
@@ -147,7 +131,47 @@ impl Target {
     }
 }
 
+/// Opens the table of a data folder.
+pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
+    let service = Config::read(&environment)?.service;
+    let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
+    if !Folder::was_used(data).map_err(|error| unreachable(&error))? {
+        return Err(Failure::Unreachable("there is none; `vedette serve` makes it".to_owned()));
+    }
+    Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
+        Reached::Served(socket) => {
+            let app = local(store(socket.http_client()), service);
+            Opened { app, notices: notices(&socket).await, file: None }
+        }
+        Reached::Free(folder) => {
+            let database = Database::open(&folder, Fsync::Always).await;
+            let database = database.map_err(|error| unreachable(&error))?;
+            let app = local(database.store(), service);
+            Opened { app, notices: Vec::new(), file: Some((database, folder)) }
+        }
+    })
+}
+
+/// Makes a data folder with an empty table, unless there is one.
+pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
+    let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
+    Folder::make(data).map_err(|error| unreachable(&error))?;
+    if Folder::was_used(data).map_err(|error| unreachable(&error))? {
+        return Ok(());
+    }
+    if let Reached::Free(folder) = reach(data).await.map_err(|error| unreachable(&error))? {
+        let database = Database::open(&folder, Fsync::Always).await;
+        database.map_err(|error| unreachable(&error))?.close().await;
+    }
+    Ok(())
+}
+
 impl Opened {
+    /// Whether no service works on the table, nor will until it is closed.
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub(crate) async fn close(self) {
         if let Some((database, folder)) = self.file {
             database.close().await;

@@ -39,7 +39,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn of(done: Result<(), Failure>, out: Vec<u8>) -> Self {
+    pub(crate) fn of(done: Result<(), Failure>, out: Vec<u8>) -> Self {
         let (code, said) = match done {
             Ok(()) => (0, String::new()),
             Err(failure) => (failure.exit_code(), failure.to_string()),
@@ -154,6 +154,11 @@ impl Bench {
             witnesses: Witnesses::default(),
         };
         Self { app, queue, now }
+    }
+
+    /// The command line on an app of its own.
+    pub(crate) fn over(app: App) -> Self {
+        Self { app, ..Self::without_table() }
     }
 
     /// Time passes.

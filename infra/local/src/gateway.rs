@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
-use vedette_dashboard::{Dashboard, PAGES, misdirected, not_found};
+use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, misdirected, not_found};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -238,7 +238,7 @@ impl Gateway {
     }
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
-        if let Some(page) = find(PAGES, &head) {
+        if let Some(page) = find(PAGES, &head).or_else(|| find(SETUP_PAGES, &head)) {
             let (path, headers) = (page.route.path, &head.headers);
             let served = serve(&self.dashboard, &self.app, page, &head, move |sender| {
                 body.read(headers, sender)

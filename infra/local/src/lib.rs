@@ -5,11 +5,11 @@
 //! every start, so a process that was killed loses nothing. [`serve`] is the process of `vedette serve`;
 //! [`Service::start`] is the service in it, for tests, too.
 
+mod access;
 mod background;
 mod clock;
 mod console;
 mod data_folder;
-mod demo;
 mod expiry;
 mod gateway;
 mod lateness;
@@ -26,7 +26,7 @@ mod threads;
 mod welcome;
 mod worker;
 
-pub use demo::DemoError;
+pub use access::AccessError;
 pub use gateway::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;

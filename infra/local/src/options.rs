@@ -32,8 +32,8 @@ Environment:
 
 /// Run the whole service on this machine: API, pages, checks and alerts in one process
 ///
-/// The first start on an empty folder creates a demo user with a team and a token, and prints how
-/// to use them. All data is in the data folder and survives a crash.
+/// Prints a link that works once. On an empty folder, it leads through the first account and the first
+/// site; later, it signs in. All data is in the data folder and survives a crash.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = ENVIRONMENT)]
 pub struct Options {
@@ -64,6 +64,11 @@ pub struct Options {
     /// mailto:ADDRESS, which needs VEDETTE_SMTP
     #[arg(long, env = OPERATOR_URL, value_name = "URL", hide_env_values = true)]
     pub operator_url: Option<Operator>,
+
+    /// Print a token of the API for scripts, and keep it in the file `token` of the data folder. An empty folder gets
+    /// an owner and a team for it
+    #[arg(long)]
+    pub token: bool,
 
     /// Do not show checks and issues as they happen
     #[arg(long)]
@@ -104,7 +109,7 @@ mod tests {
         let options = parse(&[]).expect("defaults");
         assert_eq!(options.data, PathBuf::from("data"));
         assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
-        assert!(!options.quiet);
+        assert!(!options.quiet && !options.token);
         assert_eq!(options.minute.minute(), Duration::from_secs(60));
         assert_eq!(options.fsync, Fsync::EverySecond);
     }

@@ -24,11 +24,11 @@ use vedette_runtime::{
     Witnesses,
 };
 
+use crate::access::{self, Access, AccessError, AccessLink, TokenAccess};
 use crate::background;
 use crate::clock::ClockWatch;
 use crate::console::Console;
 use crate::data_folder;
-use crate::demo::{self, Access, DemoError, SignIn};
 use crate::expiry;
 use crate::gateway::{self, Gateway, Hosts};
 use crate::operator;
@@ -46,7 +46,6 @@ pub struct Service {
     base_url: String,
     pages_url: String,
     access: Access,
-    sign_in: SignIn,
     stop: DropGuard,
     /// Cancelled once a service that began without being able to write could.
     can_write: CancellationToken,
@@ -77,9 +76,9 @@ pub enum StartError {
     /// The table's file is not usable.
     #[error("the table cannot be opened")]
     Database(#[from] DatabaseError),
-    /// The demo user cannot be made.
-    #[error("the demo user cannot be set up")]
-    Demo(#[from] DemoError),
+    /// Nobody can come in.
+    #[error("no way to sign in can be set up")]
+    Access(#[from] AccessError),
     /// The checks cannot run.
     #[error("the check engines cannot be set up")]
     Engines(#[from] SsrfGuardError),
@@ -123,8 +122,7 @@ impl Service {
         let start = clock.now();
         let clock_watch =
             ClockWatch::begin(&store, clock.clone()).await.map_err(DatabaseError::from)?;
-        let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
-        let sign_in = demo::sign_in(&store, &clock, &entropy).await?;
+        let access = access::prepare(&store, &clock, &entropy, &folder, options.token).await?;
 
         let Config { mut service, mut outbound, mut engines } = config;
         service.time_scale = options.minute;
@@ -214,7 +212,6 @@ impl Service {
             base_url,
             pages_url,
             access,
-            sign_in,
             stop,
             can_write,
             health,
@@ -258,19 +255,29 @@ impl Service {
         }
     }
 
-    /// The file that holds the demo user's token.
+    /// The file that holds the token for scripts, where one was wanted.
     pub fn token_file(&self) -> PathBuf {
         self.folder.token()
     }
 
-    pub(crate) const fn access(&self) -> &Access {
-        &self.access
+    pub(crate) const fn token(&self) -> &TokenAccess {
+        &self.access.token
+    }
+
+    /// A link by which the first user makes an account, once; none where there is a team.
+    pub fn setup_link(&self) -> Option<String> {
+        match &self.access.link {
+            Some(AccessLink::Setup(secret)) => Some(link::setup(&self.pages_url, secret)),
+            Some(AccessLink::SignIn(_)) | None => None,
+        }
     }
 
     /// A link by which the only user there is signs in to the pages, once; none where there are more.
     pub fn sign_in_link(&self) -> Option<String> {
-        let secret = self.sign_in.as_ref()?;
-        Some(link::sign_in(&self.pages_url, secret))
+        match &self.access.link {
+            Some(AccessLink::SignIn(secret)) => Some(link::sign_in(&self.pages_url, secret)),
+            Some(AccessLink::Setup(_)) | None => None,
+        }
     }
 
     /// Stops: nothing new is taken, what is running gets a few seconds, the table is closed.

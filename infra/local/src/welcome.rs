@@ -5,7 +5,7 @@ use std::io;
 use tracing::warn;
 use vedette_runtime::terminal::Lines;
 
-use crate::demo::Access;
+use crate::access::TokenAccess;
 use crate::service::Service;
 
 /// Says on standard output where the service is and how to come in.
@@ -13,17 +13,24 @@ pub(crate) fn announce(service: &Service) {
     let api = service.base_url();
     let file = service.token_file();
     let file = file.display();
-    let (token, bearer) = match service.access() {
-        Access::Issued(secret) => {
-            (format!("{}\n           also in {file}", secret.reveal()), secret.reveal().to_owned())
+    let (token, bearer) = match service.token() {
+        TokenAccess::Unwanted => (None, None),
+        TokenAccess::Issued(secret) => {
+            let token = format!("{}\n           also in {file}", secret.reveal());
+            (Some(token), Some(secret.reveal().to_owned()))
         }
-        Access::OnFile => (format!("in {file}"), format!("$(cat '{file}')")),
-        Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
+        TokenAccess::OnFile => (Some(format!("in {file}")), Some(format!("$(cat '{file}')"))),
+        TokenAccess::Unknown => (Some("`vedette token create` makes one".to_owned()), None),
     };
-    let pages = service.sign_in_link().map_or_else(
-        || format!("{}\n           vedette sign-in makes a link", service.pages_url()),
-        |link| format!("{link}\n           signs in once, within 15 minutes"),
-    );
+    let pages = match (service.setup_link(), service.sign_in_link()) {
+        (Some(link), _) => {
+            format!("{link}\n           creates the first account, once: open it in a browser")
+        }
+        (None, Some(link)) => format!("{link}\n           signs in once, within 15 minutes"),
+        (None, None) => {
+            format!("{}\n           vedette sign-in makes a link", service.pages_url())
+        }
+    };
     // Written behind, as nobody may read it; it may be closed as well.
     let out = match Lines::start("stdout", io::stdout()) {
         Ok(out) => out,
@@ -35,11 +42,14 @@ pub(crate) fn announce(service: &Service) {
     let degraded: Vec<_> =
         notices.iter().map(|notice| format!("{} {}\n\n  ", notice.what, notice.remedy)).collect();
     let degraded = degraded.concat();
+    let token = token.map(|token| format!("  Token    {token}\n")).unwrap_or_default();
+    let call = bearer
+        .map(|bearer| format!("\n  curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"))
+        .unwrap_or_default();
     out.say(format_args!(
         "\nVedette is running.\n\n  {degraded}\
          Pages    {pages}\n  \
-         API      {api}\n  \
-         Token    {token}\n\n  \
-         curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
+         API      {api}\n\
+         {token}{call}"
     ));
 }

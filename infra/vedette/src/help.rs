@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// Each group's heading, and its commands.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Monitor", &["serve", "probe"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel"]),
+    ("Backups and moves", &["backup", "restore", "copy"]),
     ("Maintenance", &["health", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
 ];
@@ -61,6 +62,11 @@ mod tests {
         Issues and alerts:
           issue        What is wrong with sites
           channel      Where a team's alerts go
+
+        Backups and moves:
+          backup       Copy the table of this machine into a file, while the service runs
+          restore      Put a backup into an empty data folder
+          copy         Copy teams with their history between a data folder and a deployment, or two folders
 
         Maintenance:
           health       Report whether the service on this machine runs and works

@@ -4,6 +4,7 @@
 pub mod access;
 mod channels;
 mod checks;
+mod copying;
 mod error;
 mod invitations;
 mod issues;
@@ -22,6 +23,7 @@ pub use channels::{
     waiting_for, wake,
 };
 pub use checks::order_checks;
+pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
     AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, OrderError,
     SignInError, SiteError,

@@ -18,7 +18,7 @@ pub(crate) const LOG: &str = "vedette.db-wal";
 pub(crate) const LOG_INDEX: &str = "vedette.db-shm";
 /// The format in which the table's items are written.
 pub(crate) const FORMAT: &str = "format";
-/// The demo user's token.
+/// The token for scripts.
 pub(crate) const TOKEN: &str = "token";
 /// Locked by the process that has the folder.
 pub(crate) const LOCK: &str = "lock";

@@ -42,6 +42,18 @@ pub enum FolderError {
         /// Whose it is.
         owner: u32,
     },
+    /// A newer version has worked on it.
+    #[error(
+        "the data folder {} is kept in format {format}, by a newer version of Vedette; this version reads formats \
+         {OLDEST_FORMAT} to {FORMAT_VERSION}. Install the newer version again, or restore a backup from before the \
+         update into another folder with `vedette restore`", .path.display()
+    )]
+    Newer {
+        /// The folder.
+        path: PathBuf,
+        /// The format of the table in it.
+        format: u32,
+    },
     /// What is stored in it would not be understood.
     #[error(
         "the data folder {} was made by another version of Vedette; keep that version for it, or \
@@ -80,7 +92,7 @@ pub enum FolderError {
 }
 
 /// The oldest format that is still read.
-const OLDEST_FORMAT: u32 = 1;
+pub(crate) const OLDEST_FORMAT: u32 = 1;
 
 /// The table while it is made: [`files::DATABASE`] as [`Folder::draft`] names it.
 const DRAFT: &str = "vedette.db.new";
@@ -106,7 +118,7 @@ impl Folder {
     /// When the folder belongs to somebody else, or the system refuses.
     pub fn make(path: &Path) -> Result<(), FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
-        DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(failed)?;
+        make_private(path).map_err(failed)?;
         let found = fs::metadata(path).map_err(failed)?;
         if found.uid() != geteuid().as_raw() {
             return Err(FolderError::NotOurs { path: path.to_owned(), owner: found.uid() });
@@ -193,9 +205,14 @@ impl Folder {
 
     /// Says in which format the table is kept.
     pub(crate) fn write_format(&self) -> Result<(), FolderError> {
+        self.write_format_of(FORMAT_VERSION)
+    }
+
+    /// Says that the table is kept in a format that this version reads.
+    pub(crate) fn write_format_of(&self, format: u32) -> Result<(), FolderError> {
         let path = self.path.join(files::FORMAT);
         let draft = self.draft(&path)?;
-        fs::write(&draft, FORMAT_VERSION.to_string())
+        fs::write(&draft, format.to_string())
             .and_then(|()| File::open(&draft)?.sync_all())
             .map_err(|error| FolderError::Io { path: draft.clone(), error })?;
         self.put(&draft, &path)
@@ -209,19 +226,10 @@ impl Folder {
     /// Refuses a folder whose table is kept in a format that this version does not read, before
     /// anything of it is read.
     pub(crate) fn check_format(&self) -> Result<Format, FolderError> {
-        let path = self.path.join(files::FORMAT);
-        match fs::read_to_string(&path) {
-            Ok(found) if found.trim().is_empty() => Err(FolderError::NoFormat(path)),
-            Ok(found) => match found.trim().parse() {
-                Ok(FORMAT_VERSION) => Ok(Format::Present),
-                Ok(OLDEST_FORMAT..FORMAT_VERSION) => Ok(Format::Older),
-                _ => Err(FolderError::Format(self.path.clone())),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(FolderError::NoFormat(path))
-            }
-            Err(error) => Err(FolderError::Io { path, error }),
-        }
+        Ok(match read_format(&self.path)? {
+            FORMAT_VERSION => Format::Present,
+            _ => Format::Older,
+        })
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -243,7 +251,7 @@ impl Folder {
         self.identity
     }
 
-    /// The file that holds the demo user's token.
+    /// The file that holds the token for scripts.
     pub fn token(&self) -> PathBuf {
         self.path.join(files::TOKEN)
     }
@@ -267,6 +275,11 @@ impl Folder {
         self.put(&draft, &self.token())
     }
 
+    /// Whether a name in the folder tells of no table, at most of one that was never finished.
+    pub(crate) fn is_of_no_table(name: &str) -> bool {
+        [files::LOCK, files::FORMAT].contains(&name) || name.starts_with(DRAFT)
+    }
+
     /// A file that may be written and removed, to see whether the folder takes one.
     pub fn write_trial(&self) -> PathBuf {
         self.path.join("write-trial")
@@ -286,6 +299,28 @@ impl Folder {
     pub(crate) fn put(&self, draft: &Path, file: &Path) -> Result<(), FolderError> {
         let named = fs::rename(draft, file).and_then(|()| File::open(&self.path)?.sync_all());
         named.map_err(|error| FolderError::Io { path: file.to_owned(), error })
+    }
+}
+
+/// Makes a folder where it is missing, for its owner only.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(path)
+}
+
+/// In which format the table of a data folder is kept, if this version reads it.
+pub(crate) fn read_format(folder: &Path) -> Result<u32, FolderError> {
+    let path = folder.join(files::FORMAT);
+    match fs::read_to_string(&path) {
+        Ok(found) if found.trim().is_empty() => Err(FolderError::NoFormat(path)),
+        Ok(found) => match found.trim().parse() {
+            Ok(format @ OLDEST_FORMAT..=FORMAT_VERSION) => Ok(format),
+            Ok(format) if format > FORMAT_VERSION => {
+                Err(FolderError::Newer { path: folder.to_owned(), format })
+            }
+            _ => Err(FolderError::Format(folder.to_owned())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FolderError::NoFormat(path)),
+        Err(error) => Err(FolderError::Io { path, error }),
     }
 }
 

@@ -100,6 +100,11 @@ pub async fn examine(folder: &Path, limit: Option<Duration>) -> Result<Examinati
     examined.await.unwrap_or(Ok(Examination::Impossible))
 }
 
+/// Examines the whole structure of a file that no service has.
+pub(crate) fn check_all(file: &Path) -> Result<(), TableFault> {
+    check(file, None).map(drop).or_else(|error| blame(file, &error))
+}
+
 /// Runs SQLite's own check of the structure.
 fn check(file: &Path, limit: Option<Duration>) -> rusqlite::Result<Examination> {
     let connection = open(file)?;
@@ -138,9 +143,14 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
         Ok(_) => {}
         Err(_) => return Ok(()),
     }
+    recognize_open(file)
+}
+
+/// The same for a file that this process may have open: only SQLite looks into it, which keeps its locks.
+pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
     match has_table(file) {
         Ok(true) => Ok(()),
-        Ok(false) => refuse(Damage::Foreign),
+        Ok(false) => Err(TableFault { file: file.to_owned(), damage: Damage::Foreign }),
         Err(error) => blame(file, &error),
     }
 }
@@ -155,7 +165,7 @@ fn has_table(file: &Path) -> rusqlite::Result<bool> {
 }
 
 /// Opens a file only to read it, so that nothing changes in it, whatever it is.
-fn open(file: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(file, flags)
 }
@@ -182,7 +192,7 @@ pub(crate) fn length_of_log(file: &Path) -> rusqlite::Result<u64> {
 }
 
 /// Says whether SQLite failed because of what the file holds.
-fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFault> {
+pub(crate) fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFault> {
     let damage = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Damage::NotADatabase,
         Some(ErrorCode::DatabaseCorrupt) => Damage::Broken { finding: finding(error) },

@@ -5,6 +5,7 @@
 //! Another process of the same user, such as the `vedette` command, comes in through a socket in
 //! the data folder, or opens the file itself where nobody else has it.
 
+mod backup;
 mod client;
 mod database;
 mod expiry;
@@ -16,10 +17,12 @@ mod layout;
 mod operation;
 mod reach;
 mod refusals;
+mod restore;
 mod socket;
 mod sync;
 mod watch;
 
+pub use backup::{Backup, BackupError, BackupRecord, Destination, back_up};
 pub use client::{sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};
@@ -30,6 +33,7 @@ pub use jobs::Priority;
 pub use layout::TABLE;
 pub use reach::{Reached, reach};
 pub use refusals::Refusals;
+pub use restore::RestoreError;
 pub use socket::{Socket, listen, serve};
 pub use sync::Fsync;
 pub use watch::Watch;

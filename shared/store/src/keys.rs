@@ -149,7 +149,7 @@ impl Prefix {
         Self::ALL.into_iter().find(|prefix| pk.starts_with(prefix.as_str()))
     }
 
-    fn key(self, rest: impl std::fmt::Display) -> String {
+    pub(crate) fn key(self, rest: impl std::fmt::Display) -> String {
         format!("{}{rest}", self.as_str())
     }
 }
@@ -256,7 +256,7 @@ pub(crate) fn body(id: CheckId, status: CheckStatus) -> Key {
     Key { sk: row.sk.replacen(ROW, BODY, 1), ..row }
 }
 
-const ROW: &str = "H#";
+pub(crate) const ROW: &str = "H#";
 const BODY: &str = "B#";
 
 pub(crate) const ISSUE: &str = "I#";
@@ -460,6 +460,16 @@ pub(crate) fn polled_run(tool: Tool, cadence_minutes: u32, offset: u32, site: Si
 /// The first and the last sort key of an offset in its partition.
 pub(crate) fn polled_range(offset: u32) -> (String, String) {
     (format!("{offset:05}#"), format!("{offset:05}$"))
+}
+
+/// Says that teams are being copied into the table.
+pub(crate) fn copy_mark() -> Key {
+    Key::new(Prefix::Machine.key("copy"), SELF)
+}
+
+/// The link by which the first user comes in.
+pub(crate) fn setup() -> Key {
+    Key::new(Prefix::Machine.key("setup"), SELF)
 }
 
 /// What is remembered of the machine's clock.

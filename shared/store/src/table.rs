@@ -318,33 +318,36 @@ impl Store {
     /// Deletes items without a condition, 25 a call.
     pub(crate) fn batch_delete<'a>(&'a self, keys: &'a [Key]) -> Call<'a, ()> {
         async move {
-            let mut backoff = Backoff::new(budget::BATCH);
             for chunk in keys.chunks(25) {
-                let mut waiting = chunk
-                    .iter()
-                    .map(|key| {
-                        let delete =
-                            DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
-                        Ok(WriteRequest::builder().delete_request(delete.build()?).build())
-                    })
-                    .collect::<Result<Vec<_>, StoreError>>()?;
-                while !waiting.is_empty() {
-                    let answer = self
-                        .client
-                        .batch_write_item()
-                        .request_items(&self.table, waiting)
-                        .send()
-                        .await
-                        .map_err(unavailable)?;
-                    waiting = answer
-                        .unprocessed_items
-                        .unwrap_or_default()
-                        .into_values()
-                        .flatten()
-                        .collect();
-                    if !waiting.is_empty() {
-                        backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
-                    }
+                let deletes = chunk.iter().map(|key| {
+                    let delete =
+                        DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
+                    Ok(WriteRequest::builder().delete_request(delete.build()?).build())
+                });
+                self.batch_write(deletes.collect::<Result<_, StoreError>>()?).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    /// Carries out at most 25 writes without a condition; those that DynamoDB leaves unprocessed are asked for
+    /// again.
+    pub(crate) fn batch_write(&self, mut waiting: Vec<WriteRequest>) -> Call<'_, ()> {
+        async move {
+            let mut backoff = Backoff::new(budget::BATCH);
+            while !waiting.is_empty() {
+                let answer = self
+                    .client
+                    .batch_write_item()
+                    .request_items(&self.table, waiting)
+                    .send()
+                    .await
+                    .map_err(unavailable)?;
+                waiting =
+                    answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
+                if !waiting.is_empty() {
+                    backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
                 }
             }
             Ok(())

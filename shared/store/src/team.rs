@@ -71,15 +71,28 @@ impl Store {
         settings: &Settings,
         owner: &Membership,
     ) -> Result<(), StoreError> {
+        let mut transaction = self.transaction();
+        for item in self.team_items(team, settings, owner)? {
+            transaction = transaction.put(item, Condition::Absent);
+        }
+        transaction.commit(Audit::None).await
+    }
+
+    /// The items that a new team is made of.
+    pub(crate) fn team_items(
+        &self,
+        team: &Team,
+        settings: &Settings,
+        owner: &Membership,
+    ) -> Result<[Item; 5], StoreError> {
         let user = owner.user;
-        self.transaction()
-            .put(item(&keys::team(team.id), team)?, Condition::Absent)
-            .put(document_item(&keys::team_settings(team.id), settings)?, Condition::Absent)
-            .put(item(&keys::member(team.id, user), owner)?, Condition::Absent)
-            .put(item(&keys::membership(user, team.id), owner)?, Condition::Absent)
-            .put(item(&keys::team_listing(team.id), &TeamRef { team: team.id })?, Condition::Absent)
-            .commit(Audit::None)
-            .await
+        Ok([
+            item(&keys::team(team.id), team)?,
+            document_item(&keys::team_settings(team.id), settings)?,
+            item(&keys::member(team.id, user), owner)?,
+            item(&keys::membership(user, team.id), owner)?,
+            item(&keys::team_listing(team.id), &TeamRef { team: team.id })?,
+        ])
     }
 
     /// All teams that can be read.

@@ -14,6 +14,7 @@ use vedette_http::response::Response;
 use vedette_probe::scheme::{Scheme, scheme_of};
 use vedette_store::TeamWithSettings;
 
+use super::show::FIRST;
 use crate::form::field;
 use crate::layout::{Heading, NavTab};
 use crate::look::Look;
@@ -99,9 +100,11 @@ pub(crate) async fn add(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
+    let is_first = team.team.sites == 0;
     let mut team = TeamWithCooldowns::new(team);
     let id = team.team.id();
     let (mut done, mut refused) = (Done::default(), Vec::new());
+    let mut newest = None;
     for line in parse(&field(context.body, "urls")) {
         let (line, url) = match line {
             Ok(read) => read,
@@ -117,8 +120,9 @@ pub(crate) async fn add(
         };
         let site = |site, now| new_site(site, id, &url, now);
         let why = match create_one_of_many(context.app, caller, &mut team, site).await {
-            Ok(OneOfMany::Created(_)) => {
+            Ok(OneOfMany::Created(stored)) => {
                 done.created += 1;
+                newest = Some(stored.site.id);
                 done.https += usize::from(spoken == Some(Scheme::Https));
                 done.http += usize::from(spoken == Some(Scheme::Http));
                 continue;
@@ -135,6 +139,10 @@ pub(crate) async fn add(
         refused.push(Refused::new(line, why));
     }
     if refused.is_empty() {
+        // Somebody who watches nothing yet sees the first results come in.
+        if let (true, 1, Some(site)) = (is_first, done.created, newest) {
+            return layout::redirect(&format!("/sites/{site}?{FIRST}"));
+        }
         let Done { created, watched, https, http } = done;
         let mut list = format!("/teams/{id}?added={created}&watched={watched}");
         if https + http > 0 {

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod dns;
+mod first;
 mod issues;
 mod links;
 mod performance;
@@ -48,6 +49,10 @@ use crate::{RequestContext, layout};
 
 /// A page that waits for checks is asked for again after so many seconds, without a script.
 const REFRESH_SECONDS: u16 = 5;
+/// The same for the first results of a team's first site.
+const FIRST_REFRESH_SECONDS: u16 = 2;
+/// What the address of a page has that shows the first results of a team's first site.
+pub(super) const FIRST: &str = "first=1";
 /// Checks are waited for no longer than this.
 const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
@@ -65,10 +70,17 @@ pub(crate) async fn show(
     access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let mut response = page(context, &access, StatusCode::OK, None).await?;
-    if !pending(&access, context.member()?.caller.now).is_empty() {
+    if is_first(context) && !first::awaited(context.app, &access).is_empty() {
+        response.headers_mut().insert("refresh", HeaderValue::from(FIRST_REFRESH_SECONDS));
+    } else if !pending(&access, context.member()?.caller.now).is_empty() {
         response.headers_mut().insert("refresh", HeaderValue::from(REFRESH_SECONDS));
     }
     Ok(response)
+}
+
+/// Whether the page is shown to somebody who has just added the first site.
+fn is_first(context: RequestContext<'_>) -> bool {
+    context.head.uri.query().is_some_and(|query| query.split('&').any(|pair| pair == FIRST))
 }
 
 /// The tools whose on-demand checks are still to end, as far as they are waited for.
@@ -118,9 +130,13 @@ async fn page(
         now: caller.now,
         history: &history,
     };
+    let first = match is_first(context) {
+        true => first::part(context, access).await?,
+        false => notice(context, &pending(access, caller.now)),
+    };
     let content = html! {
         @if let Some(problem) = problem { (layout::problem(problem)) }
-        (notice(context, &pending(access, caller.now)))
+        (first)
         (content(&view))
     };
     Ok(layout::team_page(

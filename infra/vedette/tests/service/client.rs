@@ -34,6 +34,11 @@ impl Client {
         Self { address, token }
     }
 
+    /// A client of which nobody knows who it is.
+    pub(crate) fn without_token(address: SocketAddr) -> Self {
+        Self { address, token: String::new() }
+    }
+
     pub(crate) async fn get(&self, path: &str) -> HttpResponse {
         self.send("GET", path, b"").await
     }

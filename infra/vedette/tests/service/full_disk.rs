@@ -107,7 +107,7 @@ impl Running {
             .arg("serve")
             .arg("--data")
             .arg(disk.at.join("data"));
-        command.args(["--minute", "50ms", "--listen", &address.to_string()]);
+        command.args(["--minute", "50ms", "--token", "--listen", &address.to_string()]);
         command.args(["--operator-url", &format!("http://{operator}/hook")]);
         command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8");
         command.env("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8");

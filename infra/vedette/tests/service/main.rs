@@ -2,6 +2,7 @@
 
 mod client;
 
+mod backup;
 mod checks;
 mod connections;
 mod files;
@@ -37,6 +38,7 @@ fn options(data: &Path) -> Options {
         .expect("a time scale"),
         fsync: vedette_embedded::Fsync::EverySecond,
         operator_url: None,
+        token: true,
         quiet: true,
     }
 }
@@ -59,7 +61,7 @@ fn config() -> Config {
     .expect("a configuration")
 }
 
-/// A service on a folder, and a client with the demo user's token.
+/// A service on a folder, and a client with the owner's token.
 async fn start(data: &Path) -> (Service, Client) {
     let service = Service::start(options(data), config(), mail(data), None).await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());

@@ -1,9 +1,9 @@
 //! The pages, as a browser asks for them.
 
-use vedette_local::Service;
+use vedette_local::{Options, Service};
 
 use crate::client::{Client, HttpResponse};
-use crate::start;
+use crate::{config, mail, options, start};
 
 /// Sends a request of a browser on our own page, over plain HTTP to another machine.
 pub(crate) async fn browse(
@@ -65,7 +65,37 @@ async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
     let added = browse(&client, "POST", team, cookie, form).await;
     assert_eq!(added.status, 303, "{}", added.text);
     let list = browse(&client, "GET", &added.headers["location"], cookie, "").await;
-    assert!(list.text.contains("title=\"http://127.0.0.1:9"), "{}", list.text);
+    assert!(list.text.contains("Monitoring has started."), "{}", list.text);
     assert_eq!(browse(&client, "GET", &path, "", "").await.status, 404, "used up");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn the_first_start_makes_nobody_and_its_link_makes_the_first_account() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { token: false, ..options(folder.path()) };
+    let started = Service::start(options.clone(), config(), mail(folder.path()), None).await;
+    let service = started.expect("started");
+    assert!(!service.token_file().exists() && service.sign_in_link().is_none());
+    let link = service.setup_link().expect("a link");
+    let (_, secret) = link.split_once("/setup/").expect("a page");
+    let path = format!("/setup/{secret}");
+    let client = Client::without_token(service.listen());
+    assert!(browse(&client, "GET", &path, "", "").await.text.contains("Welcome to Vedette"));
+    let form = "name=Ada&email=ada%40example.com";
+    let made = browse(&client, "POST", &path, "", form).await;
+    assert_eq!(made.status, 303, "{}", made.text);
+    let cookie = made.headers["set-cookie"].split(';').next().expect("a cookie").to_owned();
+    let home = browse(&client, "GET", &made.headers["location"], &cookie, "").await;
+    assert!(home.text.contains("Add your first site"), "{}", home.text);
+    // Scripts get a token on the page.
+    let token = "name=Deploy&days=30&scopes=teams%3Aread";
+    let made = browse(&client, "POST", "/tokens", &cookie, token).await;
+    assert!(made.text.contains("<code>vdt_"), "{}", made.text);
+    service.stop().await;
+
+    let started = Service::start(options, config(), mail(folder.path()), None).await;
+    let service = started.expect("started");
+    assert!(service.setup_link().is_none() && service.sign_in_link().is_some());
     service.stop().await;
 }

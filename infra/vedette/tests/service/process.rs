@@ -29,7 +29,7 @@ fn with_arguments(command: &mut Command, data: &Path) {
     command
         .args(["serve", "--data"])
         .arg(data)
-        .args(["--listen", "127.0.0.1:0", "--minute", "1s"])
+        .args(["--listen", "127.0.0.1:0", "--minute", "1s", "--token"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -38,7 +38,7 @@ pub(crate) fn free_address() -> SocketAddr {
 fn on(address: SocketAddr, data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vedette"));
     command.args(["serve", "--data"]).arg(data).arg("--listen").arg(address.to_string());
-    command.args(["--minute", "50ms"]).stdin(Stdio::null()).kill_on_drop(true);
+    command.args(["--minute", "50ms", "--token"]).stdin(Stdio::null()).kill_on_drop(true);
     command
 }
 

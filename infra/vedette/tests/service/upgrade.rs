@@ -1,26 +1,34 @@
-//! A data folder of an earlier version, which this one opens and goes on with.
+//! Data folders of earlier formats, which this version opens and goes on with.
 //!
-//! `data/format-1.db.gz` is the table of a small service of its time: a site that is up, whose
-//! issue a person resolved, and one that is down, whose issue a person took.
+//! Each is the table of a small service of its time: a site that is up, whose issue a person resolved, and one that is
+//! down, whose issue a person took. They were written by versions of their time: format 3 by commit 2b7bdd5, format 4 by
+//! the first one that makes backups. Format 2 kept rows of the directory as attributes, as format 1 did.
 
 use std::fs;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
+use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::issues::{Fingerprint, IssueStatus};
-use vedette_embedded::{Database, Fsync, Reached, reach};
+use vedette_embedded::{Database, Destination, Fsync, Reached, back_up, reach};
 use vedette_store::{SiteWithTools, Store};
 
 use crate::start;
 
-/// Puts the old table into a folder.
-fn restore(folder: &Path) {
-    let packed = include_bytes!("data/format-1.db.gz");
+/// A table of each of these formats.
+const TABLES: [(&str, &[u8]); 3] = [
+    ("1", include_bytes!("data/format-1.db.gz")),
+    ("3", include_bytes!("data/format-3.db.gz")),
+    ("4", include_bytes!("data/format-4.db.gz")),
+];
+
+/// Puts a table into a folder.
+fn restore(folder: &Path, (format, packed): (&str, &[u8])) {
     let mut table = fs::File::create(folder.join("vedette.db")).expect("a file");
-    std::io::copy(&mut GzDecoder::new(&packed[..]), &mut table).expect("unpacked");
-    fs::write(folder.join("format"), "1").expect("written");
+    std::io::copy(&mut GzDecoder::new(packed), &mut table).expect("unpacked");
+    fs::write(folder.join("format"), format).expect("written");
 }
 
 async fn site(store: &Store, name: &str) -> SiteWithTools {
@@ -32,8 +40,14 @@ async fn site(store: &Store, name: &str) -> SiteWithTools {
 
 #[tokio::test]
 async fn every_item_of_an_older_folder_is_read() {
+    for table in TABLES {
+        every_item_is_read(table).await;
+    }
+}
+
+async fn every_item_is_read(table: (&str, &[u8])) {
     let folder = tempfile::tempdir().expect("a folder");
-    restore(folder.path());
+    restore(folder.path(), table);
     let Ok(Reached::Free(alone)) = reach(folder.path()).await else { panic!("nobody has it") };
     let database = Database::open(&alone, Fsync::Always).await.expect("opened");
     let store = database.store();
@@ -80,8 +94,35 @@ async fn every_item_of_an_older_folder_is_read() {
 
 #[tokio::test]
 async fn a_service_goes_on_with_an_older_folder() {
+    for table in TABLES {
+        goes_on(table).await;
+    }
+}
+
+/// A backup of the folder, which the service opens as well, has the format that the folder had.
+#[tokio::test]
+async fn a_folder_of_each_format_is_backed_up_and_restored() {
+    for table in TABLES {
+        let folder = tempfile::tempdir().expect("a folder");
+        restore(folder.path(), table);
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let file = elsewhere.path().join("backup.db");
+        let destination = Destination::File(file.clone());
+        let made = back_up(folder.path(), &destination, "0.1.0", Timestamp::now()).expect("made");
+        assert_eq!((made.record.format.to_string().as_str(), made.record.sites), (table.0, 2));
+        let again = tempfile::tempdir().expect("a folder");
+        let Ok(Reached::Free(alone)) = reach(again.path()).await else { panic!("nobody has it") };
+        alone.restore(&file, true).expect("restored");
+        assert_eq!(fs::read_to_string(again.path().join("format")).expect("read"), table.0);
+        let database = Database::open(&alone, Fsync::Always).await.expect("opened");
+        assert_eq!(site(&database.store(), "Down").await.site.notes.as_deref(), Some("kept"));
+        database.close().await;
+    }
+}
+
+async fn goes_on(table: (&str, &[u8])) {
     let folder = tempfile::tempdir().expect("a folder");
-    restore(folder.path());
+    restore(folder.path(), table);
     let (service, client) = start(folder.path()).await;
     let sites = client.get(&client.sites_path().await).await;
     let sites = sites.body["data"].as_array().expect("a list").clone();

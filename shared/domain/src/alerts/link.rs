@@ -18,6 +18,8 @@ pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
 pub const SIGN_IN: &str = "/sign-in";
 /// The path of a link that signs in, once.
 pub const SIGN_IN_LINK: &str = "/sign-in/{secret}";
+/// The path of a link by which the first user of a service comes in, once.
+pub const SETUP: &str = "/setup/{secret}";
 /// The path that leads to the OpenID provider.
 pub const SIGN_IN_WITH_PROVIDER: &str = "/oidc";
 /// The path to which the provider sends people back.
@@ -47,6 +49,11 @@ pub fn channel(base: &str, team: TeamId, channel: ChannelId) -> String {
 /// A link that signs in.
 pub fn sign_in(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", SIGN_IN_LINK.replace("{secret}", &secret.reveal()))
+}
+
+/// A link by which the first user comes in.
+pub fn setup(base: &str, secret: &SessionSecret) -> String {
+    format!("{base}{}", SETUP.replace("{secret}", &secret.reveal()))
 }
 
 /// A link that accepts an invitation.

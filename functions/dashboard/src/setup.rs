@@ -1,0 +1,113 @@
+//! The first minutes of a service on one machine: who has the link that it prints makes the first account and team.
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::SET_COOKIE;
+use maud::{Markup, html};
+use vedette_domain::accounts::account::User;
+use vedette_domain::accounts::email::parse_email;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::session::{SessionHash, SessionSecret};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::name::parse_name;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+
+use crate::form::{FormInput, sentence};
+use crate::sign_in::new_session;
+use crate::{RequestContext, layout, session};
+
+/// The places of the link and of the address in the transaction of `Store::set_up`.
+const LINK: usize = 0;
+const ADDRESS: usize = 2;
+
+/// The plan of a team on one's own machine: the one with the highest limits.
+const PLAN: Plan = Plan::Agency;
+
+/// Asks who the first user is.
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    Ok(match usable(context).await? {
+        Some(_) => form(context, StatusCode::OK, &FormInput::default()),
+        None => spent(context),
+    })
+}
+
+/// Makes the account and the team, and signs in.
+pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let Some(link) = usable(context).await? else { return Ok(spent(context)) };
+    let input = FormInput::sent(context.body);
+    let (name, email) = match read(&input) {
+        Ok(read) => read,
+        Err(why) => {
+            return Ok(form(context, StatusCode::UNPROCESSABLE_ENTITY, &input.refused(why)));
+        }
+    };
+    let (entropy, now) = (&context.app.entropy, context.app.clock.now());
+    let id = entropy.user_id().map_err(ApiError::internal)?;
+    let team = entropy.team_id().map_err(ApiError::internal)?;
+    let team = Team::new(team, &team_name(&name), PLAN, now);
+    // Who reads the terminal of the service need not show that the address is theirs.
+    let user = User { id, name, email, email_verified_at: Some(now), created_at: now };
+    let (cookie, begun) = new_session(context, id)?;
+    match context.app.store.set_up(&link, &user, &team, &begun).await {
+        Err(error) if error.has_failed(LINK) => return Ok(spent(context)),
+        Err(error) if error.has_failed(ADDRESS) => {
+            let why = ValidationError::new("email", "A user has this address already.");
+            return Ok(form(context, StatusCode::CONFLICT, &input.refused(why)));
+        }
+        made => made?,
+    }
+    let mut response = layout::redirect(&format!("/teams/{}", team.id))?;
+    let cookie = session::keep(context.app, context.head, &cookie)?;
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+fn read(input: &FormInput) -> Result<(String, String), ValidationError> {
+    let mut errors = Errors::new();
+    let name = parse_name(input.text("name"))
+        .map_err(|error| errors.push("name", format!("The name field {error}.")));
+    let email = parse_email(input.text("email"))
+        .map_err(|error| errors.push("email", sentence(&error.to_string())));
+    errors
+        .finish(name.ok().zip(email.ok()))
+        .map(|(name, email)| (name.to_owned(), email.to_owned()))
+}
+
+/// The name of somebody's first team, which can be changed.
+fn team_name(name: &str) -> String {
+    let own = format!("{}’s team", name.split(' ').next().unwrap_or(name));
+    parse_name(&own).map_or_else(|_| "My team".to_owned(), str::to_owned)
+}
+
+/// The hash of the visitor's link, if it can still be used.
+async fn usable(context: RequestContext<'_>) -> Result<Option<SessionHash>, ApiError> {
+    let Some(secret) = SessionSecret::parse(context.parameters.value("secret")) else {
+        return Ok(None);
+    };
+    let hash = secret.hash();
+    Ok(context.app.store.is_setup_link(&hash).await?.then_some(hash))
+}
+
+fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> Response {
+    let content: Markup = html! {
+        p.quiet { "Create your account on this service. The next step is the first site to watch." }
+        // Without an address the form is sent to where it was read from, secret included.
+        form.stack.lg.gm method="post" {
+            (input.input("name", "text", "Your name"))
+            (input.input("email", "email", "Email address"))
+            button.main { "Create account" }
+        }
+        p.quiet.small { "The address stays on this machine. Sign-in links are made for it." }
+    };
+    layout::page(context, status, "Welcome to Vedette", &content)
+}
+
+fn spent(context: RequestContext<'_>) -> Response {
+    let content = html! {
+        p { "It works once, and only the newest one does. If there is an account already, sign in with a link that this command prints:" }
+        pre { "vedette sign-in you@example.com" }
+        p.quiet.small { "If there is none yet, restart the service: it prints a new link." }
+    };
+    layout::page(context, StatusCode::NOT_FOUND, "This link has been used", &content)
+}

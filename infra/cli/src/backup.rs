@@ -1,0 +1,181 @@
+//! `vedette backup` and `vedette restore`: the table of this machine in a file, and back.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+use vedette_domain::ErrorChain;
+use vedette_embedded::{
+    Backup as Made, BackupError, BackupRecord, Destination, Folder, FolderError, Reached, back_up,
+    reach,
+};
+use vedette_runtime::Clock;
+
+use crate::Failure;
+use crate::output::{Output, Show, moment, wire};
+
+/// Whoever restores a backup learns which version made it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    /// The file to write; it must not exist yet
+    #[arg(value_name = "FILE", required_unless_present = "to", conflicts_with = "to")]
+    file: Option<PathBuf>,
+    /// Write a backup named by its time into this folder, which is made where it is missing
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+    /// Keep so many of the backups in the folder, and remove the oldest [default: all]
+    #[arg(long, value_name = "COUNT", requires = "to", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+}
+
+impl Backup {
+    pub(crate) async fn run(
+        &self,
+        data: &Path,
+        clock: &Clock,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let keep = self.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
+        let destination = match (&self.file, &self.to) {
+            (_, Some(path)) => Destination::Folder { path: path.clone(), keep },
+            (Some(file), None) => Destination::File(file.clone()),
+            (None, None) => return Err(Failure::Usage("a backup needs a FILE or --to".to_owned())),
+        };
+        let (data, now) = (data.to_owned(), clock.now());
+        let made = spawn_blocking(move || back_up(&data, &destination, VERSION, now)).await;
+        let made = made.map_err(Failure::because)?.map_err(not_made)?;
+        Ok(out.show(&BackedUp::from(made))?)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// The backup; its checksum is in FILE.sha256
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Restore without the checksum file, if it was lost
+    #[arg(long)]
+    no_checksum: bool,
+}
+
+impl Restore {
+    pub(crate) async fn run(&self, data: &Path, out: &mut Output<'_>) -> Result<(), Failure> {
+        if !self.file.is_file() {
+            return Err(Failure::refused(format!("there is no file {}", self.file.display())));
+        }
+        Folder::make(data).map_err(Failure::because)?;
+        let folder = match reach(data).await {
+            Ok(Reached::Free(folder)) => folder,
+            Ok(Reached::Served(_)) => {
+                let why = FolderError::InUse(data.to_owned());
+                return Err(Failure::refused(format!(
+                    "{why}: stop the service, or name another folder with --data"
+                )));
+            }
+            Err(error) => return Err(Failure::because(error)),
+        };
+        let (file, checksum) = (self.file.clone(), !self.no_checksum);
+        let restored = spawn_blocking(move || folder.restore(&file, checksum)).await;
+        let record = restored.map_err(Failure::because)?.map_err(Failure::because)?;
+        Ok(out.show(&Restored { data: data.to_owned(), record })?)
+    }
+}
+
+fn not_made(error: BackupError) -> Failure {
+    let why = ErrorChain(&error).to_string();
+    match error {
+        BackupError::NoTable(_) => Failure::Unreachable("there is none".to_owned()),
+        BackupError::Folder(_) | BackupError::Unreadable { .. } | BackupError::Damaged(_) => {
+            Failure::Unreachable(why)
+        }
+        BackupError::InDataFolder(_) => Failure::Usage(why),
+        BackupError::Exists(_)
+        | BackupError::UnderWay(_)
+        | BackupError::Full { .. }
+        | BackupError::Copy { .. }
+        | BackupError::Io { .. } => Failure::Refused(why),
+    }
+}
+
+/// What is in a backup, for people.
+fn contents(record: &BackupRecord) -> String {
+    let BackupRecord { items, users, teams, sites, .. } = record;
+    format!("{sites} sites of {teams} teams, {users} users, {items} items in all")
+}
+
+#[derive(Serialize)]
+struct BackedUp {
+    file: PathBuf,
+    checksum_file: PathBuf,
+    bytes: u64,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    #[serde(flatten)]
+    holds: Holds,
+    removed: Vec<PathBuf>,
+    #[serde(skip)]
+    record: BackupRecord,
+}
+
+#[derive(Serialize)]
+struct Holds {
+    format: u32,
+    items: u64,
+    users: u64,
+    teams: u64,
+    sites: u64,
+}
+
+impl From<&BackupRecord> for Holds {
+    fn from(record: &BackupRecord) -> Self {
+        let BackupRecord { format, items, users, teams, sites, .. } = *record;
+        Self { format, items, users, teams, sites }
+    }
+}
+
+impl From<Made> for BackedUp {
+    fn from(made: Made) -> Self {
+        let Made { file, checksum, size, record, removed } = made;
+        let holds = Holds::from(&record);
+        let created_at = record.created_at;
+        Self { file, checksum_file: checksum, bytes: size, created_at, holds, removed, record }
+    }
+}
+
+impl Show for BackedUp {
+    fn text(&self) -> String {
+        let Self { file, checksum_file, bytes, removed, record, .. } = self;
+        let mut text = format!(
+            "{}: {}, {bytes} bytes.\nIts checksum is in {}.\n",
+            file.display(),
+            contents(record),
+            checksum_file.display()
+        );
+        for old in removed {
+            text += &format!("Removed {}.\n", old.display());
+        }
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct Restored {
+    data: PathBuf,
+    record: BackupRecord,
+}
+
+impl Show for Restored {
+    fn text(&self) -> String {
+        let Self { data, record } = self;
+        format!(
+            "Restored into {}: {}, as of {}.\nStart the service on this folder to go on.\n",
+            data.display(),
+            contents(record),
+            moment(record.created_at)
+        )
+    }
+}

@@ -1,0 +1,283 @@
+//! Backups of a service that is at work: each is put back, and holds whatever was answered before it began.
+//!
+//! `make backups` makes a hundred, with a larger table, and prints how late checks were meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use clap::Parser as _;
+use jiff::Timestamp;
+use rusqlite::Connection;
+use serde_json::json;
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+use vedette_cli::{Cli, Failure};
+use vedette_domain::id::{CheckId, SiteId};
+use vedette_embedded::{Database, Fsync, Reached, reach};
+use vedette_store::Store;
+use vedette_testkit::WebServer;
+
+use crate::client::Client;
+use crate::process::{announced, command, signal};
+use crate::start;
+
+/// Sites that are checked each second while backups are made.
+const SITES: usize = 10;
+
+/// A number that the environment may raise.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+async fn vedette(data: &Path, words: &[&str]) -> Result<(), Failure> {
+    let data = data.to_str().expect("text");
+    let first = ["vedette", "--json", "--data", data];
+    let arguments = first.iter().chain(words);
+    Cli::try_parse_from(arguments).expect("arguments").execute().await
+}
+
+async fn back_up(data: &Path, file: &Path) -> Result<(), Failure> {
+    vedette(data, &["backup", file.to_str().expect("text")]).await
+}
+
+/// A service at work on loopback, as a process of its own.
+async fn at_work(data: &Path, target: &WebServer) -> (Child, Arc<Client>) {
+    let mut command = command(data);
+    command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8").env("VEDETTE_THROTTLE", "1000000");
+    command.env("VEDETTE_AUDITOR", "none").env("VEDETTE_RDAP", "none");
+    command.env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query");
+    let (child, client) = announced(command, data).await;
+    let path = client.sites_path().await;
+    for number in 0..SITES {
+        let off = json!({ "enabled": false });
+        let body = json!({
+            "url": format!("{}/{number}", target.url),
+            "monitoring_settings": { "tools": {
+                "status": { "enabled": true, "cadence_minutes": 1 },
+                "ssl": off, "dns": off, "broken-links": off, "performance": off,
+            } },
+        });
+        let created = client.send("POST", &path, body.to_string().as_bytes()).await;
+        assert_eq!(created.status, 201, "{created:?}");
+    }
+    (child, Arc::new(client))
+}
+
+/// Writes notes of sites as fast as the service answers, and remembers each that was acknowledged.
+#[derive(Default)]
+struct Writers {
+    acknowledged: Mutex<BTreeMap<String, u64>>,
+    stop: AtomicBool,
+}
+
+impl Writers {
+    async fn write(self: Arc<Self>, client: Arc<Client>, site: String) {
+        let path = format!("/api/v1/sites/{site}");
+        let url = client.get(&path).await.body["data"]["url"].clone();
+        for number in 1.. {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let body = json!({ "url": url, "notes": number.to_string() }).to_string();
+            let changed = client.send("PATCH", &path, body.as_bytes()).await;
+            assert_eq!(changed.status, 200, "{changed:?}");
+            self.acknowledged.lock().expect("notes").insert(site.clone(), number);
+        }
+    }
+
+    fn acknowledged(&self) -> BTreeMap<String, u64> {
+        self.acknowledged.lock().expect("notes").clone()
+    }
+}
+
+/// The newest checks that the service has shown, of some sites.
+async fn shown(client: &Client, sites: &[String]) -> Vec<CheckId> {
+    let mut checks = Vec::new();
+    for site in sites {
+        for check in client.ended_checks(site, 1).await {
+            checks.push(CheckId::parse(check["uuid"].as_str().expect("an id")).expect("an id"));
+        }
+    }
+    checks
+}
+
+/// Puts a backup into a folder of its own, and looks for everything that was acknowledged.
+async fn compare(backup: &Path, notes: &BTreeMap<String, u64>, checks: &[CheckId]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    vedette(folder.path(), &["restore", backup.to_str().expect("text")]).await.expect("restored");
+    let Ok(Reached::Free(alone)) = reach(folder.path()).await else { panic!("nobody has it") };
+    let database = Database::open(&alone, Fsync::EverySecond).await.expect("opened");
+    let store: Store = database.store();
+    for (site, number) in notes {
+        let id = SiteId::parse(site).expect("an id");
+        let found = store.site(id.partition()).await.expect("read").expect("a site").site;
+        let restored: u64 = found.notes.expect("notes").parse().expect("a number");
+        assert!(restored >= *number, "{site}: {restored} of {number}");
+    }
+    for check in checks {
+        let found = store.check(*check).await.expect("read");
+        assert!(found.is_some(), "a check that was shown before the backup");
+    }
+    database.close().await;
+}
+
+/// Lengthens the table by rows of old checks, which nobody reads.
+fn fill(data: &Path, megabytes: u64) {
+    let table = Connection::open(data.join("vedette.db")).expect("opened");
+    // 256 rows of 4 KB a step.
+    for step in 0..megabytes {
+        table
+            .execute(
+                "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 255) \
+                 INSERT INTO vedette (pk, sk, item_json, item_size) SELECT printf('S:R#fill%08d', ?1), \
+                 printf('S:%04d', i), printf('{\"pk\":{\"S\":\"R#fill%08d\"},\"sk\":{\"S\":\"%04d\"},\"x\":{\"S\":\"%s\"}}', \
+                 ?1, i, hex(randomblob(2000))), 4060 FROM n",
+                [step],
+            )
+            .expect("filled");
+    }
+    table.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("written");
+}
+
+/// How late checks ended that were due in a time, in milliseconds, in order.
+async fn lags(client: &Client, sites: &[String], from: Timestamp, to: Timestamp) -> Vec<i64> {
+    let mut lags = Vec::new();
+    for site in sites {
+        for check in client.ended_checks(site, 1).await {
+            let time = |name: &str| -> Timestamp {
+                check[name].as_str().expect("a time").parse().expect("a time")
+            };
+            let due = time("created_at");
+            if from <= due && due <= to {
+                lags.push(time("completed_at").duration_since(due).as_millis() as i64);
+            }
+        }
+    }
+    lags.sort_unstable();
+    lags
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
+    // In a test, that is not of interest.
+    let measures = std::env::var_os("VEDETTE_BACKUPS").is_some();
+    let (backups, megabytes) = (setting("VEDETTE_BACKUPS", 3), setting("VEDETTE_BACKUP_MB", 1));
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    start(&data).await.0.stop().await;
+    fill(&data, megabytes);
+    let target = WebServer::start().await;
+    let (mut child, client) = at_work(&data, &target).await;
+    let listed = client.get(&format!("{}?per_page=100", client.sites_path().await)).await;
+    let listed = listed.body["data"].as_array().expect("sites").clone();
+    let sites: Vec<String> =
+        listed.iter().map(|site| site["uuid"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(sites.len(), SITES);
+    let writers = Arc::new(Writers::default());
+    let writing: Vec<_> = sites[..2]
+        .iter()
+        .map(|site| tokio::spawn(Arc::clone(&writers).write(Arc::clone(&client), site.clone())))
+        .collect();
+    let log = || fs::metadata(data.join("vedette.db-wal")).map_or(0, |log| log.len());
+    let (mut took, mut late, mut longest_log) = (Vec::new(), Vec::new(), log());
+    let log_before = longest_log;
+    for number in 0..backups {
+        let checks = shown(&client, &sites[..2]).await;
+        let notes = writers.acknowledged();
+        let file = folder.path().join(format!("{number}.db"));
+        let (began, from) = (Instant::now(), Timestamp::now());
+        back_up(&data, &file).await.expect("made");
+        took.push(began.elapsed().as_millis());
+        longest_log = longest_log.max(log());
+        if measures {
+            sleep(Duration::from_millis(200)).await;
+            late.extend(lags(&client, &sites, from, Timestamp::now()).await);
+        }
+        compare(&file, &notes, &checks).await;
+        fs::remove_file(&file).expect("removed");
+    }
+    writers.stop.store(true, Ordering::Relaxed);
+    for writer in writing {
+        writer.await.expect("every write was acknowledged");
+    }
+    late.sort_unstable();
+    took.sort_unstable();
+    if !late.is_empty() {
+        println!(
+            "{backups} backups of a table of {} MB: median {} ms each; {} checks meanwhile, which ended {} ms (median) \
+             and {} ms (worst) after they were due; the log was {} KB before and at most {} KB",
+            fs::metadata(data.join("vedette.db")).expect("a table").len() / 1_000_000,
+            took[took.len() / 2],
+            late.len(),
+            late[late.len() / 2],
+            late[late.len() - 1],
+            log_before / 1_000,
+            longest_log / 1_000,
+        );
+    }
+    assert!(signal(&mut child, "-TERM").await.success());
+}
+
+/// Names the small disk to the test that runs on it.
+const SMALL_DISK: &str = "VEDETTE_TEST_SMALL_DISK";
+
+/// SQLite follows paths by itself, so the test runs once more in the namespace that has the disk.
+#[tokio::test]
+async fn a_full_disk_gets_no_backup() {
+    if let Some(disk) = std::env::var_os(SMALL_DISK) {
+        return fill_the_disk(Path::new(&disk)).await;
+    }
+    let disk = tempfile::tempdir().expect("a folder");
+    let script = "mount -t tmpfs -o size=16m,mode=700 tmpfs \"$0\" && echo mounted && \
+                  exec \"$1\" --exact backup::a_full_disk_gets_no_backup";
+    let mut again = Command::new("unshare");
+    again.args(["-m", "sh", "-c", script]).arg(disk.path());
+    again.arg(std::env::current_exe().expect("this test")).env(SMALL_DISK, disk.path());
+    // This user may not be allowed to mount anything.
+    let Ok(ran) = again.output().await else { return };
+    let said = String::from_utf8_lossy(&ran.stdout);
+    if said.starts_with("mounted") {
+        assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    }
+}
+
+async fn fill_the_disk(disk: &Path) {
+    let folder = tempfile::tempdir().expect("a folder");
+    start(folder.path()).await.0.stop().await;
+    fill(folder.path(), 20);
+    let failure = back_up(folder.path(), &disk.join("backup.db")).await.expect_err("no room");
+    assert_eq!(failure.exit_code(), 1);
+    assert!(failure.to_string().starts_with("the disk is full: "), "{failure}");
+    let left: Vec<_> = fs::read_dir(disk).expect("a folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_or_replaced_is_said_and_told_by_the_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("backup.db");
+    let failure = back_up(&folder.path().join("missing"), &file).await.expect_err("no folder");
+    assert_eq!(failure.exit_code(), 3);
+    assert!(failure.to_string().ends_with("does not answer: there is none"), "{failure}");
+    let data = folder.path().join("data");
+    let (service, _) = start(&data).await;
+    back_up(&data, &file).await.expect("made");
+    let failure = back_up(&data, &file).await.expect_err("it exists");
+    assert_eq!(failure.exit_code(), 1);
+    let name = file.to_str().expect("text");
+    let failure = vedette(&data, &["restore", name]).await.expect_err("a service runs on it");
+    assert_eq!(failure.exit_code(), 1);
+    assert!(failure.to_string().ends_with("stop the service, or name another folder with --data"));
+    let failure = vedette(&data, &["--aws", "backup", "x.db"]).await.expect_err("not of AWS");
+    assert_eq!(failure.exit_code(), 2);
+    service.stop().await;
+    let again = folder.path().join("again");
+    vedette(&again, &["restore", name]).await.expect("restored");
+    let (service, client) = start(&again).await;
+    assert_eq!(client.get("/api/v1/teams").await.status, 200);
+    service.stop().await;
+}

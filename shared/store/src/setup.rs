@@ -1,0 +1,65 @@
+//! The first user of a service on one machine, who comes in by a link that the service prints.
+
+use serde::{Deserialize, Serialize};
+use vedette_domain::accounts::account::{Membership, Role, User};
+use vedette_domain::accounts::session::{Session, SessionHash};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::sites::settings::Settings;
+
+use crate::item::{Stored, expiring, item, stored, string};
+use crate::table::{Condition, Store};
+use crate::{Audit, StoreError, keys};
+
+stored!(attributes: SetupLink);
+
+/// What is kept of the link, until it is used.
+#[derive(Serialize, Deserialize)]
+struct SetupLink {
+    link: SessionHash,
+}
+
+impl Store {
+    /// Stores the link by the hash of its secret; an earlier one stops working.
+    pub async fn put_setup_link(&self, hash: &SessionHash) -> Result<(), StoreError> {
+        self.put(item(&keys::setup(), &SetupLink { link: hash.clone() })?, Condition::Always).await
+    }
+
+    /// Removes the link, where there is one.
+    pub async fn remove_setup_link(&self) -> Result<(), StoreError> {
+        self.batch_delete(&[keys::setup()]).await
+    }
+
+    /// Whether the link with this hash can still be used.
+    pub async fn is_setup_link(&self, hash: &SessionHash) -> Result<bool, StoreError> {
+        let link = self.get(&keys::setup()).await?.map(SetupLink::read).transpose()?;
+        Ok(link.is_some_and(|stored| stored.link == *hash))
+    }
+
+    /// Uses the link up: adds a user who owns a team, and begins the user's session.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 0 when the link was used meanwhile, and at place 2 when the address is taken.
+    pub async fn set_up(
+        &self,
+        link: &SessionHash,
+        user: &User,
+        team: &Team,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let unused = Condition::When("link = :link", vec![(":link", string(link.0.clone()))]);
+        let [account, address] = self.user_items(user)?;
+        let owner = Membership { team: team.id, user: user.id, role: Role::Owner };
+        let begun = item(&keys::session(user.id, &session.hash), session)?;
+        let mut transaction = self
+            .transaction()
+            .delete(&keys::setup(), unused)
+            .put(account, Condition::Absent)
+            .put(address, Condition::Absent)
+            .put(expiring(begun, session.expires_at), Condition::Absent);
+        for item in self.team_items(team, &Settings::defaults(team.plan), &owner)? {
+            transaction = transaction.put(item, Condition::Absent);
+        }
+        transaction.commit(Audit::None).await
+    }
+}

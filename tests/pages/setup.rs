@@ -1,0 +1,106 @@
+//! The first minutes: from the link that the service prints to the first results, and where alerts go.
+
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::session::SessionSecret;
+use vedette_domain::alerts::link;
+use vedette_domain::checks::tool::Tool;
+use vedette_testkit::{TestApp, WebServer};
+use vedette_tests::Service;
+
+use crate::support::{Browser, ask, body, main_part, said, sent_to, text};
+
+const ADA: &str = "name=Ada+Lovelace&email=Ada%40example.com";
+
+/// The path of a link by which the first user comes in.
+async fn setup_link(test: &TestApp) -> String {
+    let secret = test.app.entropy.session_secret().expect("a secret");
+    test.app.store.put_setup_link(&secret.hash()).await.expect("stored");
+    link::setup("", &secret)
+}
+
+#[tokio::test]
+async fn the_first_user_comes_in_adds_a_site_and_sees_its_results_come_in() {
+    let mut service = Service::start().await;
+    service.test.app.service.sends_mail = true;
+    service.test.app.service.tools = vec![Tool::Status, Tool::Ssl];
+    let path = setup_link(&service.test).await;
+    let mut browser = Browser::new(&service.test);
+    let asked = text(said(&browser.get(&path).await));
+    assert!(asked.contains("Welcome to Vedette") && asked.contains("Your name"), "{asked}");
+
+    let made = browser.post(&path, ADA).await;
+    let home = sent_to(&made).to_owned();
+    let team = service.test.app.store.all_teams().await.expect("teams")[0];
+    assert_eq!(home, format!("/teams/{team}"));
+    let found = service.test.app.store.team(team, service.test.now()).await.expect("read");
+    assert_eq!(found.expect("a team").team.name, "Ada’s team");
+    let user = service.test.app.store.user_by_email("ada@example.com").await.expect("read");
+    let user = user.expect("a user");
+    assert!(!user.is_unverified());
+    let account = service.test.app.store.account(user.id).await.expect("read").expect("an account");
+    assert_eq!(account.memberships[0].role, Role::Owner);
+    assert!(said(&browser.get(&home).await).contains("Add your first site"));
+
+    let target = WebServer::start().await;
+    let added = browser.post(&format!("{home}/sites"), &format!("urls={}", target.url)).await;
+    let site = sent_to(&added).to_owned();
+    assert!(site.starts_with("/sites/") && site.ends_with("?first=1"), "{site}");
+    let waiting = browser.get(&site).await;
+    assert_eq!(waiting.headers()["refresh"], "2");
+    let shown = text(said(&waiting));
+    assert!(shown.contains("Monitoring has started. Still checking: Status"), "{shown}");
+    assert!(shown.contains("Where should alerts go?"), "{shown}");
+    assert!(said(&waiting).contains("<bdi>Ada@example.com</bdi>"), "{}", said(&waiting));
+
+    service.consume().await;
+    let done = browser.get(&site).await;
+    assert!(!done.headers().contains_key("refresh"), "http has no certificate");
+    assert!(text(said(&done)).contains("All first results are here."));
+
+    let channels = format!("/teams/{team}/channels");
+    sent_to(&browser.post(&channels, "kind=email&to=Ada%40example.com").await);
+    assert!(!said(&browser.get(&site).await).contains("Where should alerts go?"));
+    // Further sites are added without all this.
+    let more = browser.post(&format!("{home}/sites"), "urls=https://b.test").await;
+    assert_eq!(sent_to(&more), format!("{home}?added=1&watched=0"));
+}
+
+#[tokio::test]
+async fn the_link_works_once_and_only_the_newest_one() {
+    let test = TestApp::start().await;
+    let (old, path) = (setup_link(&test).await, setup_link(&test).await);
+    let secret = SessionSecret::from_random([9; SessionSecret::BYTES]);
+    let mut browser = Browser::new(&test);
+    for wrong in [&old, &link::setup("", &secret), "/setup/x"] {
+        let asked = ask(&test, "GET", wrong).await;
+        assert_eq!(asked.status(), 404, "{wrong}");
+        assert!(main_part(&asked).contains("vedette sign-in you@example.com"));
+        assert_eq!(browser.post(wrong, ADA).await.status(), 404, "{wrong}");
+    }
+    assert!(test.app.store.all_teams().await.expect("teams").is_empty());
+    sent_to(&browser.post(&path, ADA).await);
+    let mut late = Browser::new(&test);
+    assert_eq!(late.post(&path, "name=Eve&email=eve%40example.com").await.status(), 404);
+    assert_eq!(late.get(&path).await.status(), 404);
+    assert_eq!(test.app.store.all_teams().await.expect("teams").len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_typed_wrong_stays_in_the_form() {
+    let test = TestApp::start().await;
+    let path = setup_link(&test).await;
+    let mut browser = Browser::new(&test);
+    let refused = browser.post(&path, "name=+&email=ada").await;
+    assert_eq!(refused.status(), 422);
+    let page = body(&refused);
+    assert_eq!(page.matches("aria-invalid=\"true\"").count(), 2, "{page}");
+    assert!(page.contains("value=\"ada\""), "{page}");
+    assert!(test.app.store.all_teams().await.expect("teams").is_empty());
+    // A page of another site sends no form of ours.
+    let mut head = browser.head("POST", &path);
+    head.headers
+        .insert("sec-fetch-site", lambda_http::http::HeaderValue::from_static("cross-site"));
+    let refused = crate::support::send(&test, &head, ADA).await;
+    assert_eq!(refused.status(), 403);
+    sent_to(&browser.post(&path, ADA).await);
+}
