@@ -223,6 +223,10 @@ fn the_reference_names_every_variable() {
     let reference = read("docs/reference/configuration.md");
     for folder in ["shared", "functions", "infra"] {
         for path in files(folder, ".rs") {
+            // What only tests read is no configuration.
+            if path.strip_prefix(root()).expect("ours").iter().any(|part| part == "tests") {
+                continue;
+            }
             let text = fs::read_to_string(&path).expect("a source");
             for part in text.split("\"VEDETTE_").skip(1) {
                 let rest: String =
