@@ -64,7 +64,7 @@ struct Watched {
 
 pub(crate) struct World {
     service: Service,
-    /// Other locations, in half of the lives.
+    /// Other locations, in half of the long lives.
     witnesses: Option<TestWitnesses>,
     seed: u64,
     scale: Scale,
@@ -119,7 +119,8 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
         let mut service = Service::on(Database::in_step().expect("a database")).await;
-        let witnesses = seed.is_multiple_of(2).then(TestWitnesses::default);
+        let is_witnessed = seed.is_multiple_of(2) && scale.hours > DAY.as_hours();
+        let witnesses = is_witnessed.then(TestWitnesses::default);
         if let Some(witnesses) = &witnesses {
             service.test.app.witnesses = witnesses.port();
         }
