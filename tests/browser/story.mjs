@@ -90,6 +90,10 @@ async function lookCloser(window, site) {
   await window.inspect();
   const isShown = (what) => page.$eval(what, (element) => element.checkVisibility());
   assert.equal(await isShown("[data-step] > .drawn"), !window.scripts);
+  // On paper, too.
+  await page.emulateMediaType("print");
+  assert.equal(await isShown("[data-step] > .drawn"), true);
+  await page.emulateMediaType("screen");
   if (!window.scripts) return;
   const isPart = () => page.$eval("[data-step]", (part) => part.hasAttribute("data-zoomed"));
   await page.$eval(".plot.live", (plot) => plot.scrollIntoView());
@@ -105,6 +109,19 @@ async function lookCloser(window, site) {
   await page.$eval(".plot-hint button", (button) => button.click());
   assert.equal(await isPart(), false);
   await window.audit(site);
+  await losesTheConnection(window);
+}
+
+/** A page that cannot be brought up to date says so at once, and when it can be, no more. */
+async function losesTheConnection(window) {
+  const { page } = window;
+  const said = () => page.waitForSelector("#lost", { timeout: 5_000 });
+  await page.setOfflineMode(true);
+  assert.match(await (await said()).evaluate((band) => band.innerText), /Connection lost at .*Trying again/);
+  await page.setOfflineMode(false);
+  await page.waitForSelector("#lost", { hidden: true, timeout: 10_000 });
+  // What could not be asked for was no fault of the page.
+  window.complaints.length = 0;
 }
 
 async function changeSettings(window, team) {
@@ -167,7 +184,7 @@ async function runTheTeam(window, team, guest) {
   await other.go(link);
   await other.inspect();
   await other.press("Decline");
-  assert.match(await other.text(), /does not work any more/);
+  assert.match(await other.text(), /no longer works/);
   await window.go(`${pages}/members`);
   await window.fill("Email address", `${guest}@example.com`);
   await window.press("Invite");

@@ -2,17 +2,18 @@
 
 use std::num::NonZeroU32;
 
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::checks::history::{
-    Day, Kind, RecentDays, Sample, Sum, day_of, day_start, recent_dates,
+    Counters, Day, Kind, RecentDays, ReportSums, Sample, Sum, day_of, day_start, recent_dates,
 };
 use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::policy::ToolPolicy;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::{Learnt, ToolState, Tracked};
-use vedette_domain::id::{CheckId, IssueId, SiteId};
+use vedette_domain::id::{CheckId, IssueId, SiteId, Trigger};
 use vedette_domain::issues::record::{Issue, IssueChange};
 use vedette_domain::issues::tracker::{Failures, Phase, Tracker};
 use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
@@ -245,13 +246,31 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
             Learnt { check: automatic, baseline: hashes(1), seen: Some(hashes(2)) }
         }),
         recent: (tool == Tool::Status).then(|| {
-            let past = recent_dates(day.date).map(|date| Day::new(date, 30));
+            let past = recent_dates(day.date).zip(1_000_u32..).map(|(date, checks)| Day {
+                // Never as many as the day before, and some of them failed.
+                counters: many_checks(date, checks),
+                sums: ReportSums { up: checks / 2, ..ReportSums::default() },
+                responses: day.responses,
+                ..Day::new(date, 30)
+            });
             past.fold(None, |days, day| Some(RecentDays::with(days, &day))).expect("days")
         }),
         day: Some(day),
         block: None,
+        certificate_ends: (tool == Tool::Ssl).then(|| later(7)),
         used_until: Some(later(6)),
     }
+}
+
+/// So many completed checks, spread over a day.
+fn many_checks(date: Date, checks: u32) -> Counters {
+    let trigger = Trigger::Automatic(RunReason::Scheduled);
+    let mut counters = Counters::default();
+    for number in 0..checks {
+        let at = day_start(date) + SignedDuration::from_mins(i64::from(number) % 1_440);
+        counters.add(Kind { trigger, status: CheckStatus::Completed }, at);
+    }
+    counters
 }
 
 #[tokio::test]

@@ -72,16 +72,18 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
     let path = format!("/sites/{id}/edit");
     let page = browser.get(&path).await;
     for text in [
-        "Use team setting: 2</option>",
-        "Use team setting: every 5 minutes</option>",
-        "Use team setting: yes</option>",
-        "Use team setting: A, AAAA, CNAME, MX, NS, TXT</option>",
+        "<div class=\"theirs\">2</div>",
+        "<div class=\"theirs\">Every 5 minutes</div>",
+        "<div class=\"theirs\">Yes</div>",
+        "<div class=\"theirs\">A, AAAA, CNAME, MX, NS, TXT</div>",
+        "<div class=\"theirs\">17 selected</div>",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
     let failures = format!("{STATUS}.settings.failures_to_open");
     let (source, cadence) = (format!("{failures}.from"), format!("{STATUS}.cadence_minutes"));
     let ssl = "monitoring_settings.tools.ssl.enabled";
+    let (cadence_source, ssl_source) = (format!("{cadence}.from"), format!("{ssl}.from"));
     service.waiting();
     let sent = filled(
         said(&page),
@@ -92,7 +94,9 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
             (&source, "own"),
             // The same as the team's, and the site's own all the same.
             (&failures, "2"),
+            (&cadence_source, "own"),
             (&cadence, "10"),
+            (&ssl_source, "own"),
             (ssl, "false"),
             ("dns_expected_records.A", "192.0.2.1\r\n\r\n 192.0.2.2 "),
         ],
@@ -116,27 +120,18 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
     let page = browser.get(&path).await;
     let sent = filled(
         said(&page),
-        &[(&source, ""), (&cadence, ""), (ssl, ""), ("pinned", ""), ("dns_expected_records.A", "")],
+        &[
+            (&source, ""),
+            (&cadence_source, ""),
+            (&ssl_source, ""),
+            ("pinned", ""),
+            ("dns_expected_records.A", ""),
+        ],
     );
     sent_to(&browser.post(&path, &sent).await);
     let site = stored(&service, id).await;
     assert_eq!(serde_json::to_value(&site.overrides).expect("JSON"), json!({}));
     assert!(!site.pinned && site.expected_records.is_empty());
-}
-
-#[tokio::test]
-async fn a_preset_can_be_a_sites_own() {
-    let (service, owner) = Service::with_team().await;
-    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
-    let mut browser = Browser::of(&service.test, owner.user).await;
-    let path = format!("/sites/{id}/edit");
-    let source = format!("{STATUS}.settings.failures_to_open.from");
-    let page = browser.get(&path).await;
-    sent_to(&browser.post(&path, &filled(said(&page), &[(&source, "3")])).await);
-    let own = stored(&service, id).await.overrides.tools.status.settings.failures_to_open;
-    assert_eq!(own.map(u32::from), Some(3));
-    let page = browser.get(&path).await;
-    assert!(said(&page).contains("<option value=\"3\" selected>Conservative: 3</option>"));
 }
 
 #[tokio::test]
@@ -247,7 +242,7 @@ async fn resuming_is_offered_where_the_team_enables_a_tool() {
     // What the site has of its own can be paused all the same.
     let own = filled(
         said(&browser.get(&format!("{page}/edit")).await),
-        &[(&format!("{STATUS}.enabled"), "true")],
+        &[(&format!("{STATUS}.enabled.from"), "own"), (&format!("{STATUS}.enabled"), "true")],
     );
     sent_to(&browser.post(&format!("{page}/edit"), &own).await);
     assert!(said(&browser.get(&page).await).contains("Pause monitoring</button>"));

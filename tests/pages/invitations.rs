@@ -40,7 +40,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
     let path = link(said(&theirs.post(&page, form).await));
     let decline = format!("{path}/decline");
     let mut guest = Browser::new(&test);
-    let invalid = "Not valid: its sender may no longer invite people";
+    let invalid = "No longer valid: the sender can’t invite people any more";
     assert_eq!(guest.get(&path).await.status(), 200);
     assert!(!said(&browser.get(&page).await).contains(invalid));
 
@@ -182,7 +182,7 @@ async fn who_is_invited_may_decline_and_nobody_learns_whether_they_have_an_accou
         assert_eq!(decline, format!("{path}/decline"));
         assert_eq!(browser.post(&path, "").await.status(), 403, "somebody else is signed in");
         let declined = invited.post(&decline, "").await;
-        assert!(said(&declined).contains("does not work any more"), "{}", said(&declined));
+        assert!(said(&declined).contains("no longer works"), "{}", said(&declined));
         assert_eq!(invited.get(&path).await.status(), 404);
         assert_eq!(invited.post(&decline, "").await.status(), 404);
         assert_eq!(seats(&test, &owner).await, [1, 0, 1]);

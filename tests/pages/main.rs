@@ -19,6 +19,7 @@ mod oidc;
 mod plan;
 mod reports;
 mod results;
+mod selected;
 mod settings;
 mod setup;
 mod sign_in;

@@ -44,7 +44,7 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
         "Not known, as no resolver answered: MX.",
         "2027-11-01 00:00 UTC",
         "32 broken of 99 links on 7 pages",
-        "There are more pages than are looked at.",
+        "The site has more pages than are crawled.",
         "<td><bdi>javascript:alert(1)</bdi></td>",
         "<a href=\"https://gone.test/&quot;x\" rel=\"noreferrer noopener\">",
         "No answer",
@@ -92,26 +92,35 @@ async fn a_range_is_chosen_and_what_was_down_is_a_gap() {
         rest.split('"').next().expect("its end").matches('M').count()
     };
     assert_eq!(line(&day), 2, "one gap: {day}");
-    assert!(day.contains("The slowest hour: 195 ms"), "{day}");
+    assert!(day.contains("The slowest half hour: 195 ms"), "{day}");
+    assert!(text(&day).contains("3 failed checks"), "{}", text(&day));
+    let (_, marks) = day.split_once("path class=\"failed\" d=\"").expect("marks of failures");
+    assert_eq!(marks.split('"').next().expect("its end").matches('M').count(), 3);
+    let (_, dots) = day.split_once("path class=\"dots\" d=\"").expect("each check");
+    assert_eq!(dots.split('"').next().expect("its end").matches('M').count(), 20);
+    for tile in [
+        "87.50\u{202f}%</b><span>24 h",
+        "96.87\u{202f}%</b><span>30 d",
+        "185\u{202f}ms</b><span>Median",
+        "194\u{202f}ms</b>",
+    ] {
+        assert!(day.contains(tile), "{tile}: {day}");
+    }
     assert_eq!(day.matches("<path class=\"band\"").count(), 1, "when it was down: {day}");
     assert!(text(&day).contains("Down 2 h"), "{}", text(&day));
-    // Of the 23 hours of checks that began within the last 24, the outage has three.
-    assert_eq!(day.matches(" ms</td>").count(), 20, "{day}");
+    // Of the 23 checks of the last 48 half hours, three failed. Each half hour has a median and a percentile.
+    assert_eq!(day.matches(" ms</td>").count(), 40, "{day}");
     assert!(day.contains("range=24h\" aria-current=\"page\""));
     let week = page("7d").await;
     assert_eq!(line(&week), 2);
-    assert!(week.contains("Uptime, 7 days"), "{week}");
+    assert!(week.contains("<span>7 d</span>"), "{week}");
     let month = page("30d").await;
-    assert!(
-        month.contains("Mean response time of each day of the last 30 days")
-            && month.contains("Uptime, 30 days"),
-        "{month}"
-    );
+    assert!(month.contains("Mean response time of each UTC day of the last 30 days"), "{month}");
     assert_eq!(line(&month), 1);
     for range in ["90d", "1y", "other"] {
         page(range).await;
     }
-    assert!(page("1y").await.contains("Uptime, 1 year"));
+    assert!(page("1y").await.contains("<span>year</span>"));
     assert!(page("other").await.contains("of the last 24 hours"));
 }
 
@@ -196,4 +205,32 @@ async fn what_draws_the_plot_is_loaded_where_there_is_something_to_draw() {
         assert_eq!(file.headers()["content-type"], "text/javascript; charset=utf-8");
         assert_eq!(file.headers()["cache-control"], "public, max-age=31536000, immutable");
     }
+}
+
+#[tokio::test]
+async fn a_failed_check_removes_no_hour_from_a_week() {
+    let (service, owner, site) = watched().await;
+    // Four checks an hour; in the second hour one fails.
+    for check in 0..16 {
+        let code = if check == 5 { 503 } else { 200 };
+        end(&service, site, status(code, 100.0)).await;
+        service.advance_minutes(15);
+    }
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/sites/{site}?range=7d")).await;
+    let (_, line) = said(&page).split_once("path class=\"line\" d=\"").expect("a line");
+    assert_eq!(line.split('"').next().expect("its end").matches('M').count(), 1);
+    assert_eq!(said(&page).matches(" ms</td>").count(), 5, "{}", said(&page));
+}
+
+#[tokio::test]
+async fn a_lone_check_is_drawn_on_the_whole_range() {
+    let (service, owner, site) = watched().await;
+    end(&service, site, status(200, 100.0)).await;
+    service.advance_minutes(60 * 12);
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/sites/{site}")).await;
+    // From ten of the evening before; the check was at six minutes to ten.
+    assert!(said(&page).contains("data-from=\"1795125600\""), "{}", said(&page));
+    assert!(said(&page).contains("path class=\"dots\" d=\"M496 "), "{}", said(&page));
 }

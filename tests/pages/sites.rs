@@ -14,6 +14,8 @@ use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{TestApp, WebServer, loopback, member_of, new_team};
 use vedette_tests::Service;
 
+use crate::results::{certificate, end, status};
+use crate::site::watched;
 use crate::support::{Browser, main_part, said, send_with, sent_to, text};
 
 /// What follows the text in a page, up to a double quote.
@@ -142,9 +144,10 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
     for text in [
         "<span>Up</span>",
         "HTTP 200 in",
-        "Uptime, since yesterday</h3><p class=\"big\">100 %</p>",
+        "<b>100\u{202f}%</b><span>24 h</span>",
+        "<b>100\u{202f}%</b><span>30 d</span>",
         "1 day on which no check failed",
-        "Mean response time of each hour of the last 24 hours",
+        "Median response time of each half hour of the last 24 hours",
         "No issues so far.",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
@@ -305,4 +308,40 @@ async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks(
     let sites = service.test.app.store.directory(owner.team, 20).await.expect("read");
     let untried = format!("https://{port}/more");
     assert!(sites.iter().any(|row| row.url.as_str() == untried), "{sites:?}");
+}
+
+#[tokio::test]
+async fn a_row_has_the_figures_of_its_site() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let row = async || {
+        let list = browser.get("/").await;
+        let (_, rows) = said(&list).split_once("<tbody>").expect("rows");
+        text(rows.split_once("</tbody>").expect("its end").0)
+    };
+    // Nothing is known yet.
+    assert_eq!(row().await.matches("Not known").count(), 6, "{}", row().await);
+    // Two days, a check an hour; four of them fail.
+    end(&service, site, certificate()).await;
+    for hour in 0..48 {
+        let code = if hour % 12 == 5 { 503 } else { 200 };
+        end(&service, site, status(code, 100.0 + f64::from(hour))).await;
+        service.advance_minutes(60);
+    }
+    let shown = row().await;
+    for figure in ["147 ms", "91.66 %", "39 days", "1 h ago"] {
+        assert!(shown.contains(figure), "{figure}: {shown}");
+    }
+    let list = browser.get("/").await;
+    let (_, line) = said(&list).split_once("<svg class=\"spark\"").expect("a sparkline");
+    let (line, _) = line.split_once("</svg>").expect("its end");
+    assert!(line.contains("Response time, 24 hours: 123 to 147 ms"), "{line}");
+    // It is down: there is a block instead of a line, and no time.
+    for _ in 0..2 {
+        end(&service, site, status(503, 30_000.0)).await;
+        service.advance_minutes(60);
+    }
+    let list = browser.get("/").await;
+    assert!(said(&list).contains("<path class=\"gap\""), "{}", said(&list));
+    assert!(text(said(&list)).contains("Down for 1 h"), "{}", text(said(&list)));
 }

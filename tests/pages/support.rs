@@ -232,7 +232,8 @@ pub(crate) fn fields_of(page: &str) -> Vec<(String, String)> {
                 fields.push((name, text.strip_prefix('\n').unwrap_or(&text).to_owned()));
             }
             ("input", Some(name)) => {
-                let is_box = attribute(tag, "type").as_deref() == Some("checkbox");
+                let kind = attribute(tag, "type");
+                let is_box = matches!(kind.as_deref(), Some("checkbox" | "radio"));
                 if !is_box || tag.ends_with(" checked") {
                     fields.push((name, attribute(tag, "value").unwrap_or_default()));
                 }

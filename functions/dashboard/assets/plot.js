@@ -4,29 +4,29 @@
 
 const HINT = "Drag over the plot to look closer.";
 const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const dated = (seconds) => new Date(seconds * 1000);
 
 function inShort(seconds) {
   const date = dated(seconds);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-  return (isMidnight ? DATE : HOUR).format(date);
+  return (isMidnight ? day : HOUR).format(date);
 }
 
-// Times and means of the table, the oldest first. What has no row is a gap.
+// Times and values of the table, the oldest first. What has no row is a gap.
 function read(part) {
-  const [times, means] = [[], []];
-  for (const row of [...part.querySelectorAll("tbody tr")].reverse()) {
+  const rows = [...part.querySelectorAll("tbody tr")].reverse();
+  const values = Array.from({ length: (rows[0]?.cells.length ?? 2) - 1 }, () => []);
+  const times = [];
+  for (const row of rows) {
     const at = Date.parse(row.querySelector("time").dateTime) / 1000;
-    const next = times.at(-1) + Number(part.dataset.step);
-    if (at > next) {
-      times.push(next);
-      means.push(null);
+    if (at > times.at(-1) + part.dataset.step * part.dataset.reach) {
+      times.push(times.at(-1) + Number(part.dataset.step));
+      for (const line of values) line.push(null);
     }
     times.push(at);
-    means.push(parseInt(row.cells[1].textContent));
+    values.forEach((line, place) => line.push(parseInt(row.cells[place + 1].textContent)));
   }
-  return [times, means];
+  return [times, ...values];
 }
 
 let drawn;
@@ -36,7 +36,7 @@ function draw() {
   drawn = null;
   const part = document.querySelector("[data-step]");
   // Where it could not begin, the picture stays.
-  if (!part || !globalThis.uPlot) return;
+  if (!part?.querySelector("tbody tr") || !globalThis.uPlot) return;
   const picture = part.querySelector(".drawn");
   const plot = document.createElement("div");
   plot.className = "plot live";
@@ -55,7 +55,7 @@ function draw() {
   picture.before(plot);
   picture.after(below);
 
-  const [times, means] = read(part);
+  const [times, means, upper] = read(part);
   // The picture that is not shown has the colors.
   const color = (of) => getComputedStyle(picture.querySelector(of));
   const faint = { stroke: () => color(".grid").stroke, width: 1 };
@@ -83,7 +83,7 @@ function draw() {
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
-    hint.textContent = mean == null ? HINT : `${inOwnZone.format(dated(times[cursor.idx]))}: ${mean} ms`;
+    hint.textContent = mean == null ? HINT : `${inOwnZone.format(dated(times[cursor.idx]))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
   }
   const options = {
     width: plot.clientWidth,
@@ -91,14 +91,14 @@ function draw() {
     legend: { show: false },
     scales: { x: { range: (_, min, max) => (min === times[0] && max === times.at(-1) ? range : [min, max]) }, y: { range: (_, __, top) => [0, top * 1.05] } },
     // A lone value has no line, but a point.
-    series: [{}, { stroke: () => color(".line").stroke, fill: () => `color-mix(in srgb, ${color(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }],
+    series: [{}, { stroke: () => color(".line").stroke, fill: () => `color-mix(in srgb, ${color(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }, ...(upper ? [{ stroke: () => getComputedStyle(below).color, dash: [3, 3], width: 1.25, points: { show: false } }] : [])],
     axes: [
       { ...axis, grid: { show: false }, space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
     ],
     hooks: { drawClear: [drawBands], setScale: [showScale], setCursor: [showValue] },
   };
-  drawn = new uPlot(options, [times, means], plot);
+  drawn = new uPlot(options, upper ? [times, means, upper] : [times, means], plot);
 }
 
 addEventListener("resize", () => drawn?.setSize({ width: drawn.root.parentElement.clientWidth, height: 240 }));

@@ -172,7 +172,7 @@ const fn of_channel(change: ChannelChange) -> &'static str {
         ChannelChange::Unsubscribed => "Unsubscribed from the channel",
         ChannelChange::Enabled => "Enabled the channel",
         ChannelChange::Disabled => "Disabled the channel",
-        ChannelChange::KeyRotated => "Gave another key to the channel",
+        ChannelChange::KeyRotated => "Replaced the signing key of the channel",
         ChannelChange::Removed => "Removed the channel",
     }
 }

@@ -22,38 +22,68 @@ pub(crate) enum Bars {
     OfSite,
 }
 
-/// The class of a kind of day, and the height of its bar: the worse, the taller.
-const fn bar(day: DayUptime) -> (&'static str, u32) {
-    match day {
-        DayUptime::Down => ("d", HEIGHT),
-        DayUptime::Partly => ("w", 16),
-        DayUptime::Up => ("u", 9),
-        DayUptime::Unknown => ("o", 2),
+/// How a day is shown, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bar {
+    Down,
+    /// Today, where the newest check failed and no issue is open.
+    Failing,
+    Partly,
+    Up,
+    Unknown,
+}
+
+impl From<DayUptime> for Bar {
+    fn from(day: DayUptime) -> Self {
+        match day {
+            DayUptime::Down => Self::Down,
+            DayUptime::Partly => Self::Partly,
+            DayUptime::Up => Self::Up,
+            DayUptime::Unknown => Self::Unknown,
+        }
     }
 }
 
-fn says(day: DayUptime, count: usize) -> String {
-    let days = counted(count, "day", "days");
-    match day {
-        DayUptime::Down => format!("{days} on which every check failed"),
-        DayUptime::Partly => format!("{days} on which some checks failed"),
-        DayUptime::Up => format!("{days} on which no check failed"),
-        DayUptime::Unknown => format!("{days} without checks"),
+impl Bar {
+    /// Its class, and its height: the worse, the taller.
+    const fn look(self) -> (&'static str, u32) {
+        match self {
+            Self::Down => ("d", HEIGHT),
+            Self::Failing => ("f", 20),
+            Self::Partly => ("w", 16),
+            Self::Up => ("u", 9),
+            Self::Unknown => ("o", 2),
+        }
+    }
+
+    fn says(self, count: usize) -> String {
+        let days = counted(count, "day", "days");
+        match self {
+            Self::Down => format!("{days} on which every check failed"),
+            Self::Failing => "Today, and failing now".to_owned(),
+            Self::Partly => format!("{days} on which some checks failed"),
+            Self::Up => format!("{days} on which no check failed"),
+            Self::Unknown => format!("{days} without checks"),
+        }
     }
 }
 
-/// A bar for each day, in one path for each kind of day.
-pub(crate) fn uptime_bars(days: &[DayUptime], bars: Bars) -> Markup {
-    let mut paths: BTreeMap<DayUptime, (usize, String)> = BTreeMap::new();
-    for (place, &kind) in days.iter().enumerate() {
-        let (x, (_, height)) = (place * DAY, bar(kind));
+/// A bar for each day, in one path for each kind of day; the last one is today, on which the site may be failing.
+pub(crate) fn uptime_bars(days: &[DayUptime], is_failing: bool, bars: Bars) -> Markup {
+    let mut paths: BTreeMap<Bar, (usize, String)> = BTreeMap::new();
+    for (place, &day) in days.iter().enumerate() {
+        let is_today = place + 1 == days.len();
+        let kind = if is_today && is_failing { Bar::Failing } else { day.into() };
+        let (x, (_, height)) = (place * DAY, kind.look());
         let (count, path) = paths.entry(kind).or_default();
         *count += 1;
         // Writing to a string cannot fail.
         let _ = write!(path, "M{x} {}h{BAR}v{height}h-{BAR}z", HEIGHT - height);
     }
-    let failed = |kind| paths.get(&kind).map_or(0, |(count, _)| *count);
-    let label = match failed(DayUptime::Down) + failed(DayUptime::Partly) {
+    let failed = [Bar::Down, Bar::Failing, Bar::Partly];
+    let failed: usize =
+        failed.iter().filter_map(|kind| paths.get(kind)).map(|(count, _)| count).sum();
+    let label = match failed {
         0 => format!("{} days, none with failed checks", days.len()),
         failed => format!("{} days, {failed} with failed checks", days.len()),
     };
@@ -64,17 +94,86 @@ pub(crate) fn uptime_bars(days: &[DayUptime], bars: Bars) -> Markup {
     html! {
         svg class=(class) viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } preserveAspectRatio=(ratio) role="img" aria-label=(label) {
             @for (kind, (count, path)) in &paths {
-                path class=(bar(*kind).0) d=(path) { title { (says(*kind, *count)) } }
+                path class=(kind.look().0) d=(path) { title { (kind.says(*count)) } }
             }
         }
     }
 }
 
 /// What the bars mean.
-pub(crate) fn legend() -> Markup {
-    let parts =
-        [("up", "Up"), ("issues", "Some checks failed"), ("down", "Down"), ("paused", "No checks")];
-    html! { span.legend.bk { @for (class, words) in parts { span class=(class) { i {} (words) } } } }
+pub(crate) fn legend(is_failing: bool) -> Markup {
+    let parts = [
+        Some(("up", "Up")),
+        Some(("issues", "Some checks failed")),
+        is_failing.then_some(("failing", "Failing now")),
+        Some(("down", "Down")),
+        Some(("paused", "No checks")),
+    ];
+    html! {
+        span.legend.bk {
+            @for (class, words) in parts.into_iter().flatten() { span class=(class) { i {} (words) } }
+        }
+    }
+}
+
+/// How a site does not answer: since so many hours, or since just now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Trouble {
+    Down(f64),
+    Failing,
+}
+
+/// The step from an hour to the next in a sparkline, in which a line has the lower of these heights and the upper.
+const HOUR: usize = 4;
+const LINE: (f64, f64) = (21.0, 4.0);
+
+/// The mean response times of the last hours, the present one last. The line is broken where there is none, and ends
+/// where the site no longer answers.
+pub(crate) fn sparkline(means: &[Option<u32>], trouble: Option<Trouble>) -> Markup {
+    let width = HOUR * means.len().saturating_sub(1);
+    let block = trouble.map(|trouble| {
+        let (class, hours) = match trouble {
+            Trouble::Down(hours) => ("gap", hours.max(1.0)),
+            Trouble::Failing => ("gap one", 0.6),
+        };
+        (class, ((width as f64 - hours * HOUR as f64).max(0.0)).round() as usize)
+    });
+    let until = block.map_or(width, |(_, from)| from);
+    let shown = means.iter().enumerate().map(|(place, mean)| (place * HOUR, *mean));
+    let points: Vec<(usize, f64)> = shown
+        .filter(|(x, _)| *x <= until)
+        .filter_map(|(x, mean)| Some((x, f64::from(mean?))))
+        .collect();
+    let (Some(least), Some(most)) = (
+        points.iter().map(|(_, ms)| *ms).reduce(f64::min),
+        points.iter().map(|(_, ms)| *ms).reduce(f64::max),
+    ) else {
+        return html! { span {} };
+    };
+    // A few milliseconds more or less are no mountain.
+    let span = (most - least).max(most * 0.4).max(1.0);
+    let middle = f64::midpoint(least, most);
+    let y = |ms: f64| {
+        let part = 0.5 + (ms - middle) / span;
+        (LINE.0 + part * (LINE.1 - LINE.0)).round()
+    };
+    let mut line = String::new();
+    for run in points.chunk_by(|(x, _), (next, _)| x + HOUR == *next) {
+        for (place, (x, ms)) in run.iter().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "{}{x} {}", if place == 0 { 'M' } else { 'L' }, y(*ms));
+        }
+        if run.len() == 1 {
+            line.push_str("h1");
+        }
+    }
+    let label = format!("Response time, 24 hours: {least} to {most} ms");
+    html! {
+        svg.spark viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
+            path d=(line) {}
+            @if let Some((class, from)) = block { path class=(class) d={ "M" (from) " 2H" (width) "v20H" (from) "z" } {} }
+        }
+    }
 }
 
 /// Width and height of a plot. It is stretched; its words are not.
@@ -84,10 +183,19 @@ const PLOT: f64 = 240.0;
 const GRID: u32 = 4;
 
 /// A line of values over time.
+#[derive(Clone, Copy)]
 pub(crate) struct Plot<'a> {
     /// The values by their place among so many, in ascending order; the line is broken where there is none.
     pub(crate) values: &'a [(usize, f64)],
+    /// A second line, above the first.
+    pub(crate) upper: &'a [(usize, f64)],
+    /// Single values, by how far from the left they are, from 0 to 1. One that is too high is at the top.
+    pub(crate) dots: &'a [(f64, f64)],
+    /// Where there was no value, as something failed.
+    pub(crate) marks: &'a [f64],
     pub(crate) places: usize,
+    /// How many places further the next value may be for a line to lead to it.
+    pub(crate) reach: usize,
     /// The highest value that there is room for, which is rounded up; the lowest is 0.
     pub(crate) top: f64,
     pub(crate) unit: &'a str,
@@ -115,7 +223,16 @@ const NAMED_BANDS: usize = 3;
 pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
     let step = step(plot.top);
     let top = step * f64::from(GRID);
-    let (line, area) = lines(plot, top);
+    let (line, area) = lines(plot, plot.values, top);
+    let (upper, _) = lines(plot, plot.upper, top);
+    let (mut dots, mut marks) = (String::new(), String::new());
+    for (x, value) in plot.dots {
+        // Writing to a string cannot fail.
+        let _ = write!(dots, "M{:.0} {:.0}h0", x * WIDTH, PLOT - PLOT * value.min(top) / top);
+    }
+    for x in plot.marks {
+        let _ = write!(marks, "M{:.0} {PLOT}v-14", x * WIDTH);
+    }
     let band = |from: f64, to: f64| {
         let [from, to] = [from, to].map(|part| part.clamp(0.0, 1.0) * WIDTH);
         format!("M{from:.1} 0H{:.1}V{PLOT}H{from:.1}z", to.max(from + 2.0))
@@ -128,7 +245,10 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
                         @for part in 0..=GRID { path.grid d={ "M0 " (PLOT / f64::from(GRID) * f64::from(part)) "H" (WIDTH) } {} }
                         @for (from, to, _) in plot.bands { path.band d=(band(*from, *to)) {} }
                         path.area d=(area) {}
+                        @if !dots.is_empty() { path.dots d=(dots) {} }
+                        @if !upper.is_empty() { path.p95 d=(upper) {} }
                         path.line d=(line) { title { (plot.title) } }
+                        @if !marks.is_empty() { path.failed d=(marks) { title { (counted(plot.marks.len(), "failed check", "failed checks")) } } }
                     }
                     @for part in 0..=GRID {
                         text x="-10" y={ (100 - 100 * part / GRID) "%" } dy="4" text-anchor="end" {
@@ -160,11 +280,11 @@ const fn anchor(middle: f64) -> &'static str {
     }
 }
 
-/// The line, and the area below it.
-fn lines(plot: &Plot<'_>, top: f64) -> (String, String) {
+/// The line through some values, and the area below it.
+fn lines(plot: &Plot<'_>, values: &[(usize, f64)], top: f64) -> (String, String) {
     let width = WIDTH / plot.places.max(1) as f64;
     let (mut line, mut area) = (String::new(), String::new());
-    let runs = plot.values.chunk_by(|(place, _), (next, _)| place + 1 == *next);
+    let runs = values.chunk_by(|(place, _), (next, _)| place + plot.reach >= *next);
     for run in runs {
         let at = |(place, value): &(usize, f64)| {
             ((*place as f64 + 0.5) * width, PLOT - PLOT * value / top)
@@ -199,15 +319,45 @@ mod tests {
     #[test]
     fn days_of_a_kind_share_a_path() {
         let of = DayUptime::of;
-        let bars = uptime_bars(&[of(0, 0), of(9, 9), of(8, 9), of(9, 9), of(0, 9)], Bars::OfList);
+        let bars =
+            uptime_bars(&[of(0, 0), of(9, 9), of(8, 9), of(9, 9), of(0, 9)], false, Bars::OfList);
         insta::assert_snapshot!(bars.into_string(), @r#"<svg class="d90" viewBox="0 0 15 24" preserveAspectRatio="xMaxYMid slice" role="img" aria-label="5 days, 2 with failed checks"><path class="d" d="M12 0h2v24h-2z"><title>1 day on which every check failed</title></path><path class="w" d="M6 8h2v16h-2z"><title>1 day on which some checks failed</title></path><path class="u" d="M3 15h2v9h-2zM9 15h2v9h-2z"><title>2 days on which no check failed</title></path><path class="o" d="M0 22h2v2h-2z"><title>1 day without checks</title></path></svg>"#);
+    }
+
+    #[test]
+    fn today_is_shown_as_failing_while_it_is() {
+        let day = DayUptime::of(9, 9);
+        let bars = uptime_bars(&[day, day], true, Bars::OfList).into_string();
+        assert!(bars.contains(r#"2 days, 1 with failed checks"#), "{bars}");
+        assert!(
+            bars.contains(r#"<path class="f" d="M3 4h2v20h-2z"><title>Today, and failing now"#),
+            "{bars}"
+        );
+        assert!(legend(true).into_string().contains("Failing now"));
+        assert!(!legend(false).into_string().contains("Failing"));
+    }
+
+    #[test]
+    fn a_sparkline_is_broken_where_there_is_nothing_and_ends_where_the_site_is_down() {
+        let means = [Some(100), Some(120), None, Some(110), Some(900), Some(900)];
+        let up = sparkline(&means[..4], None).into_string();
+        insta::assert_snapshot!(up, @r#"<svg class="spark" viewBox="0 0 12 24" preserveAspectRatio="none" role="img" aria-label="Response time, 24 hours: 100 to 120 ms"><path d="M0 16L4 9M12 13h1"></path></svg>"#);
+        let down = sparkline(&means, Some(Trouble::Down(1.2))).into_string();
+        insta::assert_snapshot!(down, @r#"<svg class="spark" viewBox="0 0 20 24" preserveAspectRatio="none" role="img" aria-label="Response time, 24 hours: 100 to 120 ms"><path d="M0 16L4 9M12 13h1"></path><path class="gap" d="M15 2H20v20H15z"></path></svg>"#);
+        let failing = sparkline(&means[..2], Some(Trouble::Failing)).into_string();
+        insta::assert_snapshot!(failing, @r#"<svg class="spark" viewBox="0 0 4 24" preserveAspectRatio="none" role="img" aria-label="Response time, 24 hours: 100 to 100 ms"><path d="M0 13h1"></path><path class="gap one" d="M2 2H4v20H2z"></path></svg>"#);
+        assert_eq!(sparkline(&[None, None], None).into_string(), "<span></span>");
     }
 
     #[test]
     fn a_line_is_broken_where_there_is_nothing() {
         let plot = Plot {
             values: &[(0, 60.0), (2, 120.0), (3, 30.0)],
+            upper: &[],
+            dots: &[(0.5, 50.0), (0.75, 900.0)],
+            marks: &[0.25],
             places: 4,
+            reach: 1,
             top: 120.0,
             unit: "ms",
             label: "",
@@ -215,9 +365,14 @@ mod tests {
             bands: &[],
             ticks: &[],
         };
-        let (line, area) = lines(&plot, 200.0);
+        let (line, area) = lines(&plot, plot.values, 200.0);
         assert_eq!(line, "M0.0 168.0L250.0 168.0M625.0 96.0L875.0 204.0");
         assert_eq!(area.matches('z').count(), 2);
+        let (line, _) = lines(&Plot { reach: 2, ..plot }, plot.values, 200.0);
+        assert_eq!(line.matches('M').count(), 1);
+        let drawn = super::plot(&plot).into_string();
+        assert!(drawn.contains(r#"<path class="dots" d="M500 140h0M750 0h0">"#), "{drawn}");
+        assert!(drawn.contains(r#"<path class="failed" d="M250 240v-14">"#), "{drawn}");
     }
 
     #[test]

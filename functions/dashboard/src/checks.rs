@@ -16,6 +16,6 @@ const fn cause(check: CheckId) -> &'static str {
         Trigger::OnDemand => "On demand",
         Trigger::Automatic(RunReason::Scheduled) => "Scheduled",
         Trigger::Automatic(RunReason::ConfirmationRetry) => "Confirmation retry",
-        Trigger::Automatic(RunReason::IncidentFollowUp) => "Incident follow-up",
+        Trigger::Automatic(RunReason::IncidentFollowUp) => "Issue follow-up",
     }
 }

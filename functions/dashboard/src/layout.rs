@@ -445,6 +445,13 @@ pub(crate) fn clock(at: Timestamp) -> Markup {
     }
 }
 
+/// A day of an instant, near enough to be told without its time.
+pub(crate) fn day(at: Timestamp, now: Timestamp) -> Markup {
+    html! {
+        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-day { (time::day(at, now)) }
+    }
+}
+
 /// An instant, for people and for programs.
 pub(crate) fn instant(at: Timestamp) -> Markup {
     html! { time datetime=(time::wire(at)) { (time::instant(at)) } }
@@ -454,9 +461,12 @@ pub(crate) fn instant(at: Timestamp) -> Markup {
 pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -> Response {
     let status = refusal.status();
     let (title, text) = if status == StatusCode::NOT_FOUND {
-        ("There is nothing here", "The link is not complete, or what it led to is gone.".to_owned())
+        (
+            "Page not found",
+            "The link is incomplete, or the page it led to has been deleted.".to_owned(),
+        )
     } else {
-        ("This did not work", refusal.message())
+        ("Something went wrong", refusal.message())
     };
     let content = html! { p { (text) } };
     let mut response = match context {

@@ -6,12 +6,16 @@ pub(crate) mod edit;
 mod failing;
 pub(crate) mod list;
 pub(crate) mod new;
+pub(crate) mod selected;
 pub(crate) mod show;
 
 use maud::{Markup, html};
 use url::Url;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
+
+/// The sites of a page: two items are read of each, and packed the page takes some 6 KB.
+const PAGE: usize = 25;
 
 /// A state in words.
 pub(crate) const fn word(state: SiteState) -> &'static str {

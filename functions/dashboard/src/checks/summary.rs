@@ -14,7 +14,7 @@ pub(crate) fn summary(check: &Check) -> Markup {
     match check.status {
         CheckStatus::Pending => html! { "Queued or running" },
         CheckStatus::Skipped => {
-            html! { "Skipped: plan, settings or this deployment do not have it" }
+            html! { "Skipped: not part of the plan, turned off, or not installed here" }
         }
         CheckStatus::Failed => html! { "Could not run: " bdi { (error) } },
         CheckStatus::Completed => completed(check).unwrap_or_else(|| html! { "Done" }),

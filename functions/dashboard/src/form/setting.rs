@@ -1,8 +1,8 @@
 //! A monitoring setting in a form: its control, how what is stored fills that, and the value that it stands
 //! for, in the form in which the API takes it.
 //!
-//! A site may take each setting from its team: on its page a control has a choice for that, with the
-//! team's value.
+//! A site may take each setting from its team: on its page a choice for that stands before each control, with the team's
+//! value.
 
 use maud::{Markup, html};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
 
 use super::label::{self, Label};
-use super::{Choice, FormInput};
+use super::{Choice, FormInput, capitalized};
 
 /// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
 const OWN: &str = "own";
@@ -88,8 +88,8 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
 /// The controls of the header that is sent with checks.
 pub(crate) fn of_header() -> [Control; 2] {
     [
-        Control::new("request_header.name", "Name of the header", Kind::Text),
-        Control::new("request_header.value", "Value of the header", Kind::Secret),
+        Control::new("request_header.name", "Header name", Kind::Text),
+        Control::new("request_header.value", "Header value", Kind::Secret),
     ]
 }
 
@@ -196,18 +196,13 @@ impl Control {
         if self.presets.is_empty() {
             return self.shown_as(input, self.label());
         }
-        self.chosen_first(input, None)
-    }
-
-    /// A choice of where the value comes from, and a control of its own.
-    fn chosen_first(&self, input: &FormInput, inherited: Option<Choice>) -> Markup {
-        let own = if self.presets.is_empty() { "Override" } else { "Another number" };
-        let choices = inherited.into_iter().chain(self.presets.clone());
-        let choices: Vec<_> = choices.chain([Choice::new(OWN, own)]).collect();
+        let other = "Another number";
+        let choices = self.presets.iter().cloned().chain([Choice::new(OWN, other)]);
+        let choices: Vec<_> = choices.collect();
         html! {
             div.from {
                 (input.select(&self.source(), self.label(), &choices))
-                div.own { (self.shown_as(input, format!("{own}: {}", self.label).as_str().into())) }
+                div.own { (self.shown_as(input, format!("{other}: {}", self.label).as_str().into())) }
             }
         }
     }
@@ -257,54 +252,65 @@ impl Control {
 
 /// On a site's page.
 impl Control {
-    /// Whether its value cannot say that it is the team's.
-    const fn has_source(&self) -> bool {
-        !matches!(self.kind, Kind::Flag | Kind::One(_))
-    }
-
     /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
     /// is where an own value starts from.
     pub(crate) fn fill_own(&self, input: &mut FormInput, own: &Value, in_force: &Value) {
-        let is_own = self.stored(own).is_some();
-        if is_own || self.has_source() {
-            self.fill_value(input, in_force);
-        }
-        if self.has_source() {
-            input.put(self.source(), if is_own { self.preset(in_force) } else { "" });
-        }
+        self.fill_value(input, in_force);
+        input.put(self.source(), if self.stored(own).is_some() { OWN } else { "" });
     }
 
     /// Whether the form has a value of the site's own.
     pub(crate) fn is_own(&self, input: &FormInput) -> bool {
-        let chosen = if self.has_source() { &self.source() } else { &self.name };
-        !input.text(chosen).is_empty()
+        input.text(&self.source()) == OWN
     }
 
     /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
     pub(crate) fn write_own(&self, input: &FormInput, request: &mut Value) {
-        let chosen = if self.has_source() { &self.source() } else { &self.name };
-        if !input.text(chosen).is_empty() {
+        if self.is_own(input) {
             self.write(input, request);
         }
     }
 
-    /// The control, in which the team's value can be chosen in place of an own one.
+    /// The choice between the team's value and one of the site's own, with a control for that.
     pub(crate) fn shown_beside(&self, input: &FormInput, team: &Value) -> Markup {
-        let team = self.stored(team).unwrap_or(&Value::Null);
-        let inherited = match self.kind {
-            Kind::One(_) => self.called(team).to_lowercase(),
-            _ => words(team, &text),
+        let theirs = match self.stored(team).unwrap_or(&Value::Null) {
+            Value::Array(items) if items.len() > LISTED => {
+                format!("{} selected", items.len())
+            }
+            team => capitalized(&words(team, &|item| self.called(item))),
         };
-        let inherited = Choice::new("", format!("Use team setting: {inherited}"));
+        let label = format!("Override: {}", self.label);
         let own = match &self.kind {
-            Kind::Flag => &vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
-            Kind::One(choices) => choices,
-            _ => return self.chosen_first(input, Some(inherited)),
+            Kind::Flag => {
+                let choices = [Choice::new(true, "Yes"), Choice::new(false, "No")];
+                input.select(&self.name, label.as_str(), &choices)
+            }
+            _ => self.shown_as(input, label.as_str().into()),
         };
-        let choices: Vec<_> = [inherited].iter().chain(own).cloned().collect();
-        input.select(&self.name, self.label(), &choices)
+        let (source, is_own) = (self.source(), self.is_own(input));
+        html! {
+            div class={ "f2" @if matches!(self.kind, Kind::Some(_) | Kind::Lines) { " long" } } {
+                div {
+                    p.w5 { (self.label) }
+                    @if !self.help.is_empty() { p.help { (self.help) } }
+                }
+                div.from {
+                    div.seg role="radiogroup" aria-label=(self.label) {
+                        @for (value, words, is_on) in [("", "Use team setting", !is_own), (OWN, "Override", is_own)] {
+                            @let id = format!("{source}.{words}").replace(' ', "-");
+                            label for=(id) { input id=(id) type="radio" name=(source) value=(value) checked[is_on]; (words) }
+                        }
+                    }
+                    div.theirs { (theirs) }
+                    div.own { (own) }
+                }
+            }
+        }
     }
 }
+
+/// The most values of a setting that are named; of more it is said how many they are.
+const LISTED: usize = 8;
 
 impl Kind {
     fn of(rule: Rule) -> Self {

@@ -79,8 +79,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
         // Whoever has the link need not be who has the account.
         Err(ActionError::Refused(why @ AccountRefusal::AccountAlready(_))) => {
             let why = sentence(&why.to_string());
-            let lead =
-                html! { p { (why) } p { "Sign in with it, and then open this link again." } };
+            let lead = html! { p { (why) } p { "Sign in, then open this link again." } };
             let title = "This address has an account";
             Ok(how_to(context, StatusCode::CONFLICT, title, &lead, &FormInput::default()))
         }
@@ -105,7 +104,7 @@ pub(crate) async fn decline(context: RequestContext<'_>) -> Result<Response, Api
     let content = html! {
         p {
             "The invitation to the team " b { bdi { (open.team.team.name) } }
-            " does not work any more."
+            " no longer works."
         }
     };
     Ok(layout::own_page(context, StatusCode::OK, "You have declined", &content))
@@ -133,7 +132,7 @@ fn welcome(
         }
         (with_provider(context))
         @if context.app.service.sends_mail {
-            p { "A link that signs in is on its way to this address." }
+            p { "A sign-in link is on its way to this address." }
         } @else {
             p {
                 "The operator of this service confirms that the address is yours and gives you a sign-in link:"

@@ -213,7 +213,7 @@ fn invitations(view: &MembersView<'_>) -> Markup {
                             p.quiet.small {
                                 (role_word(invitation.role)) " · "
                                 @if *is_valid { "Expires " (layout::instant(invitation.expires_at)) }
-                                @else { "Not valid: its sender may no longer invite people" }
+                                @else { "No longer valid: the sender can’t invite people any more" }
                             }
                         }
                         @if view.may_manage() {

@@ -84,9 +84,9 @@ impl Section {
                 "Checks that the certificate is valid, and warns before it expires."
             }
             Self::Tool(Tool::Dns) => {
-                "Checks that the DNS records are there and unchanged, and when the domain expires."
+                "Checks that DNS records exist and haven’t changed, and when the domain expires."
             }
-            Self::Tool(Tool::BrokenLinks) => "Crawls the site, and finds links that lead nowhere.",
+            Self::Tool(Tool::BrokenLinks) => "Crawls the site and finds broken links.",
             Self::Tool(Tool::Performance) => "Measures with Lighthouse how fast the site loads.",
             Self::RequestHeader => {
                 "A header sent with status, broken link and performance checks, to let them through a firewall for example."
@@ -94,9 +94,7 @@ impl Section {
             Self::QuietTime => {
                 "Notifications wait every day between these times (UTC), and are sent when they end."
             }
-            Self::Escalation => {
-                "Reminds people of issues that stay open and that nobody has acknowledged."
-            }
+            Self::Escalation => "Reminds people of open issues that nobody has acknowledged.",
         }
     }
 
@@ -106,7 +104,7 @@ impl Section {
             Self::Tool(tool) => setting::of_tool(tool, plan).filter(Control::is_of_teams).collect(),
             Self::RequestHeader => setting::of_header().into(),
             Self::QuietTime => vec![
-                Control::new("quiet_time.enabled", "Hold alerts back", Kind::Flag),
+                Control::new("quiet_time.enabled", "Hold notifications", Kind::Flag),
                 Control::new("quiet_time.starts_at", "From", Kind::Time),
                 Control::new("quiet_time.ends_at", "Until", Kind::Time),
             ],

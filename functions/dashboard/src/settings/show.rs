@@ -61,7 +61,7 @@ pub(super) fn page(
     let heading = Heading::new(section.group()).lead(html! {
         p.quiet {
             @if section.group() == "Monitoring" { "Default settings for every site. A site can override them." }
-            @else { "When and how people are told of issues, on all channels." }
+            @else { "When people are notified of issues, on all channels." }
             @if !view.may_change { " Owners and admins can change them." }
         }
     });

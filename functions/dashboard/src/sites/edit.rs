@@ -169,7 +169,8 @@ fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -
     let is_wrong =
         controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
     html! {
-        details.card.part open[is_wrong] {
+        // Browsers close the others of a name.
+        details.card.part name="tools" open[is_wrong] {
             summary {
                 h2 { (words::tool(tool)) }
                 span.tag { (own) " of " (controls.len()) " overridden" }

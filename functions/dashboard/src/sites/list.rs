@@ -1,6 +1,7 @@
 //! A team's sites, the worst first, and above them what is wrong.
 
 mod alerts;
+mod figures;
 mod first_visit;
 mod headline;
 
@@ -12,7 +13,9 @@ use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::checks::history::{DayUptime, RecentDays, Retention, recent_dates};
+use vedette_domain::checks::history::{
+    COUNTED_DAYS, DayUptime, RecentDays, Retention, recent_dates,
+};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, SiteId, TeamId};
@@ -28,21 +31,24 @@ use vedette_runtime::config::Service;
 use vedette_store::{DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
 
 use self::alerts::Alerts;
+use self::figures::Figures;
 use super::new::Done;
-use super::{failing, word};
+use super::{PAGE, failing, selected, word};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, chart, layout, words};
 
-/// The sites of a page.
-const PAGE: usize = 50;
 /// The failing sites of a page whose settings are read; of others it is said only since when they fail.
 const FAILING: usize = 16;
 
 /// What a form did, as the address names it, and in words.
-const SAID: [(&str, &str); 2] = [
+const SAID: [(&str, &str); 6] = [
     ("deleted", "Site deleted."),
+    ("all-deleted", "Sites deleted."),
+    ("all-paused", "Monitoring paused. These sites are no longer checked automatically."),
+    ("all-resumed", "Monitoring resumed."),
+    ("none-selected", "No sites were selected."),
     ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
 ];
 
@@ -121,8 +127,9 @@ pub(crate) async fn list(
     let sites = listed(&context.app.service, &team, &rows, trouble);
     let found = wanted.of(&sites);
     let partitions: Vec<_> = found.shown.iter().map(|site| site.row.id.partition()).collect();
-    let (states, settings, alerts) = futures::try_join!(
-        async { Ok(store.tool_states(partitions, Tool::Status).await?) },
+    let (states, certificates, settings, alerts) = futures::try_join!(
+        async { Ok(store.tool_states(partitions.iter().copied(), Tool::Status).await?) },
+        async { Ok(store.tool_states(partitions.iter().copied(), Tool::Ssl).await?) },
         settings_of_failing(store, &team, &found),
         Alerts::load(store, &mut active),
     )?;
@@ -136,6 +143,7 @@ pub(crate) async fn list(
         sites: &sites,
         found: &found,
         states: &states,
+        certificates: &certificates,
         retention: team.retention(caller.now),
         settings: &settings,
         alerts: &alerts,
@@ -228,6 +236,8 @@ struct SitesView<'a> {
     found: &'a Found<'a>,
     /// What is remembered of the status checks of the page's sites, and how far back.
     states: &'a BTreeMap<Partition, ToolState>,
+    /// The same of their certificates.
+    certificates: &'a BTreeMap<Partition, ToolState>,
     retention: Retention,
     /// The settings of its failing sites, which say how many failures open an issue.
     settings: &'a BTreeMap<Partition, Settings>,
@@ -243,6 +253,11 @@ impl SitesView<'_> {
 
     fn status(&self, site: &Listed<'_>) -> Option<&ToolState> {
         self.states.get(&site.row.id.partition())
+    }
+
+    /// The days over which uptime is told.
+    fn counted_days(&self) -> usize {
+        COUNTED_DAYS.min(self.retention.days as usize)
     }
 
     /// How often a site was up on each of the last days, as far as that is kept.
@@ -280,9 +295,10 @@ fn content(view: &SitesView<'_>) -> Markup {
                 (nothing_found(view))
             } @else {
                 div.card { (table(view)) }
+                @if view.may_manage { (selected::bar(view.team.id)) }
                 div.row.far.quiet.small {
                     span { (shown(count, total)) ", sorted by state" }
-                    (chart::legend())
+                    (chart::legend(view.found.shown.iter().any(|site| site.state == SiteState::Failing)))
                 }
             }
             (layout::other_pages(view.wanted.page, view.found.has_more, &|page| view.address(view.wanted.state, page)))
@@ -319,12 +335,19 @@ fn table(view: &SitesView<'_>) -> Markup {
     html! {
         table.sites {
             caption.hide { (shown(view.found.count, view.sites.len())) ", sorted by state" }
-            colgroup { col.c-st; col; col.c-90; col.c-chk; }
+            colgroup {
+                @if view.may_manage { col.c-sel; }
+                col.c-st; col; col.c-resp; col.c-up; col.c-cert; col.c-90; col.c-chk;
+            }
             thead {
                 tr {
+                    @if view.may_manage { th.c-sel { span.hide { "Select" } } }
                     th scope="col" { "State" }
                     th scope="col" { "Site" }
-                    th scope="col" { (RecentDays::MAX) " days" }
+                    th scope="col" { "Response, 24 h" }
+                    th.n scope="col" { "Uptime, " (view.counted_days()) " d" }
+                    th.n.c-cert scope="col" { "Certificate" }
+                    th.c-90 scope="col" { span.n90 { (RecentDays::MAX) } span.n45 { (RecentDays::MAX / 2) } " days" }
                     th.n.c-chk scope="col" { "Last check" }
                 }
             }
@@ -377,9 +400,11 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
     let status = view.status(site);
     let newest = status.and_then(ToolState::latest);
     let look = Look::from(site.state);
+    let figures = Figures::of(view, site, status);
     let is_wrong = matches!(site.state, SiteState::Down | SiteState::Failing | SiteState::Issues);
     html! {
         tr class=(look.class()) {
+            @if view.may_manage { td.c-sel { (selected::tick(site.row)) } }
             td.c-st { @if is_wrong { (look.pill(word(site.state))) } @else { (look.bare(short_word(site.state))) } }
             td.c-site {
                 div.l1.row.fix { a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } } }
@@ -389,9 +414,15 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
                     }
                     (short(&site.row.url))
                 }
-                div.only.a.quiet.small { @if let Some(newest) = newest { (layout::ago(newest.id().created_at(), view.now)) } }
+                div.only.a { (figures.response) }
+                div.only.b { (figures.uptime) }
             }
-            td.c-90 { (chart::uptime_bars(&view.recent_days(site), chart::Bars::OfList)) }
+            td.c-resp { div.resp { (figures.sparkline) span { (figures.response) } } }
+            td.c-up.n { (figures.uptime) }
+            td.c-cert.n { (figures.certificate) }
+            td.c-90 {
+                (chart::uptime_bars(&view.recent_days(site), site.state == SiteState::Failing, chart::Bars::OfList))
+            }
             td.c-chk.n.quiet {
                 @match newest {
                     Some(newest) => (layout::ago(newest.id().created_at(), view.now)),

@@ -169,7 +169,7 @@ fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
     });
     let mut parsed: Vec<_> = parsed.collect();
     if !left.is_empty() {
-        let why = format!("A form may have {SITES_MAX} URLs. Please send these again.");
+        let why = format!("You can add {SITES_MAX} URLs at a time. Add these separately.");
         parsed.push(Err(Refused::new(left.join("\n"), why)));
     }
     parsed

@@ -10,6 +10,7 @@ mod range;
 mod response;
 mod standing;
 mod tiles;
+mod timings;
 mod tools;
 mod uptime;
 
@@ -42,6 +43,7 @@ use vedette_runtime::config::Service;
 use vedette_store::Store;
 
 use self::range::Range;
+use self::timings::Timing;
 use super::{link_out, word};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -155,6 +157,8 @@ struct History {
     /// The counted days of status checks and of audits.
     watched: Vec<Day>,
     audited: Vec<Day>,
+    /// The status checks of the last 24 hours, the oldest first.
+    timings: Vec<Timing>,
     /// Active ones first, and the latest first among these and among the others.
     issues: Vec<Issue>,
 }
@@ -180,16 +184,17 @@ impl History {
         let wanted = wanted.map(|check| (check, retention));
         let partition = access.stored.site.id.partition();
         let whole: Vec<_> = Tool::ALL.into_iter().filter(|tool| is_shown_whole(*tool)).collect();
-        let (checks, watched, audited, mut issues) = futures::try_join!(
+        let (checks, watched, audited, timings, mut issues) = futures::try_join!(
             async { Ok(store.checks_with_bodies(wanted, &whole).await?) },
             days(Tool::Status),
             days(Tool::Performance),
+            async { Ok(timings::load(store, access, now).await?) },
             async { Ok::<_, ApiError>(store.issues_of_site(partition).await?) },
         )?;
         issues.sort_by_key(|issue| {
             (!issue.lifecycle.is_active(), Reverse(issue.lifecycle.opened_at()))
         });
-        Ok(Self { checks, watched, audited, issues })
+        Ok(Self { checks, watched, audited, timings, issues })
     }
 }
 

@@ -23,7 +23,7 @@ async fn a_browser_is_shown_a_page_where_there_is_none() {
         );
         let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
         assert_eq!(answer.status, 404, "{path} {accepts}");
-        assert_eq!(answer.text.contains("There is nothing here"), is_page, "{}", answer.text);
+        assert_eq!(answer.text.contains("Page not found"), is_page, "{}", answer.text);
     }
     service.stop().await;
 }

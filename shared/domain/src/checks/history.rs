@@ -2,6 +2,7 @@
 //! over days and any of its pages is found without reading the pages before it.
 
 pub mod block;
+mod figures;
 mod hours;
 mod page;
 mod recent;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::id::Trigger;
 
+pub use figures::{COUNTED_DAYS, CheckCount};
 pub use hours::{HourResponses, Hours, ResponseHours};
 pub use page::{HistoryFilter, Located, RowWindow, locate};
 pub use recent::{DayUptime, RecentDays, recent_dates};
@@ -30,7 +32,11 @@ pub fn day_start(date: Date) -> Timestamp {
     hour_start(date, 0)
 }
 
-fn hour_of(instant: Timestamp) -> usize {
+/// The hours of a UTC day.
+pub const HOURS: usize = 24;
+
+/// The hour of the UTC day of an instant.
+pub(crate) fn hour_of(instant: Timestamp) -> usize {
     usize::try_from(TimeZone::UTC.to_datetime(instant).hour()).unwrap_or(0)
 }
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use jiff::Timestamp;
-use jiff::fmt::serde::timestamp::millisecond;
+use jiff::fmt::serde::timestamp::{millisecond, second};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
@@ -100,6 +100,14 @@ pub struct ToolState {
     /// How the days before the open one were, for status checks.
     #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentDays>,
+    /// Until when the certificate is valid that the newest check of it read.
+    #[serde(
+        rename = "ex",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "second::optional"
+    )]
+    pub certificate_ends: Option<Timestamp>,
     /// Where the clock was set back: the last slot that was used before, up to which a slot to come may have a
     /// row already.
     #[serde(
@@ -309,6 +317,9 @@ impl ToolState {
             }
         });
 
+        if let Finish::Completed(ToolResult::Ssl(result)) = finish {
+            next.certificate_ends = result.ends_at();
+        }
         let mut events = Vec::new();
         let mut timer = None;
         match trigger {

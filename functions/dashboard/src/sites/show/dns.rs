@@ -39,15 +39,17 @@ fn records(result: &DnsResult) -> Markup {
         @if all.is_empty() {
             p.in.quiet { "There are no records of the watched types." }
         } @else {
-            table.t {
-                (layout::columns("Records", &["Type", "Name", "Value", "TTL"]))
-                tbody {
-                    @for record in all {
-                        tr {
-                            th scope="row" { (record.data.kind()) }
-                            td { bdi { (record.host) } }
-                            td { bdi { (record.data.normal()) } }
-                            td { (record.ttl) " s" }
+            div.over {
+                table.t {
+                    (layout::columns("Records", &["Type", "Name", "Value", "TTL"]))
+                    tbody {
+                        @for record in all {
+                            tr {
+                                th scope="row" { (record.data.kind()) }
+                                td { bdi { (record.host) } }
+                                td { bdi { (record.data.normal()) } }
+                                td { (record.ttl) " s" }
+                            }
                         }
                     }
                 }

@@ -51,14 +51,14 @@ fn table(links: &[BrokenLink]) -> Markup {
 /// Why a crawl saw less than all.
 const fn why_ended(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Completed => "All of the site was looked at.",
+        FinishReason::Completed => "The whole site was crawled.",
         FinishReason::Unreachable => "The site's URL gave no answer or an error.",
         FinishReason::RedirectedAway => "The site's URL redirects to another host.",
         FinishReason::RobotsDisallowed => "robots.txt disallows the site's URL.",
         FinishReason::NotHtml => "The site's URL is not an HTML page.",
         FinishReason::Deadline => "There was no time for the rest of the site.",
-        FinishReason::PageLimit => "There are more pages than are looked at.",
+        FinishReason::PageLimit => "The site has more pages than are crawled.",
         FinishReason::LinkLimit => "There are more links than are looked at.",
-        FinishReason::DepthLimit => "Some pages are too many clicks away.",
+        FinishReason::DepthLimit => "Some pages are too many links away from the start.",
     }
 }

@@ -100,7 +100,11 @@ fn over_time(report: &Performance, range: Range) -> Markup {
             p { "Score over the last " (range.words()) ": " (average) " on average." }
             (chart::plot(&Plot {
                 values: &scores,
+                upper: &[],
+                dots: &[],
+                marks: &[],
                 places: report.days.len(),
+                reach: 1,
                 top: 100.0,
                 unit: "",
                 label: &label,

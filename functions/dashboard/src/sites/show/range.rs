@@ -53,7 +53,7 @@ impl Range {
     }
 
     /// Where there is room for a few letters.
-    const fn short(self) -> &'static str {
+    pub(super) const fn short(self) -> &'static str {
         match self {
             Self::Day => "24 h",
             Self::Week => "7 d",

@@ -1,5 +1,5 @@
-//! How fast a site answered. What has no checks is a gap, and so is when the site was down: what is
-//! measured then is how long it took to fail.
+//! How fast a site answered: of the last 24 hours each check, with the median and the 95th percentile of half hours, and
+//! of longer ranges the mean of hours or days. When no check succeeded, there is a gap.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
@@ -11,49 +11,84 @@ use vedette_domain::time;
 
 use super::SiteView;
 use super::range::{self, Range};
+use super::timings::{Timing, percentile};
 use crate::chart::{self, Plot};
+use crate::words::counted;
 use crate::{assets, layout};
 
+const HALF_HOUR: SignedDuration = SignedDuration::from_mins(30);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// The mean of an hour or a day, by its place among those of the range.
-struct Mean {
+/// What was measured at a place of the plot.
+struct Point {
     place: usize,
     start: Timestamp,
+    /// The median or mean.
     ms: u64,
+    /// The 95th percentile, where each check is known.
+    p95: Option<u64>,
 }
 
-/// What is plotted: an hour or a day at each place.
+/// The axis of time: how much of it each place is.
 struct Scale {
     /// When the first place begins, and how long each is.
     start: Timestamp,
     step: SignedDuration,
     places: i64,
+    /// What is told of each place.
+    what: &'static str,
     unit: &'static str,
 }
 
 impl Scale {
     fn of(range: Range, span: Span, now: Timestamp) -> Self {
+        let back = |step: SignedDuration, places: i64| {
+            let step_s = step.as_secs();
+            let last = Timestamp::from_second(now.as_second().div_euclid(step_s) * step_s);
+            let all = SignedDuration::from_secs(step_s * (places - 1));
+            last.unwrap_or(now).saturating_sub(all).unwrap_or(now)
+        };
         match range.hours() {
-            Some(hours) => {
-                let hour = Timestamp::from_second(now.as_second().div_euclid(3_600) * 3_600);
-                let start = hour
-                    .unwrap_or(now)
-                    .saturating_sub(HOUR * (i32::try_from(hours).unwrap_or(1) - 1));
-                Self { start: start.unwrap_or(now), step: HOUR, places: hours, unit: "hour" }
-            }
-            None => {
-                let places = i64::from(range.days());
-                Self { start: day_start(span.from), step: DAY, places, unit: "day" }
-            }
+            Some(24) => Self {
+                start: back(HALF_HOUR, 48),
+                step: HALF_HOUR,
+                places: 48,
+                what: "Median",
+                unit: "half hour",
+            },
+            Some(hours) => Self {
+                start: back(HOUR, hours),
+                step: HOUR,
+                places: hours,
+                what: "Mean",
+                unit: "hour",
+            },
+            None => Self {
+                start: day_start(span.from),
+                step: DAY,
+                places: i64::from(range.days()),
+                what: "Mean",
+                unit: "UTC day",
+            },
         }
+    }
+
+    /// The place of an instant, if it has one.
+    fn index(&self, at: Timestamp) -> Option<usize> {
+        let passed = at.duration_since(self.start).as_secs().div_euclid(self.step.as_secs());
+        usize::try_from(passed).ok().filter(|_| passed < self.places)
     }
 
     /// Where an instant lies, from 0 to 1 where it is within.
     fn place(&self, at: Timestamp) -> f64 {
         let all = self.step.as_secs_f64() * self.places as f64;
         at.duration_since(self.start).as_secs_f64() / all
+    }
+
+    fn at(&self, place: usize) -> Timestamp {
+        let passed = SignedDuration::from_secs(self.step.as_secs() * place as i64);
+        self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
     /// What stands below the plot, from left to right.
@@ -65,12 +100,21 @@ impl Scale {
         };
         let ticks = (0..TICKS).map(at).map(|at| match range {
             Range::Day => layout::clock(at),
-            Range::Week | Range::Month | Range::Quarter | Range::Year => {
-                html! { (time::day(at, now)) }
-            }
+            Range::Week => layout::day(at, now),
+            // The days are those of UTC, wherever somebody is.
+            Range::Month | Range::Quarter | Range::Year => html! { (time::day(at, now)) },
         });
         ticks.chain([html! { "Now" }]).collect()
     }
+}
+
+/// How many places one value is after the one before, as a rule: what is further apart has a gap between.
+fn reach(places: impl Iterator<Item = usize>) -> usize {
+    let places: Vec<usize> = places.collect();
+    let steps = places.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let mut steps: Vec<usize> = steps.filter(|step| *step > 0).collect();
+    steps.sort_unstable();
+    steps.get(steps.len() / 2).copied().unwrap_or(1)
 }
 
 /// The parts of the axis of time that have a name.
@@ -80,38 +124,57 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let SiteView { range, span, now, history, .. } = *view;
     let (days, issues) = (&history.watched, &history.issues);
     let scale = Scale::of(range, span, now);
-    let means = match range.hours() {
-        Some(hours) => hourly(days, issues, hours, now),
+    let points = match range.hours() {
+        Some(24) => half_hours(&history.timings, &scale),
+        Some(_) => hourly(days, issues, &scale),
         None => daily(days, span),
     };
-    let slowest = means.iter().map(|mean| mean.ms).max();
+    let reach = match range.hours() {
+        Some(24) => reach(history.timings.iter().filter_map(|timing| scale.index(timing.at))),
+        Some(_) => {
+            let mut hours: Vec<_> = days.iter().flat_map(Day::response_hours).collect();
+            hours.sort_by_key(|hour| hour.start);
+            reach(hours.iter().filter_map(|hour| scale.index(hour.start)))
+        }
+        None => 1,
+    };
+    let has_failures = range == Range::Day && history.timings.iter().any(|timing| !timing.up);
     html! {
         section.card {
             header { h2 { "Response time" } (range::choice(view.access.stored.site.id, range)) }
-            @match slowest {
-                None => p.in.quiet { "No response times in the last " (range.words()) "." },
-                Some(slowest) => div.in {
+            @if points.is_empty() && !has_failures {
+                p.in.quiet { "No response times in the last " (range.words()) "." }
+            } @else {
+                div.in {
                     // A script draws the table's values larger.
                     div data-step=(scale.step.as_secs()) data-from=(scale.start.as_second())
-                        data-bands=(spans(view)) {
-                        (drawn(&scale, &means, slowest, view))
+                        data-reach=(reach) data-bands=(spans(view)) {
+                        (drawn(&scale, &points, reach, view))
                         div.row.far.m2 {
                             div.legend {
-                                span { i.ln {} "Mean of each " (scale.unit) }
+                                span { i.ln {} (scale.what) " of each " (scale.unit) }
+                                @if range == Range::Day {
+                                    span { i.ln.p95 {} "95th percentile" }
+                                    span { i.pt {} "Check" }
+                                    span.failing { i {} "Failed check" }
+                                }
                                 span.down { i {} "Down" }
                             }
                         }
-                        (table(&means, scale.unit))
+                        (table(&points, &scale))
                     }
                     @for script in assets::plot() { script src=(script) defer {} }
-                },
+                }
             }
         }
     }
 }
 
-fn drawn(scale: &Scale, means: &[Mean], slowest: u64, view: &SiteView<'_>) -> Markup {
-    let line: Vec<(usize, f64)> = means.iter().map(|mean| (mean.place, mean.ms as f64)).collect();
+fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> Markup {
+    let line: Vec<(usize, f64)> =
+        points.iter().map(|point| (point.place, point.ms as f64)).collect();
+    let upper: Vec<(usize, f64)> =
+        points.iter().filter_map(|point| Some((point.place, point.p95? as f64))).collect();
     let bands: Vec<_> = outages(&view.history.issues)
         .map(|(from, to)| {
             let end = to.unwrap_or(view.now);
@@ -120,12 +183,28 @@ fn drawn(scale: &Scale, means: &[Mean], slowest: u64, view: &SiteView<'_>) -> Ma
         })
         .filter(|(_, end, _)| *end > 0.0)
         .collect();
-    let unit = scale.unit;
-    let label = format!("Mean response time of each {unit} of the last {}", view.range.words());
+    let timings: &[Timing] = if view.range == Range::Day { &view.history.timings } else { &[] };
+    let shown = timings.iter().filter(|timing| scale.index(timing.at).is_some());
+    let (up, failed): (Vec<&Timing>, Vec<&Timing>) = shown.partition(|timing| timing.up);
+    let dots: Vec<_> = up.iter().map(|timing| (scale.place(timing.at), timing.ms)).collect();
+    let marks: Vec<_> = failed.iter().map(|timing| scale.place(timing.at)).collect();
+    let Scale { what, unit, .. } = *scale;
+    let slowest = points.iter().map(|point| point.ms).max().unwrap_or(0);
+    let top = points.iter().filter_map(|point| point.p95).max().unwrap_or(0).max(slowest);
+    let failures = match failed.len() {
+        0 => String::new(),
+        failed => format!(", {}", counted(failed, "failed check", "failed checks")),
+    };
+    let label =
+        format!("{what} response time of each {unit} of the last {}{failures}", view.range.words());
     chart::plot(&Plot {
         values: &line,
+        upper: &upper,
+        dots: &dots,
+        marks: &marks,
         places: usize::try_from(scale.places).unwrap_or(1),
-        top: slowest as f64,
+        reach,
+        top: top as f64,
         unit: "ms",
         label: &label,
         title: &format!("The slowest {unit}: {slowest} ms"),
@@ -147,15 +226,22 @@ fn outages(issues: &[Issue]) -> impl Iterator<Item = (Timestamp, Option<Timestam
     down.flat_map(|issue| issue.timeline.spans())
 }
 
-fn table(means: &[Mean], unit: &str) -> Markup {
+fn table(points: &[Point], scale: &Scale) -> Markup {
+    let Scale { what, unit, .. } = *scale;
+    let has_p95 = points.iter().any(|point| point.p95.is_some());
+    let heads: &[&str] = if has_p95 { &["From", what, "95th percentile"] } else { &["From", what] };
     html! {
         details.list.m2 {
             summary { "View as table" }
             table {
-                (layout::columns(&format!("Mean response time of each {unit}, the latest first"), &["From", "Mean"]))
+                (layout::columns(&format!("{what} response time of each {unit}, the latest first"), heads))
                 tbody {
-                    @for mean in means.iter().rev() {
-                        tr { th scope="row" { (layout::instant(mean.start)) } td { (mean.ms) " ms" } }
+                    @for point in points.iter().rev() {
+                        tr {
+                            th scope="row" { (layout::instant(point.start)) }
+                            td { (point.ms) " ms" }
+                            @if let Some(p95) = point.p95 { td { (p95) " ms" } }
+                        }
                     }
                 }
             }
@@ -163,34 +249,81 @@ fn table(means: &[Mean], unit: &str) -> Markup {
     }
 }
 
-/// The hours that began in the range and in which the site was not known to be down.
-fn hourly(days: &[Day], issues: &[Issue], hours: i64, now: Timestamp) -> Vec<Mean> {
+/// The half hours in which a check succeeded.
+fn half_hours(timings: &[Timing], scale: &Scale) -> Vec<Point> {
+    let placed = |timing: &Timing| scale.index(timing.at);
+    let runs = timings.chunk_by(|one, next| placed(one) == placed(next));
+    let points = runs.filter_map(|run| {
+        let place = placed(run.first()?)?;
+        Some(Point {
+            place,
+            start: scale.at(place),
+            ms: percentile(run, 50)?,
+            p95: percentile(run, 95),
+        })
+    });
+    points.collect()
+}
+
+/// The hours with checks in which the site was not down from beginning to end.
+fn hourly(days: &[Day], issues: &[Issue], scale: &Scale) -> Vec<Point> {
     let down: Vec<_> = outages(issues).collect();
     let was_down = |hour: &HourResponses| {
         let end = hour.start.saturating_add(HOUR).unwrap_or(hour.start);
-        down.iter().any(|(from, to)| *from < end && to.is_none_or(|to| to > hour.start))
+        down.iter().any(|(from, to)| *from <= hour.start && to.is_none_or(|to| to >= end))
     };
-    let means = days.iter().flat_map(Day::response_hours).filter_map(|hour| {
-        let ago = now.duration_since(hour.start).as_hours();
-        let is_within = now >= hour.start && ago < hours;
-        let place = usize::try_from(hours - 1 - ago).ok().filter(|_| is_within)?;
+    let hours = days.iter().flat_map(Day::response_hours).filter_map(|hour| {
+        let place = scale.index(hour.start)?;
         let ms = hour.sum_ms.checked_div(hour.count)?;
-        (!was_down(&hour)).then_some(Mean { place, start: hour.start, ms })
+        (!was_down(&hour)).then_some(Point { place, start: hour.start, ms, p95: None })
     });
-    sorted(means.collect())
+    sorted(hours.collect())
 }
 
 /// The days on which a check found the site up.
-fn daily(days: &[Day], span: Span) -> Vec<Mean> {
-    let means = days.iter().filter(|day| day.sums.up > 0).filter_map(|day| {
+fn daily(days: &[Day], span: Span) -> Vec<Point> {
+    let days = days.iter().filter(|day| day.sums.up > 0).filter_map(|day| {
         let place = usize::try_from((day.date - span.from).get_days()).ok()?;
         let ms = day.mean_response_ms()?;
-        Some(Mean { place, start: day_start(day.date), ms })
+        Some(Point { place, start: day_start(day.date), ms, p95: None })
     });
-    sorted(means.collect())
+    sorted(days.collect())
 }
 
-fn sorted(mut means: Vec<Mean>) -> Vec<Mean> {
-    means.sort_by_key(|mean| mean.place);
-    means
+fn sorted(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by_key(|point| point.place);
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_further_apart_than_most_is_a_gap() {
+        for (places, expected) in
+            [(&[][..], 1), (&[3], 1), (&[0, 0, 1, 1, 2, 9], 1), (&[0, 2, 4, 10, 12], 2)]
+        {
+            assert_eq!(reach(places.iter().copied()), expected, "{places:?}");
+        }
+    }
+
+    #[test]
+    fn the_axis_is_the_chosen_range_whatever_is_known() {
+        let now: Timestamp = "2026-11-20T14:31:20Z".parse().expect("a timestamp");
+        let day = vedette_domain::checks::history::day_of(now);
+        for (range, start, places) in [
+            (Range::Day, "2026-11-19T15:00:00Z", 48),
+            (Range::Week, "2026-11-13T15:00:00Z", 168),
+            (Range::Month, "2026-10-22T00:00:00Z", 30),
+        ] {
+            let scale = Scale::of(range, Span::until(day, range.days()), now);
+            assert_eq!((scale.start.to_string().as_str(), scale.places), (start, places));
+            assert_eq!(scale.index(now), usize::try_from(places - 1).ok(), "{range:?}");
+            assert_eq!(scale.index(scale.start), Some(0));
+            let before = scale.start - SignedDuration::from_secs(1);
+            assert_eq!(scale.index(before), None, "{range:?}");
+            assert_eq!(scale.ticks(range, now).len(), 7);
+        }
+    }
 }

@@ -2,16 +2,18 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{LinksResult, PerformanceResult, SslResult};
+use vedette_domain::checks::history::COUNTED_DAYS;
 use vedette_domain::checks::report::Uptime;
 use vedette_domain::checks::tool::Tool;
 
 use super::range::Range;
+use super::timings::percentile;
 use super::{SiteView, read, tools};
 use crate::words;
 
 pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let tiles = [
-        Some(uptime_tile(uptime, view.range)),
+        Some(uptime_tile(view, uptime)),
         response_tile(view),
         certificate_tile(view),
         performance_tile(view),
@@ -25,47 +27,47 @@ pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     }
 }
 
-/// A percentage: 100 only where nothing failed, and rounded down below that.
-pub(super) fn percentage(value: f64) -> String {
-    if value >= 100.0 {
-        "100".to_owned()
-    } else {
-        format!("{:.2}", (value * 100.0).floor() / 100.0)
+fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
+    let up = view.history.timings.iter().filter(|timing| timing.up).count();
+    let (up, total) = (up as f64, view.history.timings.len() as f64);
+    let day = (total > 0.0).then(|| 100.0 * up / total);
+    let retention = view.access.team.retention(view.now);
+    let status = view.access.stored.tools.get(&Tool::Status);
+    let month = status.and_then(|status| status.recent_checks(retention)?.uptime_percentage());
+    let month_days = COUNTED_DAYS.min(retention.days as usize);
+    let mut shown = vec![(day, "24 h".to_owned()), (month, format!("{month_days} d"))];
+    match view.range {
+        Range::Day | Range::Month => {}
+        Range::Week => shown.insert(1, (uptime.total_uptime_percentage, "7 d".to_owned())),
+        Range::Quarter | Range::Year => {
+            shown.push((uptime.total_uptime_percentage, view.range.short().to_lowercase()));
+        }
     }
-}
-
-fn uptime_tile(uptime: &Uptime, range: Range) -> Markup {
-    let (up, total) = uptime
-        .days
-        .iter()
-        .fold((0, 0), |(up, total), day| (up + day.up_checks, total + day.total_checks));
     html! {
         div.card.tile {
-            h3 { "Uptime, " (range.days_in_words()) }
-            p.big {
-                @match uptime.total_uptime_percentage {
-                    Some(value) => { (percentage(value)) " %" },
-                    None => (words::unknown()),
+            h3 { "Uptime" }
+            div.quad.pair {
+                @for (value, days) in &shown {
+                    div {
+                        b { @match value { Some(value) => { (words::percentage(*value)) "\u{202f}%" }, None => (words::unknown()) } }
+                        span { (days) }
+                    }
                 }
-            }
-            p.quiet.small {
-                @if total == 0 { "No status checks yet" }
-                @else if up == total { "All " (words::grouped(total)) " checks succeeded" }
-                @else { (words::grouped(total - up)) " of " (words::grouped(total)) " checks failed" }
             }
         }
     }
 }
 
 fn response_tile(view: &SiteView<'_>) -> Option<Markup> {
-    let days = view.history.watched.iter().filter(|day| day.sums.up > 0);
-    let today = days.max_by_key(|day| day.date)?;
-    let mean = today.mean_response_ms()?;
+    let timings = &view.history.timings;
+    let (median, p95) = (percentile(timings, 50)?, percentile(timings, 95)?);
     Some(html! {
         div.card.tile {
-            h3 { "Response time" }
-            p.big { (words::grouped(mean)) " " small { "ms" } }
-            p.quiet.small { "Mean of the latest day" }
+            h3 { "Response time, 24 h" }
+            div.quad.pair {
+                div { b { (words::grouped(median)) "\u{202f}ms" } span { "Median" } }
+                div { b { (words::grouped(p95)) "\u{202f}ms" } span { abbr title="95th percentile: 95 of 100 checks took no longer" { "p95" } } }
+            }
         }
     })
 }
@@ -113,14 +115,4 @@ fn links_tile(view: &SiteView<'_>) -> Option<Markup> {
             p.quiet.small { (words::counted(result.crawled as usize, "page crawled", "pages crawled")) }
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percentage;
-
-    #[test]
-    fn one_hundred_is_said_only_where_nothing_failed() {
-        assert_eq!([100.0, 99.999, 99.95, 0.0].map(percentage), ["100", "99.99", "99.95", "0.00"]);
-    }
 }

@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use vedette_domain::checks::history::{DayUptime, RecentDays, day_of, recent_dates};
 use vedette_domain::checks::report::Uptime;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::site_state::SiteState;
 
-use super::{SiteView, tiles};
-use crate::{chart, layout};
+use super::SiteView;
+use crate::{chart, layout, words};
 
 /// The last days, of which the item of the tool has a letter each.
 pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
@@ -18,6 +19,7 @@ pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
         state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
     };
     let bars: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
+    let is_failing = view.state == SiteState::Failing;
     let first = day_of(view.now).saturating_sub((RecentDays::MAX as i64 - 1).days());
     html! {
         section.card {
@@ -26,10 +28,10 @@ pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
                 a.small href={ "/sites/" (view.access.stored.site.id) "/report" } { "View report" }
             }
             div.in {
-                (chart::uptime_bars(&bars, chart::Bars::OfSite))
+                (chart::uptime_bars(&bars, is_failing, chart::Bars::OfSite))
                 div.ends {
                     span { (first.strftime("%-d %b")) }
-                    (chart::legend())
+                    (chart::legend(is_failing))
                     span { "Today" }
                 }
                 (failed_days(view, report))
@@ -52,7 +54,7 @@ fn failed_days(view: &SiteView<'_>, report: &Uptime) -> Markup {
                         @for day in failing {
                             tr {
                                 th scope="row" { time datetime=(day.date) { (day.date) } }
-                                td { @if let Some(value) = day.uptime_percentage { (tiles::percentage(value)) " %" } }
+                                td { @if let Some(value) = day.uptime_percentage { (words::percentage(value)) " %" } }
                                 td { (day.total_checks - day.up_checks) " of " (day.total_checks) " failed" }
                             }
                         }

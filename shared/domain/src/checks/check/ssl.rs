@@ -3,6 +3,7 @@
 mod certificate;
 
 use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,13 @@ pub struct SslResult {
     pub info: Option<CertificateInfo>,
 }
 
-impl SslResult {}
+impl SslResult {
+    /// The last instant of the certificate's validity.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let end: DateTime = self.valid_to.as_deref()?.parse().ok()?;
+        TimeZone::UTC.to_timestamp(end).ok()
+    }
+}
 
 /// Why a certificate is not valid, the gravest first: where several hold, the first counts.
 ///

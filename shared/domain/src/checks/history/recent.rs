@@ -4,7 +4,8 @@ use jiff::civil::Date;
 use jiff::{ToSpan as _, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::Day;
+use super::figures::{CheckCount, Counts, HourMeans};
+use super::{Day, HOURS};
 
 /// How a day was, as far as status checks tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +57,8 @@ impl Day {
     }
 }
 
-/// How the last closed days with checks were, a letter a day.
+/// How the last closed days with checks were: a letter a day, how many checks failed on the newest of them, and how
+/// fast the site answered on the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecentDays {
     /// The last of them.
@@ -64,6 +66,11 @@ pub struct RecentDays {
     last: Date,
     #[serde(rename = "u")]
     letters: String,
+    #[serde(rename = "c", default, skip_serializing_if = "Counts::is_empty")]
+    counts: Counts,
+    /// Of the last day.
+    #[serde(rename = "h", default, skip_serializing_if = "HourMeans::is_empty")]
+    hours: HourMeans,
 }
 
 impl RecentDays {
@@ -74,9 +81,14 @@ impl RecentDays {
     /// stays forgotten.
     #[must_use]
     pub fn with(before: Option<Self>, day: &Day) -> Self {
-        let uptime = day.uptime();
+        let (uptime, count) = (day.uptime(), day.check_count());
         let Some(mut days) = before else {
-            return Self { last: day.date, letters: uptime.letter().into() };
+            return Self {
+                last: day.date,
+                letters: uptime.letter().into(),
+                counts: Counts::default().with(0, count),
+                hours: HourMeans::of(day),
+            };
         };
         let mut letters: Vec<char> = days.letters.chars().collect();
         if day.date > days.last {
@@ -85,8 +97,14 @@ impl RecentDays {
             letters.push(uptime.letter());
             letters.drain(..letters.len().saturating_sub(Self::MAX));
             days.last = day.date;
+            days.counts = days.counts.with(gap, count);
+            days.hours = HourMeans::of(day);
         } else {
             let back = days_between(day.date, days.last);
+            days.counts.amend(back, count);
+            if back == 0 {
+                days.hours = HourMeans::of(day);
+            }
             let place = letters.len().checked_sub(back + 1);
             if let Some(letter) = place.and_then(|place| letters.get_mut(place)) {
                 *letter = uptime.letter();
@@ -101,6 +119,19 @@ impl RecentDays {
         let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
         let letter = back.and_then(|back| self.letters.chars().rev().nth(back));
         letter.map_or(DayUptime::Unknown, DayUptime::read)
+    }
+
+    /// How many checks a day had. None where that is not known, though there were some: an earlier version counted
+    /// none of them here.
+    pub(crate) fn count_on(&self, date: Date) -> Option<CheckCount> {
+        let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
+        let counted = back.and_then(|back| self.counts.back(back));
+        counted.or_else(|| (self.on(date) == DayUptime::Unknown).then(CheckCount::default))
+    }
+
+    /// The mean response time of each hour of a day, in milliseconds, where it is the last one.
+    pub(crate) fn hour_means_on(&self, date: Date) -> [Option<u32>; HOURS] {
+        if date == self.last { self.hours.all() } else { [None; HOURS] }
     }
 }
 
@@ -150,8 +181,29 @@ mod tests {
         assert_eq!(shown(&amended, 1..11), "--up--p---");
         assert_eq!(RecentDays::with(Some(days.clone()), &day(1, 9, 9)), days, "before all of them");
         let json = serde_json::to_value(&amended).expect("JSON");
-        assert_eq!(json, serde_json::json!({ "d": "2026-08-09", "u": "up--p-" }));
+        let expected = serde_json::json!({
+            "d": "2026-08-09", "u": "up--p-", "c": [18, 19, 1, 0, 1, 1, 19, 8, 0],
+        });
+        assert_eq!(json, expected);
         assert_eq!(serde_json::from_value::<RecentDays>(json).expect("read"), amended);
+    }
+
+    #[test]
+    fn checks_are_counted_where_they_were_kept() {
+        let days = [day(3, 9, 9), day(4, 8, 9), day(7, 0, 9), day(8, 0, 0)];
+        let days = days.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
+        let days = days.expect("days");
+        let counted = |days: &RecentDays, at| {
+            days.count_on(date(at)).map(|count| (count.failed, count.checks))
+        };
+        assert_eq!(
+            [2, 3, 4, 5, 7, 8, 9].map(|at| counted(&days, at)),
+            [(0, 0), (0, 9), (1, 9), (0, 0), (9, 9), (0, 0), (0, 0)].map(Some)
+        );
+        let old = RecentDays { counts: Counts::default(), ..days };
+        assert_eq!([3, 4, 5].map(|at| counted(&old, at)), [None, None, Some((0, 0))]);
+        let next = RecentDays::with(Some(old), &day(9, 7, 9));
+        assert_eq!([4, 9].map(|at| counted(&next, at)), [None, Some((2, 9))]);
     }
 
     #[test]

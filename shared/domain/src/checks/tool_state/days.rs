@@ -1,10 +1,12 @@
 //! The days that a tool's checks are counted in: the open one, and those closed before it.
 
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::{ClosedBlock, DayWrite, ToolState};
-use crate::checks::history::{Day, DayUptime, RecentDays, day_of};
+use crate::checks::history::{
+    COUNTED_DAYS, CheckCount, Day, DayUptime, HOURS, RecentDays, Retention, day_of, hour_of,
+};
 use crate::checks::tool::Tool;
 use crate::id::CheckId;
 
@@ -74,5 +76,41 @@ impl ToolState {
             Some(open) if open.date == date => open.uptime(),
             _ => self.recent.as_ref().map_or(DayUptime::Unknown, |recent| recent.on(date)),
         }
+    }
+
+    /// How many status checks there were on the last [`COUNTED_DAYS`], today included, as far as a team looks back. None
+    /// where some of them are not counted here, since an earlier version did not.
+    pub fn recent_checks(&self, retention: Retention) -> Option<CheckCount> {
+        let dates = (0..COUNTED_DAYS as i64).map(|ago| retention.today.saturating_sub(ago.days()));
+        let shown = dates.filter(|date| retention.reaches(*date));
+        shown
+            .map(|date| self.checks_on(date))
+            .try_fold(CheckCount::default(), |sum, day| Some(sum.plus(day?)))
+    }
+
+    fn checks_on(&self, date: Date) -> Option<CheckCount> {
+        match (&self.day, &self.recent) {
+            (Some(open), _) if open.date == date => Some(open.check_count()),
+            (_, Some(recent)) => recent.count_on(date),
+            (_, None) => Some(CheckCount::default()),
+        }
+    }
+
+    /// The mean response time of status checks in each of the last 24 hours, in milliseconds: first the hour of a day ago
+    /// that is not over at this time of day, and last the present one.
+    pub fn hour_means(&self, now: Timestamp) -> [Option<u32>; HOURS] {
+        let mut means = [None; HOURS];
+        for (place, mean) in means.iter_mut().enumerate() {
+            let ago = SignedDuration::from_hours((HOURS - 1 - place) as i64);
+            let at = now.saturating_sub(ago).unwrap_or(now);
+            let date = day_of(at);
+            let of_day = match (&self.day, &self.recent) {
+                (Some(open), _) if open.date == date => open.hour_means(),
+                (_, Some(recent)) => recent.hour_means_on(date),
+                (_, None) => continue,
+            };
+            *mean = of_day[hour_of(at)];
+        }
+        means
     }
 }

@@ -1,0 +1,116 @@
+//! Pausing, resuming or deleting several sites of the list at once.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_actions::{delete_site, pause_site, resume_site};
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_store::{DirectoryRow, SiteWithTools, TeamWithSettings};
+
+use super::PAGE;
+use crate::form::FormInput;
+use crate::layout::{Heading, NavTab};
+use crate::words::counted;
+use crate::{RequestContext, layout};
+
+/// The form that the boxes of the list belong to.
+const FORM: &str = "selected";
+
+/// A box that selects a site.
+pub(super) fn tick(site: &DirectoryRow) -> Markup {
+    let id = format!("select-{}", site.id);
+    html! {
+        input id=(id) type="checkbox" name="site" value=(site.id) form=(FORM);
+        label.hide for=(id) { "Select " bdi { (site.name) } }
+    }
+}
+
+/// What can be done with the selected sites. It shows itself where some are.
+pub(super) fn bar(team: TeamId) -> Markup {
+    html! {
+        form.card.picked id=(FORM) method="post" action=(path(team)) {
+            b.picks {}
+            span.grow.hide { "With the selected sites:" }
+            button.s name="do" value="pause" { "Pause monitoring" }
+            button.s name="do" value="resume" { "Resume monitoring" }
+            button.s.bad name="do" value="delete" { "Delete…" }
+        }
+    }
+}
+
+fn path(team: TeamId) -> String {
+    format!("/teams/{team}/sites/selected")
+}
+
+/// Does to the selected sites what was asked for; before they are deleted, that is asked again.
+pub(crate) async fn change_selected(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let input = FormInput::sent(context.body);
+    let ids = input.all("site").filter_map(SiteId::parse).take(PAGE);
+    let found = context.app.store.sites(ids.map(SiteId::partition)).await?;
+    let mut sites: Vec<SiteWithTools> =
+        found.into_values().filter(|stored| stored.site.team == team.id()).collect();
+    sites.sort_by_cached_key(|stored| stored.site.name.to_lowercase());
+    if sites.is_empty() {
+        return layout::redirect(&format!("/teams/{}?said=none-selected", team.id()));
+    }
+    let now = caller.now;
+    let change = input.text("do");
+    if change == "delete" {
+        return Ok(ask_to_delete(context, &team, &sites));
+    }
+    for stored in sites {
+        let mut access = SiteAccess { stored, team: team.clone() };
+        match change {
+            "pause" => {
+                pause_site(context.app, &mut access, caller.actor(), now).await?;
+            }
+            "resume" => {
+                resume_site(context.app, &mut access, caller.actor(), now).await?;
+            }
+            "delete-for-good" => {
+                delete_site(context.app, &access.stored, caller.actor(), now).await?;
+            }
+            _ => return Err(ApiError::NotFound),
+        }
+    }
+    let said = match change {
+        "pause" => "all-paused",
+        "resume" => "all-resumed",
+        _ => "all-deleted",
+    };
+    layout::redirect(&format!("/teams/{}?said={said}", team.id()))
+}
+
+fn ask_to_delete(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    sites: &[SiteWithTools],
+) -> Response {
+    let sites_in_words = counted(sites.len(), "site", "sites");
+    let content = html! {
+        section.card {
+            ul.rows {
+                @for SiteWithTools { site, .. } in sites {
+                    li { div.grow { b { bdi { (site.name) } } p.quiet.small.cut { (site.url) } } }
+                }
+            }
+            div.in.air.stack.gm.line {
+                p.quiet { "Their checks, issues and reports are deleted with them. This can’t be undone. To stop checking them and keep their history, pause them instead." }
+                form.row method="post" action=(path(team.id())) {
+                    @for SiteWithTools { site, .. } in sites { input type="hidden" name="site" value=(site.id); }
+                    button.grave name="do" value="delete-for-good" { "Delete " (sites_in_words) }
+                    a.btn href={ "/teams/" (team.id()) } { "Cancel" }
+                }
+            }
+        }
+    };
+    let title = Heading::new(format!("Delete {sites_in_words}?"))
+        .below(format!("/teams/{}", team.id()), "Sites");
+    layout::team_page(context, (&team.team, NavTab::Sites), StatusCode::OK, title, &content)
+}

@@ -1,0 +1,89 @@
+//! Several sites of the list, paused, resumed or deleted at once.
+
+use serde_json::json;
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::id::SiteId;
+use vedette_testkit::{Member, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::support::{Browser, said, sent_to, text};
+
+/// Sites of a team by these names.
+async fn sites(service: &Service, owner: &Member, names: &[&str]) -> Vec<SiteId> {
+    let mut sites = Vec::new();
+    for name in names {
+        let body = json!({ "url": format!("https://{name}.test/"), "name": name });
+        let path = format!("/teams/{}/sites", owner.team);
+        let created = service.client(owner).post(&path, &body).await;
+        sites.push(SiteId::parse(&created.data("uuid")).expect("an id"));
+    }
+    sites
+}
+
+fn selected(sites: &[SiteId], change: &str) -> String {
+    let sites: String = sites.iter().map(|site| format!("site={site}&")).collect();
+    format!("{sites}do={change}")
+}
+
+#[tokio::test]
+async fn selected_sites_are_paused_resumed_and_deleted_once_somebody_says_so() {
+    let (service, owner) = Service::with_team().await;
+    let all = sites(&service, &owner, &["a", "b", "c"]).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites/selected", owner.team);
+    let list = browser.get("/").await;
+    let tick = format!(
+        "<input id=\"select-{0}\" type=\"checkbox\" name=\"site\" value=\"{0}\" form=\"selected\">",
+        all[0]
+    );
+    assert!(said(&list).contains(&tick), "{}", said(&list));
+    assert!(said(&list).contains(&format!("id=\"selected\" method=\"post\" action=\"{path}\"")));
+
+    let list = browser.post(&path, &selected(&all[..2], "pause")).await;
+    let list = browser.get(sent_to(&list)).await;
+    assert!(text(said(&list)).contains("Monitoring paused."), "{}", text(said(&list)));
+    assert!(said(&list).contains("<span>Paused</span></span><b>2</b>"), "{}", said(&list));
+    // What is paused already stays so.
+    let list = browser.post(&path, &selected(&all, "pause")).await;
+    let list = browser.get(sent_to(&list)).await;
+    assert!(said(&list).contains("<span>Paused</span></span><b>3</b>"));
+    let list = browser.post(&path, &selected(&all[1..], "resume")).await;
+    let list = browser.get(sent_to(&list)).await;
+    assert!(text(said(&list)).contains("Monitoring resumed."));
+    assert!(said(&list).contains("<span>Paused</span></span><b>1</b>"));
+
+    let question = browser.post(&path, &selected(&all[..2], "delete")).await;
+    assert!(text(said(&question)).contains("can’t be undone"), "{}", text(said(&question)));
+    assert!(said(&question).contains("Delete 2 sites</button>"));
+    assert!(said(&browser.get("/").await).contains("3 sites"));
+    let list = browser.post(&path, &selected(&all[..2], "delete-for-good")).await;
+    let list = browser.get(sent_to(&list)).await;
+    assert!(text(said(&list)).contains("Sites deleted."));
+    assert!(text(said(&list)).contains("1 site, sorted by state"), "{}", text(said(&list)));
+}
+
+#[tokio::test]
+async fn what_is_no_site_of_the_team_and_no_change_changes_nothing() {
+    let (service, owner) = Service::with_team().await;
+    let own = sites(&service, &owner, &["a"]).await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let theirs = sites(&service, &stranger, &["b"]).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites/selected", owner.team);
+    for form in [selected(&theirs, "delete-for-good"), "site=x&do=pause".to_owned(), String::new()]
+    {
+        let list = browser.post(&path, &form).await;
+        assert!(sent_to(&list).ends_with("said=none-selected"), "{form}");
+    }
+    assert_eq!(browser.post(&path, &selected(&own, "forget")).await.status(), 404);
+    let store = &service.test.app.store;
+    for site in own.iter().chain(&theirs) {
+        assert!(store.site(site.partition()).await.expect("read").is_some());
+    }
+
+    let viewer = member_of(&service.test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut viewing = Browser::of(&service.test, viewer.user).await;
+    assert_eq!(viewing.post(&path, &selected(&own, "pause")).await.status(), 403);
+    assert!(!said(&viewing.get("/").await).contains("checkbox"));
+}
