@@ -177,10 +177,15 @@ pictures: rust lighthouse ## Take the pictures of the documentation, and each pa
 	cargo build --locked --package vedette --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
+stills: rust lighthouse ## Look whether pages look as they did, and hold all to the rules of layout (ARGS=--update: replace the pictures that differ, in tests/browser/stills)
+	cargo build --locked --package vedette-bench
+	"$${CARGO_TARGET_DIR:-target}/debug/vedette-bench" stills .tools/stills
+	$(LIGHTHOUSE)/.bin/node tests/browser/stills.mjs .tools/stills $(ARGS)
+
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette \
-	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler
+	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler --bin vedette-bench
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \

@@ -7,18 +7,19 @@ const installed = new URL("../../infra/lighthouse/", import.meta.url);
 const { resolve } = createRequire(installed);
 const load = (name) => import(pathToFileURL(resolve(name)));
 const { default: puppeteer } = await load("puppeteer-core");
-const { source: axe } = (await load("axe-core")).default;
+export const { source: axe } = (await load("axe-core")).default;
 const { default: lighthouse } = await load("lighthouse");
 
 const PERFECT = ["accessibility", "best-practices"];
 
-export const launch = () =>
+/** A Chromium, with the fonts that a file names. */
+export const launch = ({ fonts } = {}) =>
   puppeteer.launch({
     executablePath: new URL("chromium", installed).pathname,
     // As root and in containers, Chromium has no sandbox; it sees none but our own pages.
     args: ["--no-sandbox", "--headless=new", "--disable-gpu"],
     // The language of a machine without one has a name that no browser of people has.
-    env: { ...process.env, LC_ALL: "en_US.UTF-8" },
+    env: { ...process.env, LC_ALL: "en_US.UTF-8", ...(fonts && { CHROMIUM_FONTS: fonts }) },
     pipe: true,
   });
 

@@ -17,6 +17,7 @@ mod requests;
 mod scale;
 mod seed;
 mod service;
+mod stills;
 
 use clap::Parser;
 
@@ -47,6 +48,8 @@ enum Measure {
     Scale(scale::Options),
     /// Measures nothing: writes a month of history, for `make pictures`.
     Pictures(pictures::Options),
+    /// Measures nothing: writes pages at a fixed instant as files, for `make stills`.
+    Stills(stills::Options),
 }
 
 #[tokio::main]
@@ -67,5 +70,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Pages(options) => pages::measure(&options).await,
         Measure::Scale(options) => scale::simulate(&options),
         Measure::Pictures(options) => pictures::write(&options).await,
+        Measure::Stills(options) => stills::write(&options).await,
     }
 }

@@ -1,5 +1,5 @@
-//! A month of history for pictures of the pages: written by the service's own handlers into a folder, on
-//! which `vedette serve` then runs. A link that signs in there is printed, as a path.
+//! History for pictures of the pages: written by the service's own handlers into a folder, on which `vedette serve` then
+//! runs. A link that signs in there is printed, as a path.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -40,60 +40,43 @@ struct Story {
     /// Hours before now at which it is down: from, until.
     down: &'static [(i64, i64)],
     score: u32,
+    /// Days that its certificate is valid.
+    certificate: i64,
 }
 
-const SITES: [Story; 8] = [
+/// A site that fares well.
+const fn well(name: &'static str, url: &'static str, usual: f64, score: u32) -> Story {
+    Story { name, url, usual, down: &[], score, certificate: 61 }
+}
+
+const SITES: [Story; 12] = [
     Story {
-        name: "Shop",
-        url: "https://shop.example/",
-        usual: 182.0,
         down: &[(211, 208)],
-        score: 94,
+        certificate: 83,
+        ..well("Shop", "https://shop.example/", 182.0, 94)
     },
     Story {
-        name: "Checkout",
-        url: "https://pay.shop.example/",
-        usual: 240.0,
         down: &[(405, 404), (2, 0)],
-        score: 88,
+        ..well("Checkout", "https://pay.shop.example/", 240.0, 88)
     },
+    // It has just begun to fail.
+    Story { down: &[(1, 0)], ..well("Search", "https://search.shop.example/", 95.0, 97) },
+    Story { down: &[(640, 630)], ..well("Blog", "https://blog.shop.example/", 310.0, 91) },
+    well("Docs", "https://docs.shop.example/", 120.0, 99),
     Story {
-        name: "Search",
-        url: "https://search.shop.example/",
-        usual: 95.0,
-        down: &[],
-        score: 97,
-    },
-    Story {
-        name: "Blog",
-        url: "https://blog.shop.example/",
-        usual: 310.0,
-        down: &[(640, 630)],
-        score: 91,
-    },
-    Story { name: "Docs", url: "https://docs.shop.example/", usual: 120.0, down: &[], score: 99 },
-    Story {
-        name: "Orders API",
-        url: "https://api.shop.example/health",
-        usual: 64.0,
         down: &[(96, 95), (90, 89)],
-        score: 90,
+        ..well("Orders API", "https://api.shop.example/health", 64.0, 90)
     },
-    Story {
-        name: "Newsletter",
-        url: "https://news.shop.example/",
-        usual: 205.0,
-        down: &[],
-        score: 86,
-    },
-    Story {
-        name: "Careers",
-        url: "https://careers.shop.example/",
-        usual: 150.0,
-        down: &[],
-        score: 93,
-    },
+    well("Newsletter", "https://news.shop.example/", 205.0, 86),
+    Story { certificate: 120, ..well("Careers", "https://careers.shop.example/", 150.0, 93) },
+    Story { certificate: 6, ..well("Partner portal", "https://partners.shop.example/", 318.0, 84) },
+    well("Help center", "https://help.shop.example/customers/eu-central", 402.0, 89),
+    Story { certificate: 44, ..well("Image CDN", "https://img.shop.example/", 38.0, 98) },
+    well("Old CRM", PAUSED, 150.0, 71),
 ];
+
+/// A site that somebody has paused.
+const PAUSED: &str = "https://crm-old.shop.example/";
 
 /// Writes the history up to now.
 pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -106,51 +89,77 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     test.app.store = database.store();
     test.app.service.tools = Tool::ALL.to_vec();
     let now = Clock::system().now();
-    test.advance(now.duration_since(test.now()) - SignedDuration::from_hours(24 * DAYS));
-    let owner = team(&test).await?;
-    let mut sites = Vec::new();
-    for story in &SITES {
-        sites.push((story, site(&test, &owner, story.url, story.name).await?));
-    }
-    let mut more = Vec::new();
-    for number in 0..options.more {
-        let url = format!("https://{number}.shop.example/");
-        more.push((site(&test, &owner, &url, &format!("Branch {number}")).await?, url));
-    }
-    for hour in (0..24 * DAYS).rev() {
-        test.advance(SignedDuration::from_hours(1));
-        for (story, id) in &sites {
-            end(&test, *id, Tool::Status, status(story, hour)).await;
-            if hour % 24 == 12 {
-                end(&test, *id, Tool::Performance, audit(story, hour)?).await;
-                end(&test, *id, Tool::Ssl, certificate(story, test.now())?).await;
-                end(&test, *id, Tool::Dns, records(story)?).await;
-            }
-            if hour % 168 == 36 {
-                end(&test, *id, Tool::BrokenLinks, links(story)?).await;
-            }
-        }
-        for (number, (id, url)) in more.iter().enumerate().filter(|_| hour % 24 == 6) {
-            let code = if number % 50 == 0 && hour < 72 { 503 } else { 200 };
-            end(&test, *id, Tool::Status, ToolResult::Status(status_result(url, code, 120.0)))
-                .await;
-        }
-    }
+    test.set_clock(now);
+    let owner = team(&test, "Example Shop", "ada@example.com").await?;
+    live(&test, &owner, DAYS, options.more).await?;
     line(&link(&test, &owner).await?)?;
     database.close().await;
     Ok(())
 }
 
-async fn team(test: &TestApp) -> Result<Member, Box<dyn Error>> {
+/// Has a team watch the sites for so many days up to now.
+pub(crate) async fn live(
+    test: &TestApp,
+    owner: &Member,
+    days: i64,
+    more: u32,
+) -> Result<Vec<SiteId>, Box<dyn Error>> {
+    let now = test.now();
+    test.set_clock(now - SignedDuration::from_hours(24 * days));
+    let mut sites = Vec::new();
+    for story in &SITES {
+        sites.push((story, site(test, owner, story.url, story.name).await?));
+    }
+    let mut others = Vec::new();
+    for number in 0..more {
+        let url = format!("https://{number}.shop.example/");
+        others.push((site(test, owner, &url, &format!("Branch {number}")).await?, url));
+    }
+    for hour in (0..24 * days).rev() {
+        test.advance(SignedDuration::from_hours(1));
+        for (story, id) in &sites {
+            if story.url == PAUSED && hour < 24 {
+                continue;
+            }
+            end(test, *id, Tool::Status, status(story, hour)).await;
+            if hour % 24 == 12 {
+                end(test, *id, Tool::Performance, audit(story, hour)?).await;
+                end(test, *id, Tool::Ssl, certificate(story, now, test.now())?).await;
+                end(test, *id, Tool::Dns, records(story)?).await;
+            }
+            if hour % 168 == 36 {
+                end(test, *id, Tool::BrokenLinks, links(story)?).await;
+            }
+        }
+        for (number, (id, url)) in others.iter().enumerate().filter(|_| hour % 24 == 6) {
+            let code = if number % 50 == 0 && hour < 72 { 503 } else { 200 };
+            end(test, *id, Tool::Status, ToolResult::Status(status_result(url, code, 120.0))).await;
+        }
+    }
+    let off = json!({ "enabled": false });
+    let tools: Value = Tool::ALL.into_iter().map(|tool| (tool.to_string(), off.clone())).collect();
+    for (_, id) in sites.iter().filter(|(story, _)| story.url == PAUSED) {
+        let paused = json!({ "monitoring_settings": { "tools": tools } });
+        let api = Client::new(&test.app, owner).without_grants();
+        api.patch(&format!("/sites/{id}"), &paused).await;
+    }
+    Ok(sites.into_iter().map(|(_, id)| id).collect())
+}
+
+pub(crate) async fn team(
+    test: &TestApp,
+    name: &str,
+    email: &str,
+) -> Result<Member, Box<dyn Error>> {
     let now = test.now();
     let user = User {
         id: UserId(test.app.entropy.user_id()?.0),
         name: "Ada".to_owned(),
-        email: "ada@example.com".to_owned(),
+        email: email.to_owned(),
         email_verified_at: Some(now),
         created_at: now,
     };
-    let team = Team::new(test.app.entropy.team_id()?, "Example Shop", Plan::Agency, now);
+    let team = Team::new(test.app.entropy.team_id()?, name, Plan::Agency, now);
     Ok(store_team(test, &team, &user).await)
 }
 
@@ -162,7 +171,7 @@ async fn link(test: &TestApp, owner: &Member) -> Result<String, Box<dyn Error>> 
     Ok(link::sign_in("", &secret))
 }
 
-async fn site(
+pub(crate) async fn site(
     test: &TestApp,
     owner: &Member,
     url: &str,
@@ -226,12 +235,18 @@ fn audit(story: &Story, hour: i64) -> Result<ToolResult, serde_json::Error> {
     Ok(ToolResult::Performance(Box::new(serde_json::from_value(result)?)))
 }
 
-fn certificate(story: &Story, now: Timestamp) -> Result<ToolResult, Box<dyn Error>> {
+/// The certificate that is valid for so many days after the end of the story, as it is found at a time.
+fn certificate(
+    story: &Story,
+    end: Timestamp,
+    now: Timestamp,
+) -> Result<ToolResult, Box<dyn Error>> {
     let day = |days: i64| {
-        let at = now.checked_add(SignedDuration::from_hours(24 * days));
-        at.map(|at| at.strftime("%Y-%m-%d 00:00:00").to_string())
+        let at = end.checked_add(SignedDuration::from_hours(24 * days));
+        at.map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
     };
-    let (from, to, days_left) = (day(-29)?, day(61)?, 60);
+    let (from, to) = (day(story.certificate - 90)?, day(story.certificate)?);
+    let days_left = story.certificate + end.duration_since(now).as_hours() / 24;
     let key = json!({ "algorithm": "EC", "bits": 256, "curve": "P-256" });
     let link = |subject: &str, issuer: &str| {
         json!({

@@ -1,0 +1,163 @@
+//! The pages at a fixed instant, as files: the same bytes on every machine and day, so that pictures of them can be
+//! compared.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use lambda_http::Body;
+use vedette_dashboard::Dashboard;
+use vedette_domain::alerts::channel::Filter;
+use vedette_domain::checks::check::{Finish, ToolResult};
+use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::id::CheckId;
+use vedette_testkit::{Client, Member, TestApp, channels, status_result};
+
+use crate::pages::{get, head, sign_in};
+use crate::pictures::{live, site, team};
+use crate::report::line;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Where the pages go, which is emptied
+    folder: PathBuf,
+    /// Sites of the team that has very many
+    #[arg(long, default_value_t = 1_000)]
+    many: u32,
+}
+
+/// When the pages are looked at.
+const NOW: &str = "2026-11-20T14:31:20Z";
+/// Days of history: fewer than in pictures for people, as every test run writes them.
+const DAYS: i64 = 3;
+
+/// Writes the pages.
+pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
+    let folder = &options.folder;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder.join("assets"))?;
+    let mut test = TestApp::start().await;
+    test.app.service.tools = Tool::ALL.to_vec();
+    let now: Timestamp = NOW.parse()?;
+    test.set_clock(now);
+    let (shop, others) = (shop(&test, now).await?, others(&test, now, options.many).await?);
+    let mut written = 0;
+    let mut assets = BTreeSet::new();
+    for (owner, pages) in [shop].into_iter().chain(others) {
+        let cookie = sign_in(&test, &owner).await?;
+        for (name, path) in pages {
+            let cookie = if name == "sign-in" { "" } else { cookie.as_str() };
+            let page = ask(&test, cookie, &path).await?;
+            let page = String::from_utf8(page)?;
+            assets.extend(
+                page.split("\"/assets/")
+                    .skip(1)
+                    .filter_map(|rest| Some(rest.split('"').next()?.to_owned())),
+            );
+            fs::write(folder.join(format!("{name}.html")), page)?;
+            written += 1;
+        }
+    }
+    for asset in &assets {
+        let path = Path::new("assets").join(asset);
+        fs::write(folder.join(&path), ask(&test, "", &format!("/assets/{asset}")).await?)?;
+    }
+    line(&format!("{written} pages, {} files", assets.len()))?;
+    Ok(())
+}
+
+async fn ask(test: &TestApp, cookie: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let head = head(cookie, path, "identity")?;
+    Ok(match get(test, &Dashboard::default(), &head).await? {
+        Body::Text(text) => text.into_bytes(),
+        Body::Binary(bytes) => bytes,
+        _ => Vec::new(),
+    })
+}
+
+/// A person with their pages: what each is called as a file, and where it is.
+type Pages = (Member, Vec<(&'static str, String)>);
+
+/// A team like many, with every page of it.
+async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
+    let owner = team(test, "Example Shop", "ada@example.com").await?;
+    let sites = live(test, &owner, DAYS, 0).await?;
+    test.set_clock(now);
+    let chat = ("Operations", channels::chat());
+    channels::add_channel(&test.app, owner.team, chat, Filter::default()).await;
+    let [site, down, ..] = sites[..] else { return Err("no sites".into()) };
+    let issue = test.app.store.issues_of_site(down.partition()).await?;
+    let issue = issue.iter().find(|issue| issue.lifecycle.is_active()).ok_or("no issue")?.id;
+    let check = Client::new(&test.app, &owner).without_grants();
+    let check = check.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
+    let check = check.as_str().ok_or("no check")?.to_owned();
+    let team = format!("/teams/{}", owner.team);
+    let of_site = |path: &str| format!("/sites/{site}{path}");
+    let pages = vec![
+        ("sign-in", "/sign-in".to_owned()),
+        ("sites", team.clone()),
+        ("search", format!("{team}?search=nothing")),
+        ("add", format!("{team}/sites/new")),
+        ("site", of_site("")),
+        ("site-30d", of_site("?range=30d")),
+        ("down", format!("/sites/{down}")),
+        ("edit", of_site("/edit")),
+        ("delete", of_site("/delete")),
+        ("history", of_site("/checks")),
+        ("check", format!("/checks/{check}")),
+        ("report", of_site("/report")),
+        ("issue", format!("/issues/{issue}")),
+        ("issues", format!("{team}/issues")),
+        ("events", format!("{team}/events")),
+        ("channels", format!("{team}/channels")),
+        ("settings", format!("{team}/settings")),
+        ("settings-header", format!("{team}/settings/request-header")),
+        ("settings-quiet", format!("{team}/settings/quiet-time")),
+        ("settings-reminders", format!("{team}/settings/escalation")),
+        ("members", format!("{team}/members")),
+        ("plan", format!("{team}/plan")),
+        ("audit-log", format!("{team}/audit-log")),
+        ("tokens", "/tokens".to_owned()),
+        ("sessions", "/sessions".to_owned()),
+    ];
+    Ok((owner, pages))
+}
+
+/// Teams that are unlike most: without a site, with one, with one whose words are long, and with very many.
+async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>, Box<dyn Error>> {
+    let long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
+    let long_host = format!("{}.{}", "a".repeat(60), "b".repeat(60));
+    let mut pages = Vec::new();
+    for (team_name, name, list, page, number) in [
+        ("New", "", "empty", "", 0),
+        ("Solo", "Home", "one", "one-site", 1),
+        (long, long, "long", "long-site", 1),
+        ("Very many", "Branch", "many", "many-site", many),
+    ] {
+        test.set_clock(now - SignedDuration::from_hours(1));
+        let owner = team(test, team_name, &format!("{list}@example.com")).await?;
+        let mut first = None;
+        for number in 0..number {
+            let host = if name == long { long_host.as_str() } else { "site" };
+            let url = format!("https://{host}-{number}.example/{}", "path/".repeat(20));
+            let id = site(test, &owner, &url, &format!("{name} {number}")).await?;
+            first = first.or(Some((id, url)));
+        }
+        for minutes in [30, 2] {
+            test.set_clock(now - SignedDuration::from_mins(minutes));
+            let Some((id, url)) = &first else { continue };
+            let result = ToolResult::Status(status_result(url, 503, 30_000.0));
+            let check = CheckId::automatic(*id, Tool::Status, RunReason::Scheduled, test.now());
+            test.end_run(*id, check, Finish::Completed(result)).await;
+        }
+        test.set_clock(now);
+        let mut of_team = vec![(list, format!("/teams/{}", owner.team))];
+        of_team.extend(first.map(|(id, _)| (page, format!("/sites/{id}"))));
+        pages.push((owner, of_team));
+    }
+    Ok(pages)
+}
