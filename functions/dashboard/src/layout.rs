@@ -294,6 +294,14 @@ fn degraded(context: RequestContext<'_>) -> Markup {
     html! {
         // The script fills it, too.
         div #band {
+            @if context.dashboard.is_demo {
+                aside.band.info aria-label="Demo" {
+                    div.wrap {
+                        (Look::Info.shape())
+                        p { b { "This is a demo." } " Its sites and their history are made up. Start without --demo to watch sites of your own." }
+                    }
+                }
+            }
             @if !notices.is_empty() {
                 aside.band.issues role="alert" aria-label="Service status" {
                     div.wrap {

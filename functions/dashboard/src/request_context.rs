@@ -25,6 +25,8 @@ pub struct Dashboard {
     /// What this process may reach of what people type, if it may reach any.
     outbound: Option<Outbound>,
     guard: OnceLock<Option<SsrfGuard>>,
+    /// Whether the sites and their history are made up, which every page says then.
+    pub(crate) is_demo: bool,
 }
 
 impl Dashboard {
@@ -46,6 +48,12 @@ impl Dashboard {
             made.inspect_err(|error| warn!(error = %ErrorChain(error), "no scheme is tried")).ok()
         });
         guard.as_ref()
+    }
+
+    /// The same pages, which say that the sites and their history are made up.
+    #[must_use]
+    pub fn of_demo(self) -> Self {
+        Self { is_demo: true, ..self }
     }
 }
 

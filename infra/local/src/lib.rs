@@ -10,6 +10,7 @@ mod background;
 mod clock;
 mod console;
 mod data_folder;
+mod demo;
 mod expiry;
 mod gateway;
 mod lateness;
@@ -27,6 +28,7 @@ mod welcome;
 mod worker;
 
 pub use access::AccessError;
+pub use demo::DemoError;
 pub use gateway::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;

@@ -38,7 +38,13 @@ Environment:
 #[command(after_help = ENVIRONMENT)]
 pub struct Options {
     /// The folder for all data; created if it is missing
-    #[arg(long, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
+    #[arg(
+        long,
+        env = "VEDETTE_DATA",
+        value_name = "DIR",
+        default_value = "data",
+        default_value_if("demo", "true", "data-demo")
+    )]
     pub data: PathBuf,
 
     /// Where the API listens; port 0 takes a free port
@@ -69,6 +75,11 @@ pub struct Options {
     /// an owner and a team for it
     #[arg(long)]
     pub token: bool,
+
+    /// Show a team with a month of made-up history, whose sites are answered for by this process; in a folder of its
+    /// own, data-demo unless --data names another
+    #[arg(long)]
+    pub demo: bool,
 
     /// Do not show checks and issues as they happen
     #[arg(long)]
@@ -109,9 +120,17 @@ mod tests {
         let options = parse(&[]).expect("defaults");
         assert_eq!(options.data, PathBuf::from("data"));
         assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
-        assert!(!options.quiet && !options.token);
+        assert!(!options.quiet && !options.token && !options.demo);
         assert_eq!(options.minute.minute(), Duration::from_secs(60));
         assert_eq!(options.fsync, Fsync::EverySecond);
+    }
+
+    #[test]
+    fn a_demo_has_a_folder_of_its_own() {
+        let options = parse(&["--demo"]).expect("defaults");
+        assert_eq!(options.data, PathBuf::from("data-demo"));
+        let options = parse(&["--demo", "--data", "elsewhere"]).expect("a folder");
+        assert_eq!(options.data, PathBuf::from("elsewhere"));
     }
 
     #[test]

@@ -29,6 +29,7 @@ use crate::background;
 use crate::clock::ClockWatch;
 use crate::console::Console;
 use crate::data_folder;
+use crate::demo::{self, DemoError};
 use crate::expiry;
 use crate::gateway::{self, Gateway, Hosts};
 use crate::operator;
@@ -76,6 +77,9 @@ pub enum StartError {
     /// The table's file is not usable.
     #[error("the table cannot be opened")]
     Database(#[from] DatabaseError),
+    /// The demo cannot be set up.
+    #[error("the demo cannot be set up")]
+    Demo(#[from] DemoError),
     /// Nobody can come in.
     #[error("no way to sign in can be set up")]
     Access(#[from] AccessError),
@@ -100,6 +104,8 @@ impl Service {
         provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
         Folder::make(&options.data)?;
+        let has_table = Folder::was_used(&options.data).map_err(DemoError::from)?;
+        demo::judge(&options.data, options.demo, has_table)?;
         let Reached::Free(folder) = reach(&options.data).await? else {
             return Err(FolderError::InUse(options.data).into());
         };
@@ -122,9 +128,18 @@ impl Service {
         let start = clock.now();
         let clock_watch =
             ClockWatch::begin(&store, clock.clone()).await.map_err(DatabaseError::from)?;
+        let Config { mut service, mut outbound, mut engines } = config;
+        let demo_sites = match options.demo {
+            true => Some(demo::listen().await.map_err(DemoError::from)?),
+            false => None,
+        };
+        if let Some(listener) = &demo_sites {
+            let address = listener.local_addr().map_err(DemoError::from)?;
+            demo::arrange(address, &mut service, &mut outbound, &mut engines);
+            demo::seed(&folder, &store, &service, start).await?;
+        }
         let access = access::prepare(&store, &clock, &entropy, &folder, options.token).await?;
 
-        let Config { mut service, mut outbound, mut engines } = config;
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
@@ -146,6 +161,7 @@ impl Service {
             engines.keep_browser_files_in(&profiles);
         }
         let dashboard = Dashboard::new(provider).reaching(outbound.clone());
+        let dashboard = if options.demo { dashboard.of_demo() } else { dashboard };
         let engines = Engines::new(outbound, engines)?;
         background::report(&health, &database.refusals().borrow(), clock.now());
         let queue = LocalQueue::new();
@@ -188,6 +204,9 @@ impl Service {
         rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
+        if let Some(listener) = demo_sites {
+            rounds.spawn(demo::answer(listener, app.clock.clone()));
+        }
         let can_write = CancellationToken::new();
         let trial = folder.write_trial();
         rounds.spawn(background::watch_table(

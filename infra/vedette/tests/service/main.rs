@@ -39,6 +39,7 @@ fn options(data: &Path) -> Options {
         fsync: vedette_embedded::Fsync::EverySecond,
         operator_url: None,
         token: true,
+        demo: false,
         quiet: true,
     }
 }

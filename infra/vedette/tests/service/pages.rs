@@ -99,3 +99,27 @@ async fn the_first_start_makes_nobody_and_its_link_makes_the_first_account() {
     assert!(service.setup_link().is_none() && service.sign_in_link().is_some());
     service.stop().await;
 }
+
+#[tokio::test]
+async fn a_demo_says_so_on_each_page_and_its_sites_are_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options { demo: true, ..options(folder.path()) };
+    let started = Service::start(options.clone(), config(), mail(folder.path()), None).await;
+    let service = started.expect("started");
+    let client = Client::with_token_file(service.listen(), &service.token_file());
+    let cookie = &sign_in(&service, &client).await;
+    for path in ["/", "/tokens", "/sign-in"] {
+        let page = browse(&client, "GET", path, cookie, "").await;
+        assert!(page.text.contains("This is a demo."), "{path}: {}", page.text);
+    }
+    let sites = client.get(&format!("{}?search=Docs", client.sites_path().await)).await;
+    let docs = sites.body["data"][0]["uuid"].as_str().expect("a site").to_owned();
+    let checks = client.ended_checks(&docs, 1).await;
+    assert_eq!(checks[0]["result"]["code"], 200, "{checks:?}");
+    let uptime = client.get(&format!("/api/v1/sites/{docs}/reports/uptime")).await;
+    assert_eq!(uptime.status, 200);
+    service.stop().await;
+    let wrong = Options { demo: false, ..options };
+    let refused = Service::start(wrong, config(), mail(folder.path()), None).await;
+    assert!(matches!(refused, Err(vedette_local::StartError::Demo(_))));
+}
