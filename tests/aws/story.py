@@ -443,6 +443,7 @@ def read_all(team, site, strangers_token):
     assert [entry["uuid"] for entry in ask("GET", "/teams")["data"]] == [team]
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
+    assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
     listed = ask("GET", f"/teams/{team}/sites?search=127.0.0.1&sort=name")
     assert site in [entry["uuid"] for entry in listed["data"]], listed
     assert (
@@ -453,6 +454,7 @@ def read_all(team, site, strangers_token):
     for path in (
         f"/teams/{team}",
         f"/teams/{team}/monitoring",
+        f"/teams/{team}/time-zone",
         f"/teams/{team}/sites",
         f"/sites/{site}",
         f"/sites/{site}/checks",
@@ -749,6 +751,7 @@ def change_settings(team, site, target):
         30,
     )
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
+    ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
     # Nobody listens on port 443, and a second check is to confirm it, which now will not be.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}

@@ -356,6 +356,37 @@ async fn in_quiet_time_people_sleep_and_programs_wait() {
 }
 
 #[tokio::test]
+async fn quiet_time_and_alerts_follow_the_clocks_of_the_team() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch().await;
+    // The stories begin at 9:54 in UTC, which is 15:39 in Nepal.
+    let quiet = json!({ "enabled": true, "starts_at": "15:40", "ends_at": "16:45" });
+    scene.escalate(&json!({ "quiet_time": quiet })).await;
+    let path = format!("/teams/{}/time-zone", scene.owner.team);
+    let nepal = json!({ "time_zone": "Asia/Kathmandu" });
+    assert_eq!(scene.service.client(&scene.owner).patch(&path, &nepal).await.status, 200);
+    scene.turn(site, 503).await;
+    scene.turn(site, 200).await;
+    scene.turn(site, 503).await;
+    let end: Timestamp = "2026-11-20T11:00:00Z".parse().expect("a timestamp");
+    scene.service.test.set_clock(end - SignedDuration::from_secs(1));
+    scene.look(&people).await;
+    assert_eq!(scene.notified(), [""; 0]);
+    scene.service.test.set_clock(end);
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    let [receivers::Message::Alert(alert)] =
+        &received.iter().map(|it| &it.message).collect::<Vec<_>>()[..]
+    else {
+        panic!("{received:?}")
+    };
+    assert_eq!(alert.lines[1], "This also happened at 2026-11-20 15:46 +0545, for 5 min.");
+    let since = alert.facts.iter().find(|fact| fact.label == "Since").expect("since when");
+    assert_eq!(since.value, "2026-11-20 15:56 +0545");
+}
+
+#[tokio::test]
 async fn what_quiet_time_held_back_is_told_when_there_is_none_any_more() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;

@@ -26,4 +26,5 @@ mod sign_in;
 mod site;
 mod sites;
 mod support;
+mod time_zone;
 mod tokens;

@@ -13,3 +13,4 @@ mod reports;
 mod sites;
 mod support;
 mod teams;
+mod time_zone;

@@ -18,6 +18,9 @@ pub const EVERY_ROUTE: Grant = Grant {
 pub(crate) const SAVE_MONITORING: Grant =
     Grant { put: &[Audit, Team], update: &[Delivery, Team], ..Grant::NONE };
 
+pub(crate) const SAVE_TIME_ZONE: Grant =
+    Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 

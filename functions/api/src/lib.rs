@@ -14,6 +14,7 @@ mod routes;
 mod sites;
 mod surface;
 mod teams;
+mod time_zone;
 
 use std::future::ready;
 use std::time::Duration;

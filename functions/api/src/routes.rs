@@ -11,9 +11,9 @@ use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
-use crate::{checks, grants, issues, me, monitoring, reports, sites, teams};
+use crate::{checks, grants, issues, me, monitoring, reports, sites, teams, time_zone};
 
-/// All routes, in the order of the specification: name, path, the scope of the token, what the route works
+/// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
 /// on with the permission that it takes there and the handler, and what that may write.
 #[rustfmt::skip]
 pub const ROUTES: &[Route] = &[
@@ -36,6 +36,8 @@ pub const ROUTES: &[Route] = &[
     get("reports.performance", "/api/v1/sites/{site}/reports/performance", SitesRead, Site(View, &reports::performance::handle)),
     get("issues.list", "/api/v1/issues", IssuesRead, Teams(View, &issues::list::handle)),
     get("issues.get", "/api/v1/issues/{issue}", IssuesRead, Issue(View, &issues::get::handle)),
+    get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
+    patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {

@@ -206,7 +206,7 @@ impl<'a> IssueView<'a> {
         let subject = AlertSubject {
             issue,
             site,
-            team: &access.team.team.name,
+            team: &access.team.team,
             acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: None,

@@ -28,6 +28,7 @@ mod setup;
 mod sign_in;
 mod sites;
 mod surface;
+mod time_zone;
 mod tokens;
 mod words;
 

@@ -13,7 +13,7 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, members, oidc, plan, reports, settings,
-    setup, sign_in, sites, tokens,
+    setup, sign_in, sites, time_zone, tokens,
 };
 
 /// All pages: name, path, whom the page is for, and what it works on with the permission that it takes there and the
@@ -45,6 +45,8 @@ pub const PAGES: &[Page] = &[
     get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
     get("settings.section", "/teams/{team}/settings/{section}", Member, Team(View, &settings::show::section)),
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),
+    get("time-zone.show", "/teams/{team}/time-zone", Member, Team(View, &time_zone::show)),
+    post("time-zone.update", "/teams/{team}/time-zone", Member, Team(UpdateMonitoring, &time_zone::update)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
     post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),
     get("channels.edit", "/teams/{team}/channels/{channel}/edit", Member, Channel(ManageChannels, &channels::edit::edit)),

@@ -15,6 +15,7 @@ use crate::look::Icon;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Section(Section),
+    TimeZone,
     Members,
     Plan,
     AuditLog,
@@ -26,6 +27,7 @@ impl Part {
     const fn word(self) -> &'static str {
         match self {
             Self::Section(section) => section.title(),
+            Self::TimeZone => "Time zone",
             Self::Members => "Members",
             Self::Plan => "Plan",
             Self::AuditLog => "Audit log",
@@ -35,6 +37,7 @@ impl Part {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Section(section) => format!("/teams/{team}/settings/{}", section.as_str()),
+            Self::TimeZone => format!("/teams/{team}/time-zone"),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
             Self::AuditLog => format!("/teams/{team}/audit-log"),
@@ -44,6 +47,7 @@ impl Part {
     fn shape(self) -> Markup {
         match self {
             Self::Section(section) => section.shape(),
+            Self::TimeZone => Icon::Clock.shape(),
             Self::Members => Icon::Person.shape(),
             Self::Plan => Icon::Plan.shape(),
             Self::AuditLog => Icon::Note.shape(),
@@ -55,7 +59,14 @@ impl Part {
 pub(crate) fn beside_others(team: TeamId, here: Part, content: &Markup) -> Markup {
     let groups = [
         ("Monitoring", Section::of_monitoring().map(Part::Section).collect()),
-        ("Notifications", Section::of_notifications().map(Part::Section).to_vec()),
+        (
+            "Notifications",
+            Section::of_notifications()
+                .map(Part::Section)
+                .into_iter()
+                .chain([Part::TimeZone])
+                .collect(),
+        ),
         ("Team", Part::OF_TEAM.to_vec()),
     ];
     let groups: [(&str, Vec<Part>); 3] = groups;

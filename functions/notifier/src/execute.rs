@@ -102,7 +102,7 @@ impl<T: Transport> Executor<'_, T> {
             return Ok(());
         }
         let base = self.app.service.pages_base();
-        let team = self.team.team.name.as_str();
+        let team = &self.team.team;
         let outcome = match message(delivery.message(), self.channel, team, base, self.now()) {
             Ok(message) => {
                 self.transport.send(self.channel, &self.target, &message, self.now()).await

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::channel::{Channel, webhook};
 use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::delivery_run::DeliveryMessage;
@@ -15,11 +16,11 @@ use crate::send::OutgoingMessage;
 #[derive(Debug)]
 pub(crate) struct NoBase;
 
-/// The message of a delivery to a channel of a team of this name; `base` is where the service's pages are.
+/// The message of a delivery to a channel of a team; `base` is where the service's pages are.
 pub(crate) fn message(
     of: DeliveryMessage<'_>,
     channel: &Channel,
-    team: &str,
+    team: &Team,
     base: Option<&str>,
     now: Timestamp,
 ) -> Result<OutgoingMessage, NoBase> {
@@ -37,7 +38,7 @@ pub(crate) fn message(
             let url = link::confirm(base.ok_or(NoBase)?, channel);
             let kind = TransactionalMailKind::Confirmation {
                 asked_by: asked_by.clone(),
-                team: team.to_owned(),
+                team: team.name.clone(),
             };
             let mail = TransactionalMail { kind, url };
             OutgoingMessage::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
@@ -49,7 +50,7 @@ pub(crate) fn message(
             let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
             OutgoingMessage::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
         }
-        Content::Test { id } => to_people(compose::test(&channel.name, team, now), id),
+        Content::Test { id } => to_people(compose::test(&channel.name, &team.name, now), id),
         Content::Missed { id, since, until } if !is_for_people => {
             let data = json!({
                 "channel": { "uuid": channel.id, "name": channel.name },
@@ -67,7 +68,7 @@ pub(crate) fn message(
         }
         Content::BrokenChannel { id, uuid, channel: broken, reason } => {
             let page = base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));
-            to_people(compose::broken_channel(broken, reason, team, page, now), id)
+            to_people(compose::broken_channel(broken, reason, &team.name, page, now), id)
         }
     })
 }

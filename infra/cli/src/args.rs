@@ -11,12 +11,18 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
+use vedette_domain::time_zone::NamedZone;
 
 /// Fewer digits of a hash than this are too easily typed by mistake.
 const HASH_PREFIX_MIN: usize = 6;
 
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
+}
+
+/// A time zone by its IANA name.
+pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
+    NamedZone::parse(text).ok_or("expected a name of the IANA database, such as Europe/Berlin")
 }
 
 /// Any uuid: one that cannot be an issue's is answered like one that does not exist.

@@ -3,11 +3,14 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde::Serialize;
+use vedette_actions::change_time_zone;
 use vedette_domain::accounts::account::{Membership, Role};
+use vedette_domain::accounts::audit::Actor;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::Settings;
+use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
@@ -36,6 +39,15 @@ pub(crate) enum Command {
         #[arg(value_parser = args::team_id)]
         team: TeamId,
     },
+    /// Choose the time zone of a team's quiet time and alerts
+    TimeZone {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+        /// A name of the IANA database, such as Europe/Berlin, or UTC
+        #[arg(value_parser = args::time_zone)]
+        zone: NamedZone,
+    },
 }
 
 impl Command {
@@ -47,6 +59,12 @@ impl Command {
             }
             Self::List => list(app, out).await,
             Self::Show { team } => show(app, *team, out).await,
+            Self::TimeZone { team, zone } => {
+                let found = find(app, *team).await?;
+                let now = app.clock.now();
+                change_time_zone(app, found.team, zone.clone(), Actor::Operator, now).await?;
+                show(app, *team, out).await
+            }
         }
     }
 }
@@ -86,6 +104,7 @@ struct Shown {
     name: String,
     plan: Plan,
     plan_active: bool,
+    time_zone: String,
     sites: Used,
     seats: Used,
     manual_checks: Used,
@@ -122,6 +141,7 @@ impl Shown {
             name: team.name.clone(),
             plan: team.plan,
             plan_active: team.plan_active,
+            time_zone: team.zone.name().to_owned(),
             sites: Used { used: team.sites, limit: limits.sites },
             seats: Used { used: team.seats_taken(), limit: limits.seats },
             manual_checks: Used { used: *manual_checks, limit: manual_limit },
@@ -143,6 +163,7 @@ impl Show for Shown {
             ("team", self.uuid.to_string()),
             ("name", self.name.clone()),
             ("plan", self.plan()),
+            ("time zone", self.time_zone.clone()),
             ("sites", self.sites.to_string()),
             ("seats", self.seats.to_string()),
             ("manual checks", format!("{} this month", self.manual_checks)),
@@ -196,6 +217,7 @@ mod tests {
             "limit": 5,
             "used": 0
           },
+          "time_zone": "UTC",
           "updated_at": "2026-11-20T09:54:00+00:00",
           "uuid": "02020202-0202-4202-8202-020202020202"
         }
@@ -211,6 +233,7 @@ mod tests {
         team              02020202-0202-4202-8202-020202020202
         name              Shop
         plan              starter
+        time zone         UTC
         sites             0 of 5
         seats             1 of 3
         manual checks     0 of 50 this month
@@ -218,6 +241,20 @@ mod tests {
         created           2026-11-20 09:54:00 UTC
         updated           2026-11-20 09:54:00 UTC
         ");
+    }
+
+    #[tokio::test]
+    async fn a_team_has_the_time_zone_that_is_chosen() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let team = bench.team("ada", "starter").await;
+        let chosen = bench.json(&format!("team time-zone {team} europe/berlin")).await;
+        assert_eq!(chosen["time_zone"], "Europe/Berlin");
+        assert_eq!(bench.json(&format!("team show {team}")).await["time_zone"], "Europe/Berlin");
+        let again = bench.json(&format!("team time-zone {team} UTC")).await;
+        assert_eq!(again["time_zone"], "UTC");
+        let ran = bench.run(&format!("team time-zone {team} Europe/Atlantis")).await;
+        assert_eq!(ran.code, 2);
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use vedette_domain::name::NAME_MAX;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::NOTES_MAX;
 use vedette_domain::sites::site_url;
+use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
 use crate::operation::Body;
@@ -30,6 +31,22 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
         "required": ["monitoring_settings"],
     });
     Body { is_required: true, schema: schemas.named("MonitoringUpdate", schema) }
+}
+
+/// The time zone that a client chooses for a team.
+pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "time_zone": {
+                "description": "A name of the IANA database, such as `Europe/Berlin`; null is UTC.",
+                "type": ["string", "null"],
+                "maxLength": TIME_ZONE_NAME_MAX,
+            },
+        },
+        "required": ["time_zone"],
+    });
+    Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
 }
 
 /// A new site.

@@ -7,6 +7,7 @@ mod monitoring;
 mod reports;
 mod sites;
 mod teams;
+mod time_zone;
 
 use serde_json::{Value, json};
 
@@ -23,6 +24,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         checks::operations,
         reports::operations,
         issues::operations,
+        time_zone::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -36,6 +38,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("sites", "Monitored URLs."),
         ("checks", "Runs of a tool, automatic and on demand."),
         ("reports", "How a site did, day by day."),
+        ("time-zone", "In which time zone a team lives."),
         ("issues", "What is wrong with sites. Issues are read here and decided on elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

@@ -89,6 +89,13 @@ impl Story {
         } } });
         let name = ("too_fast", "A cadence that the plan does not allow");
         self.ask("monitoring.update", name, &of_team, "", Some(too_fast)).await;
+        self.ask("time-zone.get", ("utc", "Nobody has chosen one"), &of_team, "", None).await;
+        let berlin = json!({ "time_zone": "Europe/Berlin" });
+        self.ask("time-zone.update", ("berlin", "A team in Berlin"), &of_team, "", Some(berlin))
+            .await;
+        let unknown = json!({ "time_zone": "Europe/Atlantis" });
+        let name = ("unknown", "A name that the database does not have");
+        self.ask("time-zone.update", name, &of_team, "", Some(unknown)).await;
     }
 
     /// The uuid of the shop.

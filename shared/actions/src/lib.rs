@@ -15,6 +15,7 @@ mod plan;
 mod rederivation;
 mod sign_in;
 mod sites;
+mod time_zone;
 mod tokens;
 
 pub use channels::{
@@ -42,4 +43,5 @@ pub use sites::{
     OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, create_site, delete_site,
     pause_site, resume_site, save_site,
 };
+pub use time_zone::change_time_zone;
 pub use tokens::{create_token, revoke_token};

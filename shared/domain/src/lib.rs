@@ -21,6 +21,7 @@ pub mod schema;
 pub mod sites;
 pub mod source;
 pub mod time;
+pub mod time_zone;
 pub mod work;
 
 pub use error_chain::ErrorChain;

@@ -17,5 +17,6 @@ pub mod response;
 pub mod settings;
 pub mod site_input;
 pub mod source;
+pub mod time_zone;
 pub mod validation;
 pub mod wording;

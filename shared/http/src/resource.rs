@@ -7,6 +7,7 @@ mod outcome;
 mod report;
 mod site;
 mod team;
+mod time_zone;
 mod user;
 
 use jiff::Timestamp;
@@ -20,6 +21,7 @@ pub use outcome::SitesOutcome;
 pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;
 pub use team::TeamResource;
+pub use time_zone::TimeZoneResource;
 pub use user::{MeResource, UserResource};
 
 /// Instants as the API writes them.

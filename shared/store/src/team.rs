@@ -12,6 +12,7 @@ use vedette_domain::checks::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
+use vedette_domain::time_zone::NamedZone;
 
 use crate::item::{Item, Readable, Stored, document_item, item, number, stored, string};
 use crate::keys::{self, Key};
@@ -201,6 +202,34 @@ impl Store {
             .put(stored, Condition::Present)
             .commit(audit)
             .await
+    }
+
+    /// Saves a team's time zone.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the zone was changed since the team was `read`.
+    pub async fn save_time_zone(
+        &self,
+        read: &Team,
+        zone: &NamedZone,
+        now: Timestamp,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET #zone = :zone, updated_at = :now".into(),
+            names: vec![("#zone", "zone".to_owned())],
+            values: vec![(":zone", string(zone.name())), (":now", string(now.to_string()))],
+        };
+        let unchanged = match read.zone.is_utc() {
+            // It is not stored where nobody has chosen one.
+            true => Condition::When(
+                "attribute_exists(pk) AND (attribute_not_exists(#zone) OR #zone = :seen)",
+                vec![(":seen", string(read.zone.name()))],
+            ),
+            false => Condition::When("#zone = :seen", vec![(":seen", string(read.zone.name()))]),
+        };
+        self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
     }
 }
 

@@ -92,7 +92,7 @@ impl Section {
                 "A header sent with status, broken link and performance checks, to let them through a firewall for example."
             }
             Self::QuietTime => {
-                "Notifications wait every day between these times (UTC), and are sent when they end."
+                "Notifications wait every day between these times, in the team's time zone, and are sent when they end."
             }
             Self::Escalation => "Reminds people of open issues that nobody has acknowledged.",
         }

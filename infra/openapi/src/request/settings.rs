@@ -173,7 +173,7 @@ fn quiet_time(schemas: &mut Schemas) -> Value {
     let time = |description: &str| json!({ "description": description, "type": "string", "pattern": TIME_OF_DAY });
     let mut window = object([
         ("enabled", boolean()),
-        ("starts_at", time("The first quiet minute, `HH:MM` in UTC.")),
+        ("starts_at", time("The first quiet minute, `HH:MM` in the time zone of the team.")),
         ("ends_at", time("The first minute that is no longer quiet; differs from `starts_at`.")),
     ]);
     window["required"] = json!(["enabled"]);

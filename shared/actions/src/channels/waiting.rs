@@ -71,12 +71,13 @@ async fn news_for(
         let found = issues.get(&delivery.issue)?;
         let tool = delivery.issue.fingerprint().tool();
         let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
-        let policy = AlertPolicy::of(channel, &team.settings, ended, app.service.time_scale);
+        let policy =
+            AlertPolicy::of(channel, (&team.team, &team.settings), ended, app.service.time_scale);
         let waiting = delivery.waiting(&found.issue, &policy, now)?;
         let subject = AlertSubject {
             issue: &found.issue,
             site: &found.site,
-            team: &team.team.name,
+            team: &team.team,
             acknowledged_by: None,
             resolved_by: None,
             base_url: None,

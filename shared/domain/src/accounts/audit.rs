@@ -13,6 +13,7 @@ use crate::id::{IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
+use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
 pub const AUDIT_LIFETIME: SignedDuration = SignedDuration::from_hours(400 * 24);
@@ -239,6 +240,12 @@ pub enum IssueDecision {
 impl AuditEvent {
     /// The team's settings, changed.
     pub fn settings(before: &Settings, after: &Settings) -> Self {
+        Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
+    }
+
+    /// The team's time zone, changed.
+    pub fn time_zone(before: &NamedZone, after: &NamedZone) -> Self {
+        let document = |zone: &NamedZone| json!({ "time_zone": zone.name() });
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
 

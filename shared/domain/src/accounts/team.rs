@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::session::SessionHash;
 use crate::checks::history::{Retention, day_of};
 use crate::id::TeamId;
+use crate::time_zone::NamedZone;
 
 /// The owner of sites.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Team {
     pub plan: Plan,
     /// Whether the plan is active; without it, team-scoped routes answer 402.
     pub plan_active: bool,
+    /// In which its quiet time is meant, and which its alerts show.
+    #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
+    pub zone: NamedZone,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
     /// Members, the owner included.
@@ -50,6 +54,7 @@ impl Team {
             name: name.to_owned(),
             plan,
             plan_active: true,
+            zone: NamedZone::utc(),
             sites: 0,
             members: 1,
             invitations: Vec::new(),

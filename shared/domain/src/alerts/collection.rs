@@ -9,7 +9,6 @@ use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, link};
 use crate::id::SiteId;
-use crate::time::instant;
 
 /// An alert about many issues, of which a reader knows only those that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +81,7 @@ pub(crate) fn collect(
     let severity = subjects.iter().map(|subject| subject.issue.id.fingerprint().severity()).min();
     let first = subjects.first();
     let base = first.and_then(|subject| Some((subject.base_url?, subject.site.team)));
-    let team = first.map_or("", |subject| subject.team);
+    let team = first.map_or("", |subject| subject.team.name.as_str());
     let alert = Alert {
         kind,
         state: state(kind, word, subjects),
@@ -160,7 +159,10 @@ fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
     let mut said = subject.problem();
     if kind == AlertKind::Reminder {
         let taken = subject.taken().map(|taken| format!(" {taken}")).unwrap_or_default();
-        said = format!("{said} Since {}.{taken}", instant(subject.issue.first_failed_at()));
+        said = format!(
+            "{said} Since {}.{taken}",
+            subject.team.zone.minute(subject.issue.first_failed_at())
+        );
     }
     said
 }
@@ -171,6 +173,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::accounts::plan::Plan;
+    use crate::accounts::team::Team;
     use crate::alerts::channel::{ChannelKind, ntfy};
     use crate::id::{IssueId, TeamId};
     use crate::issues::record::Issue;
@@ -217,12 +221,13 @@ mod tests {
         kind: AlertKind,
         continues: bool,
     ) -> Collection {
+        let team = Team::new(TeamId(Uuid::from_u128(7)), "Ops", Plan::Starter, at(0));
         let subjects: Vec<_> = of
             .iter()
             .map(|(site, issue)| AlertSubject {
                 issue,
                 site,
-                team: "Ops",
+                team: &team,
                 acknowledged_by: None,
                 resolved_by: None,
                 base_url: Some("https://monitor.test"),

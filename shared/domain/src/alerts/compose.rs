@@ -6,12 +6,14 @@ use super::due::{News, Outage};
 use super::ended::EndReason;
 use super::missed::{MISSED_MAX, MISSED_TIME};
 use super::{Alert, AlertKind, Fact, Link, Thread, link};
+use crate::accounts::team::Team;
 use crate::issues::past_tense::past;
 use crate::issues::record::Issue;
 use crate::issues::{Fingerprint, TimelineKey};
 use crate::locations::Testimony;
 use crate::sites::site::Site;
-use crate::time::{duration, instant};
+use crate::time::duration;
+use crate::time_zone::NamedZone;
 
 /// An issue with what an alert says beside it.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +22,8 @@ pub struct AlertSubject<'a> {
     pub issue: &'a Issue,
     /// Its site.
     pub site: &'a Site,
-    /// The name of the site's team.
-    pub team: &'a str,
+    /// The site's team.
+    pub team: &'a Team,
     /// The name of who acknowledged it.
     pub acknowledged_by: Option<&'a str>,
     /// The name of who resolved it by hand.
@@ -57,6 +59,7 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
 /// An alert about one issue.
 pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
     let AlertSubject { issue, site, team, base_url, .. } = *subject;
+    let instant = |at| team.zone.minute(at);
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
@@ -74,7 +77,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             }
             let mut lines = vec![subject.problem()];
             lines.extend(Testimony::read(&issue.context).sentences());
-            lines.extend(list_outages(before));
+            lines.extend(list_outages(before, &team.zone));
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }
         News::StillActive { .. } => {
@@ -92,7 +95,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
                     ("RESOLVED", vec![resolution, subject.past_problem()])
                 }
             };
-            lines.extend(list_outages(before));
+            lines.extend(list_outages(before, &team.zone));
             (AlertKind::Resolved, state.to_owned(), lines, over_at)
         }
         News::Missed { outages } => {
@@ -102,7 +105,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             let mut lines = vec![subject.past_problem(), end];
             let before: Vec<_> =
                 outages.iter().copied().filter(|outage| outage.from != opened_at).collect();
-            lines.extend(list_outages(&before));
+            lines.extend(list_outages(&before, &team.zone));
             (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
         }
     };
@@ -114,7 +117,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
         });
     }
     lines.extend(flapping(issue, now));
-    facts.push(Fact { label: "Team", value: team.to_owned() });
+    facts.push(Fact { label: "Team", value: team.name.clone() });
     Alert {
         kind,
         state,
@@ -174,7 +177,7 @@ pub fn missed(
     channel: &str,
     (since, until): (Timestamp, Timestamp),
     events_url: Option<String>,
-    team: &str,
+    team: &Team,
 ) -> Alert {
     Alert {
         kind: AlertKind::Notice,
@@ -183,14 +186,14 @@ pub fn missed(
             format!(
                 "This channel was off. Alerts from {} to {} were not sent, because they are more than \
                  {MISSED_MAX} or older than {} days.",
-                instant(since),
-                instant(until),
+                team.zone.minute(since),
+                team.zone.minute(until),
                 MISSED_TIME.as_hours() / 24
             ),
             "You still get alerts for issues that are open.".to_owned(),
         ],
         link: events_url.map(|url| Link { text: "Show events", url }),
-        ..test(channel, team, until)
+        ..test(channel, &team.name, until)
     }
 }
 
@@ -229,9 +232,9 @@ impl AlertSubject<'_> {
 }
 
 /// `This also happened at 2026-11-21 12:01 UTC, for 19 min, and 3 times before that.`
-fn list_outages(outages: &[Outage]) -> Option<String> {
+fn list_outages(outages: &[Outage], zone: &NamedZone) -> Option<String> {
     let (last, earlier) = outages.split_last()?;
-    let (from, lasted) = (instant(last.from), duration(last.duration()));
+    let (from, lasted) = (zone.minute(last.from), duration(last.duration()));
     let shown = format!("This also happened at {from}, for {lasted}");
     Some(match earlier.len() {
         0 => format!("{shown}."),
@@ -274,6 +277,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::accounts::plan::Plan;
     use crate::id::{IssueId, SiteId, TeamId};
     use crate::issues::{Lifecycle, Timeline};
     use crate::sites::site_url::SiteUrl;
@@ -312,7 +316,7 @@ mod tests {
             let subject = AlertSubject {
                 issue,
                 site,
-                team: "Ops",
+                team: &Team::new(team, "Ops", Plan::Starter, opened_at),
                 acknowledged_by: None,
                 resolved_by: None,
                 base_url: None,

@@ -8,10 +8,12 @@ use super::AlertKind;
 use super::channel::{Channel, EventKind, Filter};
 use super::ended::EndReason;
 use super::reminder::next_reminder;
+use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::issues::record::Issue;
 use crate::issues::{Lifecycle, TimelineKey};
 use crate::sites::settings::{Escalation, QuietTime, Settings};
+use crate::time_zone::NamedZone;
 
 /// What a channel was notified of an issue that is active as far as it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub struct AlertPolicy<'a> {
     pub since: Timestamp,
     /// When people are left alone.
     pub quiet_time: &'a QuietTime,
+    /// The time zone in which the quiet time is meant.
+    pub zone: &'a NamedZone,
     /// When reminders are sent.
     pub escalation: &'a Escalation,
     /// How long a monitoring minute is.
@@ -40,11 +44,11 @@ pub struct AlertPolicy<'a> {
 }
 
 impl<'a> AlertPolicy<'a> {
-    /// What decides for a channel, where these are the settings of its team; `ended` is why nobody looks any
+    /// What decides for a channel, where these are its team and the team's settings; `ended` is why nobody looks any
     /// more at what the issue is about.
     pub fn of(
         channel: &'a Channel,
-        settings: &'a Settings,
+        (team, settings): (&'a Team, &'a Settings),
         ended: Option<EndReason>,
         time_scale: TimeScale,
     ) -> Self {
@@ -53,6 +57,7 @@ impl<'a> AlertPolicy<'a> {
             filter: &channel.filter,
             since: channel.since.unwrap_or(Timestamp::MAX),
             quiet_time: &settings.quiet_time,
+            zone: &team.zone,
             escalation: &settings.escalation,
             time_scale,
         }
@@ -168,20 +173,24 @@ pub enum Reason {
 }
 
 impl QuietTime {
-    /// When the quiet time that an instant lies in ends; none where it lies in none.
-    pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
-        const DAY: i64 = 24 * 60;
+    /// When the quiet time that an instant lies in ends; none where it lies in none. It begins and ends when the clocks
+    /// of the zone show its times. On the day on which they skip one of these, it is as much later as they skip; of one
+    /// that they show twice, the first counts.
+    pub fn until(&self, now: Timestamp, zone: &NamedZone) -> Option<Timestamp> {
         if !self.enabled {
             return None;
         }
-        let [start, end] = [self.starts_at, self.ends_at].map(|at| i64::from(at.minute_of_day()));
-        let minute = now.as_second().div_euclid(60);
-        let passed = (minute - start).rem_euclid(DAY);
-        let length = (end - start).rem_euclid(DAY);
-        if passed >= length {
-            return None;
-        }
-        Timestamp::from_second((minute - passed + length) * 60).ok()
+        let today = zone.local(now).date();
+        // The quiet time that passes midnight began yesterday.
+        let first_days = [today.yesterday().ok(), Some(today)].into_iter().flatten();
+        let windows = first_days.filter_map(|day| {
+            let passes_midnight = self.ends_at < self.starts_at;
+            let last_day = if passes_midnight { day.tomorrow().ok()? } else { day };
+            let from = zone.instant_of(day.to_datetime(self.starts_at.civil()))?;
+            let until = zone.instant_of(last_day.to_datetime(self.ends_at.civil()))?;
+            Some(from..until)
+        });
+        windows.filter(|window| window.contains(&now)).map(|window| window.end).max()
     }
 }
 
@@ -221,7 +230,7 @@ pub fn due(
         return Due::Nothing(Reason::UpToDate);
     }
     let wants = |kind| policy.filter.wants(kind, issue);
-    let notify = |news, after, reason| match policy.quiet_time.until(now) {
+    let notify = |news, after, reason| match policy.quiet_time.until(now, policy.zone) {
         Some(end) => Due::Later { at: Some(end), notified, reason: Reason::QuietTime },
         None => Due::Notify { news, notified: after, reason },
     };
@@ -275,7 +284,7 @@ pub fn due(
     if next > now {
         return later(Some(next), Reason::UpToDate);
     }
-    if let Some(end) = policy.quiet_time.until(now) {
+    if let Some(end) = policy.quiet_time.until(now, policy.zone) {
         return later(Some(end), Reason::QuietTime);
     }
     let notified = Notified { reminded_until: now, ..known };
@@ -312,6 +321,8 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::sites::settings::TimeOfDay;
 
@@ -337,9 +348,64 @@ mod tests {
             (night, "2026-11-21T06:59:59Z", Some("2026-11-21T07:00:00Z")),
             (night, "2026-11-21T07:00:00Z", None),
         ] {
-            assert_eq!(window.until(at(now)), until.map(at), "{now}");
+            assert_eq!(window.until(at(now), &NamedZone::utc()), until.map(at), "{now}");
         }
         let off = QuietTime { enabled: false, ..night };
-        assert_eq!(off.until(at("2026-11-21T00:00:00Z")), None);
+        assert_eq!(off.until(at("2026-11-21T00:00:00Z"), &NamedZone::utc()), None);
+    }
+
+    #[test]
+    fn quiet_time_follows_the_clocks_of_the_zone_through_both_changes_of_a_year() {
+        let at = |text: &str| -> Timestamp { text.parse().expect("a timestamp") };
+        let berlin = NamedZone::parse("Europe/Berlin").expect("a zone");
+        let night = quiet("22:00", "07:00");
+        // In the night of 29 March clocks go from 02:00 to 03:00, in that of 25 October from 03:00 to 02:00.
+        let (in_gap, over_gap) = (quiet("02:15", "02:45"), quiet("01:30", "02:30"));
+        for (window, now, until) in [
+            (night, "2026-01-20T20:59:59Z", None),
+            (night, "2026-01-20T21:00:00Z", Some("2026-01-21T06:00:00Z")),
+            (night, "2026-07-20T20:00:00Z", Some("2026-07-21T05:00:00Z")),
+            (night, "2026-07-21T05:00:00Z", None),
+            (night, "2026-03-28T21:00:00Z", Some("2026-03-29T05:00:00Z")),
+            (night, "2026-03-29T04:59:59Z", Some("2026-03-29T05:00:00Z")),
+            (night, "2026-10-24T20:00:00Z", Some("2026-10-25T06:00:00Z")),
+            (night, "2026-10-25T05:59:59Z", Some("2026-10-25T06:00:00Z")),
+            // What clocks skip is as much later.
+            (in_gap, "2026-03-29T01:14:59Z", None),
+            (in_gap, "2026-03-29T01:15:00Z", Some("2026-03-29T01:45:00Z")),
+            (over_gap, "2026-03-29T00:30:00Z", Some("2026-03-29T01:30:00Z")),
+            // What they show twice counts once.
+            (in_gap, "2026-10-25T00:15:00Z", Some("2026-10-25T00:45:00Z")),
+            (in_gap, "2026-10-25T01:15:00Z", None),
+            (over_gap, "2026-10-25T00:29:59Z", Some("2026-10-25T00:30:00Z")),
+            (over_gap, "2026-10-25T01:00:00Z", None),
+        ] {
+            assert_eq!(window.until(at(now), &berlin), until.map(at), "{now}");
+        }
+    }
+
+    proptest! {
+        /// In UTC, where clocks never change, the end follows from minutes alone; in any zone, it lies ahead.
+        #[test]
+        fn quiet_time_ends_ahead(
+            second in -2_000_000_000_i64..4_000_000_000,
+            starts in 0_i64..1440,
+            length in 1_i64..1440,
+            zone in prop::sample::select(NamedZone::names()),
+        ) {
+            let time = |minute: i64| format!("{:02}:{:02}", minute / 60 % 24, minute % 60);
+            let window = quiet(&time(starts), &time(starts + length));
+            let now = Timestamp::from_second(second).expect("a timestamp");
+            let passed = (second.div_euclid(60) - starts).rem_euclid(1440);
+            let end = (second.div_euclid(60) - passed + length) * 60;
+            let until = (passed < length).then(|| Timestamp::from_second(end).expect("a timestamp"));
+            prop_assert_eq!(window.until(now, &NamedZone::utc()), until);
+            let zone = NamedZone::parse(&zone).expect("a zone");
+            if let Some(until) = window.until(now, &zone) {
+                prop_assert!(until > now);
+                // A zone may skip a whole day.
+                prop_assert!(until.duration_since(now) <= SignedDuration::from_hours(48));
+            }
+        }
     }
 }

@@ -30,7 +30,9 @@ impl DeliveryState {
         let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
             return None;
         };
-        let due = self.due.map(|due| due.max(policy.quiet_time.until(due.max(now)).unwrap_or(due)));
+        let due = self
+            .due
+            .map(|due| due.max(policy.quiet_time.until(due.max(now), policy.zone).unwrap_or(due)));
         Some(Waiting { news, due })
     }
 }
@@ -47,6 +49,7 @@ mod tests {
     use crate::id::{IssueId, SiteId};
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
     use crate::sites::settings::{Escalation, TimeOfDay};
+    use crate::time_zone::NamedZone;
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
@@ -85,6 +88,7 @@ mod tests {
                 filter: &filter,
                 since: opened_at,
                 quiet_time: &quiet_time,
+                zone: &NamedZone::utc(),
                 escalation: &escalation,
                 time_scale: TimeScale::default(),
             };

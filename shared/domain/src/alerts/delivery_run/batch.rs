@@ -68,7 +68,7 @@ impl ReadyNews {
         AlertSubject {
             issue,
             site,
-            team: &context.team.name,
+            team: context.team,
             acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: context.pages_base.filter(|_| !is_deleted),

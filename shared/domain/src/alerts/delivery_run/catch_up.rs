@@ -62,7 +62,7 @@ fn queue_notice(progress: &Progress<'_>, known: &[KnownIssue]) -> Action {
     let since = first.unwrap_or(now);
     let [from, to] = [since, now].map(Timestamp::as_millisecond);
     let id = format!("missed-{}-{from}-{to}", progress.context.channel.id);
-    let due = progress.context.settings.quiet_time.until(now).unwrap_or(now);
+    let due = progress.context.quiet_until(now).unwrap_or(now);
     let content = Content::Missed { id, since, until: now };
     // One that waits says it already.
     Action::DeliveryStep(DeliveryStep::Write(Write::AddQueued(Queued::notice(

@@ -1,5 +1,7 @@
 //! What stays the same throughout a delivery run.
 
+use jiff::Timestamp;
+
 use crate::accounts::team::Team;
 use crate::alerts::channel::Channel;
 use crate::alerts::due::AlertPolicy;
@@ -29,6 +31,11 @@ impl<'a> DeliveryContext<'a> {
     pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
-        AlertPolicy::of(self.channel, self.settings, ended, self.time_scale)
+        AlertPolicy::of(self.channel, (self.team, self.settings), ended, self.time_scale)
+    }
+
+    /// When the quiet time that an instant lies in ends; none where it lies in none.
+    pub(super) fn quiet_until(&self, at: Timestamp) -> Option<Timestamp> {
+        self.settings.quiet_time.until(at, &self.team.zone)
     }
 }

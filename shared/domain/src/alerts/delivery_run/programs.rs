@@ -27,7 +27,7 @@ pub(super) fn begin(
     events: Vec<Queued>,
 ) -> Vec<Action> {
     let due_now = progress.take_due(deliveries);
-    if let Some(end) = progress.context.settings.quiet_time.until(progress.began_at) {
+    if let Some(end) = progress.context.quiet_until(progress.began_at) {
         let mut plan: Vec<_> =
             due_now.into_iter().map(|delivery| put_off(delivery, Some(end))).collect();
         plan.extend(wait(progress, events, end, progress.began_at));

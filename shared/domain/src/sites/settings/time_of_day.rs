@@ -1,5 +1,7 @@
 //! A minute of the day, written `HH:MM`.
 
+use jiff::SignedDuration;
+use jiff::civil::Time;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -25,6 +27,12 @@ impl TimeOfDay {
         let hour = digit(h1)? * 10 + digit(h2)?;
         let minute = digit(m1)? * 10 + digit(m2)?;
         (hour < 24 && minute < 60).then_some(Self { minute: hour * 60 + minute })
+    }
+
+    /// The time that a clock shows then.
+    pub fn civil(self) -> Time {
+        let minute = i64::from(self.minute);
+        Time::midnight().wrapping_add(SignedDuration::from_mins(minute))
     }
 
     /// Minutes since midnight, 0 to 1439.

@@ -1,0 +1,4 @@
+//! `/teams/{team}/time-zone`.
+
+pub(crate) mod get;
+pub(crate) mod update;

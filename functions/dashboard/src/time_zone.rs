@@ -1,0 +1,101 @@
+//! The time zone of a team, in which its quiet time is meant and its alerts show times.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+use vedette_actions::change_time_zone;
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::accounts::team::Team;
+use vedette_domain::time_zone::NamedZone;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::time_zone::parse_time_zone;
+use vedette_store::TeamWithSettings;
+
+use crate::RequestContext;
+use crate::form::{Choice, FormInput};
+use crate::layout::{self, Heading, NavTab};
+use crate::settings::{Part, beside_others};
+
+const FIELD: &str = "time_zone";
+
+/// Shows the zone: with a form to who may change it, and without to anybody else.
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    page(context, &team, None)
+}
+
+/// Saves the zone.
+pub(crate) async fn update(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let input = FormInput::sent(context.body);
+    let request = Map::from_iter([(FIELD.to_owned(), Value::from(input.text(FIELD)))]);
+    let zone = match parse_time_zone(&request) {
+        Ok(zone) => zone,
+        Err(refusal) => return page(context, &team, Some(input.refused(refusal))),
+    };
+    let caller = &context.member()?.caller;
+    let team = change_time_zone(context.app, team.team, zone, caller.actor(), caller.now).await?;
+    layout::redirect(&format!("/teams/{}/time-zone?said=saved", team.id))
+}
+
+fn page(
+    context: RequestContext<'_>,
+    found: &TeamWithSettings,
+    refused: Option<FormInput>,
+) -> Result<Response, ApiError> {
+    let team = &found.team;
+    let role = context.member()?.caller.role_in(team.id)?;
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let done = layout::done(context, &[("saved", "Saved.")]);
+    let may_change = role.grants(Permission::UpdateMonitoring);
+    let content = html! {
+        @if refused.is_none() { (done) }
+        (content(team, may_change, refused))
+    };
+    let content = beside_others(team.id, Part::TimeZone, &content);
+    let heading = Heading::new("Notifications").lead(html! {
+        p.quiet {
+            "When and how people are told of issues, on all channels."
+            @if !may_change { " Owners and admins can change it." }
+        }
+    });
+    Ok(layout::team_page(context, (team, NavTab::Settings), status, heading, &content))
+}
+
+fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup {
+    let header = html! {
+        header {
+            div {
+                h2 { "Time zone" }
+                p.quiet.small { "Quiet time follows the clocks of this zone, and notifications show its time." }
+            }
+        }
+    };
+    if !may_change {
+        return html! {
+            section.card { (header) dl.facts.in { dt { "Time zone" } dd { (team.zone) } } }
+        };
+    }
+    let input = refused.unwrap_or_else(|| {
+        let mut input = FormInput::default();
+        input.put(FIELD, team.zone.name());
+        input
+    });
+    let names = NamedZone::names().into_iter();
+    let zones: Vec<_> = names.map(|name| Choice::new(&name, name.clone())).collect();
+    html! {
+        form.card method="post" action={ "/teams/" (team.id) "/time-zone" } novalidate {
+            (header)
+            div.fields { (input.select(FIELD, "Time zone", &zones)) }
+            footer { button.main { "Save" } }
+        }
+    }
+}

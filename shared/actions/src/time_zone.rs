@@ -1,0 +1,34 @@
+//! Choosing the time zone of a team.
+
+use jiff::Timestamp;
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::time_zone::NamedZone;
+use vedette_runtime::App;
+use vedette_store::{Audit, StoreError};
+
+use crate::rederivation::{enqueue_rederivation, request_rederivation};
+
+/// Saves a team's time zone, and has its alerts follow: the quiet time is another one. A zone that the team has
+/// already changes nothing.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the zone was changed since the team was read.
+pub async fn change_time_zone(
+    app: &App,
+    team: Team,
+    zone: NamedZone,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Team, StoreError> {
+    if zone == team.zone {
+        return Ok(team);
+    }
+    request_rederivation(app, team.id, now).await?;
+    let event = AuditEvent::time_zone(&team.zone, &zone);
+    let entry = AuditEntry::new(team.id, by, event, now);
+    app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
+    enqueue_rederivation(app, team.id).await;
+    Ok(Team { zone, updated_at: now, ..team })
+}
