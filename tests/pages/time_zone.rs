@@ -11,7 +11,7 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_what_is_none_is_refused() {
     let mut browser = Browser::of(&test, owner.user).await;
     let path = format!("/teams/{}/time-zone", owner.team);
     let page = browser.get(&path).await;
-    let page = main_part(said(&page));
+    let page = said(&page);
     for zone in ["<option value=\"UTC\" selected>", "<option value=\"Europe/Berlin\">"] {
         assert!(page.contains(zone), "{zone}: {page}");
     }
@@ -24,7 +24,7 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_what_is_none_is_refused() {
     }
     let refused = browser.post(&path, "time_zone=Europe%2FAtlantis").await;
     assert_eq!(refused.status(), 422);
-    assert!(said(&refused).contains("must be a name of the IANA database"));
+    assert!(main_part(&refused).contains("must be a name of the IANA database"));
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     assert!(said(&log).contains("Europe/Berlin"));
 }
@@ -36,7 +36,7 @@ async fn members_read_the_zone_and_admins_change_it() {
     let member = member_of(&test, owner.team, Role::Member, &Scope::ALL).await;
     let mut browser = Browser::of(&test, member.user).await;
     let page = browser.get(&path).await;
-    let page = main_part(said(&page));
+    let page = said(&page);
     assert!(page.contains("<dd>UTC</dd>"), "{page}");
     assert!(!page.contains("<form"), "{page}");
     assert_eq!(browser.post(&path, "time_zone=Europe%2FBerlin").await.status(), 403);
