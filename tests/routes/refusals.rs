@@ -18,8 +18,8 @@ use crate::support::{
 };
 use vedette_store::Audit;
 
-/// The scope that the specification asks for, by method and path.
-const SCOPES: [(&str, &str, Scope); 19] = [
+/// The scope that the specification asks for, by method and path, and that of the additions to it.
+const SCOPES: [(&str, &str, Scope); 21] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
     ("GET", "/teams/{team}", Scope::TeamsRead),
@@ -39,6 +39,8 @@ const SCOPES: [(&str, &str, Scope); 19] = [
     ("GET", "/sites/{site}/reports/performance", Scope::SitesRead),
     ("GET", "/issues", Scope::IssuesRead),
     ("GET", "/issues/{issue}", Scope::IssuesRead),
+    ("GET", "/teams/{team}/time-zone", Scope::TeamsRead),
+    ("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite),
 ];
 
 fn scope_of(route: &Route) -> Scope {

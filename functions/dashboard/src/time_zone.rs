@@ -94,6 +94,7 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
     html! {
         form.card method="post" action={ "/teams/" (team.id) "/time-zone" } novalidate {
             (header)
+            (input.unsaved([FIELD].into_iter()))
             div.fields { (input.select(FIELD, "Time zone", &zones)) }
             footer { button.main { "Save" } }
         }
