@@ -12,6 +12,7 @@ use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::settings::QuietTime;
+use vedette_domain::time_zone::NamedZone;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 use vedette_testkit::Faults;
@@ -156,7 +157,7 @@ impl Inner {
         if matches!(kind, AlertKind::Notice | AlertKind::Test) {
             return;
         }
-        assert_eq!(self.quiet_time.until(now), None, "{title} in quiet time");
+        assert_eq!(self.quiet_time.until(now, &NamedZone::utc()), None, "{title} in quiet time");
         let sites: Vec<Name> = reading.named().iter().map(spoken_of).collect();
         assert!(!sites.is_empty(), "{title}: names nothing");
         for site in sites {
