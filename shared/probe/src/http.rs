@@ -21,7 +21,7 @@ pub(crate) use self::connection::{
 };
 pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
 pub(crate) use self::error::Error;
-pub use self::error::{NO_ROUTE, NO_SOCKET};
+pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
 use crate::ssrf_guard::SsrfGuard;
 

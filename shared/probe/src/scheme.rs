@@ -6,19 +6,11 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::http::Connection;
+pub use crate::http::Scheme;
 use crate::ssrf_guard::SsrfGuard;
 
 /// How long the attempt may take.
 pub const SCHEME_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// TLS, with whatever certificate.
-    Https,
-    /// Something else than TLS.
-    Http,
-}
 
 /// Begins TLS with the server of an https URL, once, and says what it speaks; `None` where the guard refuses it, or
 /// nobody answers within [`SCHEME_TIMEOUT`].

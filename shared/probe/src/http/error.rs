@@ -11,7 +11,6 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 
-use crate::scheme::Scheme;
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
@@ -20,6 +19,15 @@ pub const NO_ROUTE: &str = "no_route";
 
 /// [`CheckError::code`] when this machine is out of sockets, ports or memory.
 pub const NO_SOCKET: &str = "no_socket";
+
+/// What a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// TLS, with whatever certificate.
+    Https,
+    /// Something else than TLS.
+    Http,
+}
 
 /// Why a request has no response. `Display` is for people.
 #[derive(Debug, thiserror::Error)]

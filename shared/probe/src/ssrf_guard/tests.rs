@@ -241,7 +241,6 @@ fn an_unusable_extra_root_is_named_by_its_place() {
         ResolverConfig::default(),
         ResolverOpts::default(),
     )
-    .err()
-    .expect("refused");
+    .expect_err("refused");
     assert!(error.to_string().starts_with("extra root certificate 2 cannot be used: "), "{error}");
 }
