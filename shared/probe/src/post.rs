@@ -33,7 +33,7 @@ pub struct Post<'a> {
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct PostResponse {
     /// The status.
     pub status: u16,
     headers: HeaderMap,
@@ -41,7 +41,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl PostResponse {
     /// The value of a header, if it is there and text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -67,7 +67,7 @@ pub enum PostError {
 ///
 /// # Errors
 /// See [`PostError`].
-pub async fn post(guard: &SsrfGuard, post: &Post<'_>) -> Result<Answer, PostError> {
+pub async fn post(guard: &SsrfGuard, post: &Post<'_>) -> Result<PostResponse, PostError> {
     let until = Instant::now() + post.deadline;
     let headers = headers(post.headers)?;
     let response = timeout_at(until, send(guard, post, headers)).await.map_err(|_| {
@@ -82,7 +82,7 @@ pub async fn post(guard: &SsrfGuard, post: &Post<'_>) -> Result<Answer, PostErro
     let sink = |bytes: &[u8]| body.extend_from_slice(bytes);
     let until = until.min(Instant::now() + BODY_TIMEOUT);
     let _ = timeout_at(until, http::read(&mut incoming, ANSWER_LIMIT, sink)).await;
-    Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
+    Ok(PostResponse { status: head.status.as_u16(), headers: head.headers, body })
 }
 
 async fn send(

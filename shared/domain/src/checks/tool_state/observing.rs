@@ -1,0 +1,126 @@
+//! What the trackers of a tool observe of a run, and whether others are asked first.
+
+use std::num::NonZeroU32;
+
+use jiff::Timestamp;
+
+use super::ToolState;
+use crate::checks::pointer::CheckPointer;
+use crate::checks::run::Run;
+use crate::id::IssueId;
+use crate::issues::confirmation::{self, rule};
+use crate::issues::evaluate::Evaluation;
+use crate::issues::record::IssueEvent;
+use crate::issues::tracker::{Observation, Phase, Ruling, Step, TrackerPolicy, observe};
+use crate::issues::{Fingerprint, Outcome};
+use crate::locations::Testimony;
+
+impl ToolState {
+    /// Feeds the evaluations to their trackers.
+    pub(super) fn observe(
+        &mut self,
+        run: &Run,
+        evaluations: Vec<Evaluation>,
+        testimony: &Testimony,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        let policy = run.policy();
+        let is_observed = !evaluations.is_empty();
+        let mut events = Vec::new();
+        for evaluation in evaluations {
+            let fingerprint = evaluation.fingerprint;
+            let thresholds = policy.thresholds_of(fingerprint);
+            if fingerprint == Fingerprint::StatusDown {
+                events.extend(self.observe_status(run, evaluation, testimony, now));
+            } else {
+                let observed = (evaluation, Ruling::Open, &Testimony::NoWitness);
+                events.extend(self.observe_one(run, &thresholds, observed, now));
+            }
+        }
+        if is_observed {
+            self.previous = self.evaluated.replace(CheckPointer::row(run.check));
+        }
+        events
+    }
+
+    /// Feeds the evaluation of a status check to the trackers of `status:down` and `status:partial`, of which one is
+    /// active at most.
+    fn observe_status(
+        &mut self,
+        run: &Run,
+        evaluation: Evaluation,
+        testimony: &Testimony,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        let (outcome, policy) = (evaluation.outcome, run.policy());
+        let [down, partial] = [Fingerprint::StatusDown, Fingerprint::StatusPartial]
+            .map(|fingerprint| policy.thresholds_of(fingerprint));
+        let was_partial = self.has_active(Fingerprint::StatusPartial);
+        let is_suspected = self.suspects(run, &evaluation);
+        let ruling = if is_suspected {
+            let tracked = self.trackers.get(&Fingerprint::StatusDown);
+            let tracker = tracked.map(|tracked| tracked.tracker).unwrap_or_default();
+            rule(&tracker, &down, was_partial, testimony)
+        } else {
+            Ruling::Open
+        };
+        // One issue takes the place of the other as soon as the outage is confirmed.
+        let is_confirmed = is_suspected && ruling == Ruling::Open;
+        let opens_partial = matches!(ruling, Ruling::Hold { is_partial: true, .. });
+        let of_partial = (was_partial || opens_partial).then(|| {
+            let outcome = if is_confirmed { Outcome::Up } else { outcome };
+            confirmation::partial(&evaluation, outcome, run.site.url.domain(), testimony)
+        });
+        let mut events = Vec::new();
+        events.extend(self.observe_one(run, &down, (evaluation, ruling, testimony), now));
+        if let Some(evaluation) = of_partial {
+            let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
+            let thresholds = if is_confirmed { at_once } else { partial };
+            let observed = (evaluation, Ruling::Open, testimony);
+            events.extend(self.observe_one(run, &thresholds, observed, now));
+        }
+        self.note_failing(outcome, run.check.created_at());
+        events
+    }
+
+    /// Feeds an evaluation to its tracker.
+    fn observe_one(
+        &mut self,
+        run: &Run,
+        thresholds: &TrackerPolicy,
+        (evaluation, ruling, testimony): (Evaluation, Ruling, &Testimony),
+        now: Timestamp,
+    ) -> Option<IssueEvent> {
+        let (check, slot) = (run.check, run.check.created_at());
+        let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
+        let previous = self.to_compare(fingerprint);
+        let tracked = self.trackers.entry(fingerprint).or_default();
+        let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
+        let observation = Observation { slot, outcome, ruling };
+        let Step::Advanced { next, event } =
+            observe(&tracked.tracker, thresholds, observation, issue)
+        else {
+            return None;
+        };
+        tracked.tracker = next;
+        let event = event?;
+        tracked.issue = next.issue().is_none().then(|| event.issue());
+        let testimony = testimony.clone();
+        Some(IssueEvent { event, evaluation, check, previous, now, testimony })
+    }
+
+    /// Whether an evaluation of a run would open `status:down`, if nobody else were asked: so witnesses are.
+    pub fn suspects(&self, run: &Run, evaluation: &Evaluation) -> bool {
+        if (evaluation.fingerprint, evaluation.outcome) != (Fingerprint::StatusDown, Outcome::Down)
+        {
+            return false;
+        }
+        let opens_after = run.policy().thresholds_of(evaluation.fingerprint).open_after.get();
+        let failed = match self.trackers.get(&evaluation.fingerprint).map(|of| of.tracker.phase) {
+            None | Some(Phase::Pending | Phase::Up { .. }) => 0,
+            Some(Phase::Failing { failures, .. }) => failures.streak.get(),
+            Some(Phase::Down { .. } | Phase::Recovering { .. }) => return false,
+        };
+        failed.saturating_add(1) >= opens_after
+    }
+}
