@@ -18,6 +18,7 @@ use crate::checks::history::{Sum, day_of, day_start};
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
 use crate::id::{SiteId, TeamId};
+use crate::issues::Outcome;
 use crate::issues::tracker::Event;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
