@@ -231,7 +231,7 @@ async fn a_team_that_has_asked_for_all_its_confirmations_can_still_invite() {
     let channels = format!("/teams/{}/channels", owner.team);
     let refused = browser.post(&channels, "kind=email&to=ops%40example.com").await;
     assert_eq!(refused.status(), 422);
-    let why = "The team has asked for as many addresses to be confirmed as it may in a day";
+    let why = "The team has requested too many confirmations of addresses today";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     sent_to(&browser.post(&page(&owner), "email=grace%40example.com&role=viewer").await);
     assert_eq!(sent_mails(&test).await.len(), 1);

@@ -371,7 +371,7 @@ mod tests {
         let (line, _) = lines(&Plot { reach: 2, ..plot }, plot.values, 200.0);
         assert_eq!(line.matches('M').count(), 1);
         let drawn = super::plot(&plot).into_string();
-        assert!(drawn.contains(r#"<path class="dots" d="M500 140h0M750 0h0">"#), "{drawn}");
+        assert!(drawn.contains(r#"<path class="dots" d="M500 180h0M750 0h0">"#), "{drawn}");
         assert!(drawn.contains(r#"<path class="failed" d="M250 240v-14">"#), "{drawn}");
     }
 

@@ -63,7 +63,8 @@ mod tests {
             let parts: Vec<&str> = handler.split("::").collect();
             let name = format!("{}.{}", parts[1], parts[parts.len() - 1]).replace('_', "-");
             assert_eq!(page.name, name, "{handler}");
-            let same = PAGES.iter().filter(|other| other.name == page.name);
+            let pages = PAGES.iter().chain(SETUP_PAGES);
+            let same = pages.filter(|other| other.name == page.name);
             assert_eq!(same.count(), 1, "{name}");
         }
     }

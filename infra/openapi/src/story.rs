@@ -254,6 +254,7 @@ mod tests {
             refused,
             [
                 ("monitoring.update", "too_fast", 422),
+                ("time-zone.update", "unknown", 422),
                 ("sites.create", "duplicate", 422),
                 ("sites.bulk", "none", 422),
                 ("reports.uptime", "out_of_range", 422),

@@ -15,11 +15,7 @@ async fn the_list_is_not_paginated_and_holds_only_the_callers_teams() {
 
     let answer = service.client(&owner).get("/teams?page=2&per_page=1").await;
     let alone = service.client(&owner).get(&format!("/teams/{}", owner.team)).await;
-    insta::assert_snapshot!(with_rows_named(&answer, "/data", &[alone]).shown(), @r#"
-    200 {
-      "data": ["00000000-0000-4000-8000-000000000001"]
-    }
-    "#);
+    insta::assert_snapshot!(with_rows_named(&answer, "/data", &[alone]).shown(), @r#"200 { "data": ["00000000-0000-4000-8000-000000000001"] }"#);
 }
 
 #[tokio::test]

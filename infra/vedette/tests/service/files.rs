@@ -87,7 +87,7 @@ async fn a_lost_format_is_named() {
         is_refused_with(folder.path(), &[&text(&format), "backup", "echo 4 >"]).await;
     }
     fs::write(&format, "1000").expect("written");
-    is_refused_with(folder.path(), &["another version of Vedette"]).await;
+    is_refused_with(folder.path(), &["by a newer version of Vedette"]).await;
     fs::write(&format, "4\n").expect("written");
     start(folder.path()).await.0.stop().await;
 }

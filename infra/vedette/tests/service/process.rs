@@ -112,7 +112,7 @@ async fn a_link_with_the_former_name_is_the_service() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_vedette"), &link).expect("linked");
     let data = folder.path().join("data");
     let mut command = Command::new(link);
-    command.arg("--data").arg(&data).args(["--listen", "127.0.0.1:0"]);
+    command.arg("--data").arg(&data).args(["--listen", "127.0.0.1:0", "--token"]);
     command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let (mut child, client) = announced(command, &data).await;
     assert_eq!(client.get("/api/v1/me").await.status, 200);
