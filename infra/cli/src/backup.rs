@@ -8,8 +8,8 @@ use serde::Serialize;
 use tokio::task::spawn_blocking;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{
-    Backup as Made, BackupError, BackupRecord, Destination, Folder, FolderError, Reached, back_up,
-    reach,
+    Backup as Made, BackupDestination, BackupError, BackupRecord, Folder, FolderError, Reached,
+    back_up, reach,
 };
 use vedette_runtime::Clock;
 
@@ -41,8 +41,8 @@ impl Backup {
     ) -> Result<(), Failure> {
         let keep = self.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
         let destination = match (&self.file, &self.to) {
-            (_, Some(path)) => Destination::Folder { path: path.clone(), keep },
-            (Some(file), None) => Destination::File(file.clone()),
+            (_, Some(path)) => BackupDestination::Folder { path: path.clone(), keep },
+            (Some(file), None) => BackupDestination::File(file.clone()),
             (None, None) => return Err(Failure::Usage("a backup needs a FILE or --to".to_owned())),
         };
         let (data, now) = (data.to_owned(), clock.now());

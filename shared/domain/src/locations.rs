@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use question::{ANSWER_BYTES_MAX, Answer, BadAnswer, PROTOCOL_VERSION, Question, Sighting};
+pub use question::{ANSWER_BYTES_MAX, Answer, AnswerError, PROTOCOL_VERSION, Question, Sighting};
 pub use silence::Silence;
 pub use testimony::{HomeSaw, Statement, Testimony, Verdict, Vote};
 

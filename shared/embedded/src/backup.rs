@@ -57,7 +57,7 @@ pub struct BackupRecord {
 
 /// Where a backup goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
+pub enum BackupDestination {
     /// A file, which must not exist yet.
     File(PathBuf),
     /// A folder of backups, which are named by their time.
@@ -154,7 +154,7 @@ pub enum BackupError {
 /// When the table cannot be read or the backup cannot be written; nothing that looks like a backup is left then.
 pub fn back_up(
     data: &Path,
-    destination: &Destination,
+    destination: &BackupDestination,
     version: &str,
     now: Timestamp,
 ) -> Result<Backup, BackupError> {
@@ -187,14 +187,18 @@ struct Place {
 }
 
 impl Place {
-    fn take(data: &Path, destination: &Destination, now: Timestamp) -> Result<Self, BackupError> {
+    fn take(
+        data: &Path,
+        destination: &BackupDestination,
+        now: Timestamp,
+    ) -> Result<Self, BackupError> {
         let failed = |path: &Path, error| BackupError::Io { path: path.to_owned(), error };
         let (folder, file, keep) = match destination {
-            Destination::File(file) => {
+            BackupDestination::File(file) => {
                 let folder = file.parent().filter(|folder| *folder != Path::new(""));
                 (folder.unwrap_or(Path::new(".")).to_owned(), file.clone(), None)
             }
-            Destination::Folder { path, keep } => {
+            BackupDestination::Folder { path, keep } => {
                 folder::make_private(path).map_err(|error| failed(path, error))?;
                 let name = TimeZone::UTC.to_datetime(now).strftime(NAMED).to_string();
                 (path.clone(), path.join(name), *keep)
@@ -472,7 +476,7 @@ mod tests {
     }
 
     fn to_file(data: &tempfile::TempDir, file: &Path) -> Result<Backup, BackupError> {
-        back_up(data.path(), &Destination::File(file.to_owned()), "0.1.0", at(0))
+        back_up(data.path(), &BackupDestination::File(file.to_owned()), "0.1.0", at(0))
     }
 
     fn listing(folder: &Path) -> Vec<String> {
@@ -542,7 +546,7 @@ mod tests {
         let backups = tempfile::tempdir().expect("a folder");
         let folder = backups.path().join("new/backups");
         let make = |second, keep| {
-            let destination = Destination::Folder { path: folder.clone(), keep };
+            let destination = BackupDestination::Folder { path: folder.clone(), keep };
             back_up(data.path(), &destination, "0.1.0", at(second))
         };
         for second in 0..3 {

@@ -1,6 +1,7 @@
 //! Every key of the table. `docs/explanation/table.md` shows them side by side.
 
 mod channel;
+mod machine;
 mod owner;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -21,6 +22,7 @@ pub(crate) use channel::{
     QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, delivery,
     delivery_partition, host, is_channel_claim, queued, team_alerts,
 };
+pub(crate) use machine::{clock, copy_mark, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 
@@ -460,21 +462,6 @@ pub(crate) fn polled_run(tool: Tool, cadence_minutes: u32, offset: u32, site: Si
 /// The first and the last sort key of an offset in its partition.
 pub(crate) fn polled_range(offset: u32) -> (String, String) {
     (format!("{offset:05}#"), format!("{offset:05}$"))
-}
-
-/// Says that teams are being copied into the table.
-pub(crate) fn copy_mark() -> Key {
-    Key::new(Prefix::Machine.key("copy"), SELF)
-}
-
-/// The link by which the first user comes in.
-pub(crate) fn setup() -> Key {
-    Key::new(Prefix::Machine.key("setup"), SELF)
-}
-
-/// What is remembered of the machine's clock.
-pub(crate) fn clock() -> Key {
-    Key::new(Prefix::Machine.key("clock"), SELF)
 }
 
 /// Up to when the polling scheduler has sent runs.

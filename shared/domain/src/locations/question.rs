@@ -76,7 +76,7 @@ pub struct Sighting {
 
 /// Why an answer is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadAnswer {
+pub enum AnswerError {
     /// It is longer than an answer can be.
     #[error("it is longer than an answer can be")]
     TooLong,
@@ -104,15 +104,15 @@ impl Answer {
     /// # Errors
     ///
     /// When no witness can have answered so.
-    pub fn parse(sent: &[u8]) -> Result<Self, BadAnswer> {
+    pub fn parse(sent: &[u8]) -> Result<Self, AnswerError> {
         if sent.len() > ANSWER_BYTES_MAX {
-            return Err(BadAnswer::TooLong);
+            return Err(AnswerError::TooLong);
         }
-        match serde_json::from_slice(sent).map_err(|_| BadAnswer::Unreadable)? {
+        match serde_json::from_slice(sent).map_err(|_| AnswerError::Unreadable)? {
             Self::Saw(Sighting { code, error, response_time }) => {
                 let is_status = code == 0 || (100..1_000).contains(&code);
                 if !is_status || !(0.0..=RESPONSE_TIME_MAX).contains(&response_time) {
-                    return Err(BadAnswer::Implausible);
+                    return Err(AnswerError::Implausible);
                 }
                 let error = error.as_deref().map(clipped).filter(|error| !error.is_empty());
                 Ok(Self::Saw(Sighting { code, error, response_time }))
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(saw(503, " ", 1.5), Ok(Answer::Saw(sighting)));
         assert!(saw(0, "timed out", 10_000.0).is_ok());
         for (code, ms) in [(1, 1.0), (99, 1.0), (1_000, 1.0), (200, -1.0), (200, 1e300)] {
-            assert_eq!(saw(code, "", ms), Err(BadAnswer::Implausible), "{code} {ms}");
+            assert_eq!(saw(code, "", ms), Err(AnswerError::Implausible), "{code} {ms}");
         }
         let Ok(Answer::Saw(Sighting { error: Some(error), .. })) =
             saw(0, &format!("a\nb\u{1b}[31m{}", "é".repeat(500)), 1.0)
@@ -186,9 +186,9 @@ mod tests {
             json!({ "silent": "sulking" }),
             json!({ "silent": "offline", "saw": {} }),
         ] {
-            assert_eq!(parse(other.clone()), Err(BadAnswer::Unreadable), "{other}");
+            assert_eq!(parse(other.clone()), Err(AnswerError::Unreadable), "{other}");
         }
-        assert_eq!(Answer::parse(&[b' '; ANSWER_BYTES_MAX + 1]), Err(BadAnswer::TooLong));
-        assert_eq!(Answer::parse(b"\xff"), Err(BadAnswer::Unreadable));
+        assert_eq!(Answer::parse(&[b' '; ANSWER_BYTES_MAX + 1]), Err(AnswerError::TooLong));
+        assert_eq!(Answer::parse(b"\xff"), Err(AnswerError::Unreadable));
     }
 }
