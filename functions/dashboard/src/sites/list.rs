@@ -4,6 +4,7 @@ mod alerts;
 mod figures;
 mod first_visit;
 mod headline;
+mod teams;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use vedette_domain::checks::history::{
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::id::{Partition, SiteId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
@@ -63,32 +64,7 @@ pub(crate) async fn home(
     let caller = &context.member()?.caller;
     let teams = caller.memberships.iter().map(|place| place.team);
     let teams = context.app.store.teams(teams, caller.now).await?;
-    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &choice(&teams)))
-}
-
-fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
-    html! {
-        @if teams.is_empty() {
-            div.card {
-                div.in.stack {
-                    p { "You don’t belong to a team yet. Ask whoever operates this service to add you with:" }
-                    p { code { "vedette member add" } }
-                }
-            }
-        } @else {
-            ul.card.rows {
-                @for team in teams.values() {
-                    li {
-                        span.face.l.sq aria-hidden="true" { (layout::initial(&team.team.name)) }
-                        div.grow {
-                            a href={ "/teams/" (team.id()) } { bdi { (team.team.name) } }
-                            p.quiet.small { (counted(team.team.sites as usize, "site", "sites")) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &teams::choice(&teams)))
 }
 
 /// A site as the list has it.

@@ -1,0 +1,35 @@
+//! The choice of a team, for somebody who belongs to several or to none.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use vedette_domain::id::TeamId;
+use vedette_store::TeamWithSettings;
+
+use crate::layout;
+use crate::words::counted;
+
+pub(super) fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
+    html! {
+        @if teams.is_empty() {
+            div.card {
+                div.in.stack {
+                    p { "You don’t belong to a team yet. Ask whoever operates this service to add you with:" }
+                    p { code { "vedette member add" } }
+                }
+            }
+        } @else {
+            ul.card.rows {
+                @for team in teams.values() {
+                    li {
+                        span.face.l.sq aria-hidden="true" { (layout::initial(&team.team.name)) }
+                        div.grow {
+                            a href={ "/teams/" (team.id()) } { bdi { (team.team.name) } }
+                            p.quiet.small { (counted(team.team.sites as usize, "site", "sites")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
