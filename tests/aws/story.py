@@ -752,6 +752,7 @@ def change_settings(team, site, target):
     )
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
+    ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     # Nobody listens on port 443, and a second check is to confirm it, which now will not be.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
