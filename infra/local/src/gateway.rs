@@ -119,7 +119,15 @@ impl Gateway {
             };
             match accepted {
                 Ok((stream, from)) => {
-                    connections.spawn(Arc::clone(&self).converse(stream, from.ip(), stop.clone()));
+                    // Registered in the order of arrival, whichever task runs first.
+                    let connection = self.connections.register(from.ip().into());
+                    let gateway = Arc::clone(&self);
+                    connections.spawn(gateway.converse(
+                        stream,
+                        from.ip(),
+                        connection,
+                        stop.clone(),
+                    ));
                 }
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
@@ -135,8 +143,13 @@ impl Gateway {
     }
 
     /// Everything that happens on a connection, until it ends or is evicted.
-    async fn converse(self: Arc<Self>, stream: TcpStream, from: IpAddr, stop: CancellationToken) {
-        let connection = self.connections.register(from.into());
+    async fn converse(
+        self: Arc<Self>,
+        stream: TcpStream,
+        from: IpAddr,
+        connection: Arc<Connection>,
+        stop: CancellationToken,
+    ) {
         let peer = Some(Peer(from));
         // Answers are small and whole: they need not wait for more.
         let _ = stream.set_nodelay(true);

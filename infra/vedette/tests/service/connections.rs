@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
-use futures::stream::{self, StreamExt as _};
+use futures::future::ready;
+use futures::stream::{self, FuturesUnordered, StreamExt as _};
 use rustix::process::{Resource, getrlimit};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -18,13 +18,18 @@ async fn many(client: &Client, count: usize) -> Vec<TcpStream> {
     stream::iter(0..count).map(|_| client.connect()).buffered(100).collect().await
 }
 
-/// Whether the service closes all of them; on a busy machine that takes a moment.
-async fn are_closed(connections: &[TcpStream]) -> bool {
-    let closed = connections.iter().map(|connection| async {
-        connection.readable().await.expect("a connection");
-        connection.try_read(&mut [0]).is_ok()
-    });
-    timeout(Duration::from_secs(10), join_all(closed)).await.is_ok_and(|all| !all.contains(&false))
+/// Whether the service closes so many of them; on a busy machine that takes a moment. Which ones is not asked: where
+/// more wait than the system lets wait, their order is that of second attempts.
+async fn are_closed(connections: &[TcpStream], count: usize) -> bool {
+    let closed: FuturesUnordered<_> = connections.iter().map(is_closed).collect();
+    let closed = closed.filter(|closed| ready(*closed)).take(count).count();
+    timeout(Duration::from_secs(30), closed).await == Ok(count)
+}
+
+/// Whether it is closed, once there is something to read.
+async fn is_closed(connection: &TcpStream) -> bool {
+    connection.readable().await.expect("a connection");
+    connection.try_read(&mut [0]).is_ok()
 }
 
 #[tokio::test]
@@ -49,7 +54,7 @@ async fn the_longest_waiting_connection_makes_room_and_no_working_one() {
 
     let idle = many(&client, 500).await;
     assert_eq!(client.get("/api/v1/me").await.status, 200);
-    assert!(are_closed(&idle[..300]).await);
+    assert!(are_closed(&idle, 300).await);
     working.write_all(b"{}").await.expect("sent");
     let answer = Client::receive(working).await.expect("an answer");
     assert_eq!(answer.status, 100, "told to go on, and then answered");
@@ -63,8 +68,7 @@ async fn who_opens_many_connections_shuts_out_nobody_else() {
     let mut neighbor = client.connect_from([127, 0, 0, 2].into()).await;
     neighbor.write_all(b"GET /api/v1/me HTTP/1.1\r\n").await.expect("sent");
     let crowd = many(&client, 500).await;
-    // Connections made side by side may be accepted in another order.
-    assert!(are_closed(&crowd[..200]).await);
+    assert!(are_closed(&crowd, 300).await);
     neighbor.write_all(b"Host: localhost\r\nConnection: close\r\n\r\n").await.expect("sent");
     assert_eq!(Client::receive(neighbor).await.expect("an answer").status, 401);
 }
@@ -81,6 +85,5 @@ async fn ten_thousand_idle_connections_leave_the_api_answering() {
     let kilobytes = kilobytes(&child);
     assert!(kilobytes < 128 * 1024, "{kilobytes} kB");
 
-    let oldest = &idle[..count.saturating_sub(5_000)];
-    assert!(are_closed(oldest).await);
+    assert!(are_closed(&idle, count.saturating_sub(5_000)).await);
 }
