@@ -47,15 +47,15 @@ struct TokenUse {
     last_used_at: Timestamp,
 }
 
-/// The use of a token is written down at most once in this time.
+/// How often the use of a token is recorded at most.
 const LAST_USE_RESOLUTION: SignedDuration = SignedDuration::from_hours(1);
 
-/// The item by which a token works, and that of its last use.
+/// The item that makes a token work, and the item with its last use.
 fn of_token(hash: &TokenHash) -> [Key; 2] {
     [keys::token(hash), keys::token_use(hash)]
 }
 
-/// The address is the user's.
+/// Marks the address as confirmed.
 pub(crate) fn verified(at: Timestamp) -> Change {
     Change {
         expression: "SET email_verified_at = :at".into(),
@@ -72,14 +72,14 @@ fn set_role(role: Role) -> Change {
     }
 }
 
-/// The member has a role. An owner who stays is written with the same one, so that two owners who leave at
-/// once meet.
+/// The member still has this role. An owner who stays is written with the same role, so that two owners who leave at
+/// the same time conflict.
 pub(crate) fn has_role(role: Role) -> Condition {
     Condition::When("#role = :before", vec![(":before", string(role.as_str()))])
 }
 
 impl Store {
-    /// Adds a user whose address nobody has.
+    /// Adds a user whose email address no other user has.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Store {
         found.into_values().map(|item| User::read(item).map(|user| (user.id, user))).collect()
     }
 
-    /// Writes down that a user's address is theirs.
+    /// Marks a user's email address as confirmed.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when the token is there already.
+    /// A conflict when the token already exists.
     pub async fn create_token(&self, token: &Token, audit: Audit<'_>) -> Result<(), StoreError> {
         let listing = keys::user_token(token.user, &token.hash);
         let row = expiring(item(&keys::token(&token.hash), token)?, token.expires_at);
@@ -177,7 +177,7 @@ impl Store {
         self.get(&keys::token(hash)).await?.map(Stored::read).transpose()
     }
 
-    /// A user's tokens that work or have expired, newest first, each with its last use.
+    /// A user's tokens, including the expired ones, newest first, each with its last use.
     pub async fn tokens_of(
         &self,
         user: UserId,
@@ -191,7 +191,7 @@ impl Store {
         let mut tokens = Vec::with_capacity(listed.len());
         for Token { hash, .. } in listed {
             let [token, last_use] = of_token(&hash).map(|key| found.remove(&key));
-            // Without its own item a token does not work, whatever the list says.
+            // A listed token that has lost its own item does not work.
             let Some(token) = token else { continue };
             let last_use = last_use.map(TokenUse::read).transpose()?;
             tokens.push((Token::read(token)?, last_use.map(|used| used.last_used_at)));
@@ -204,7 +204,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when it is used at this moment.
+    /// A conflict when another transaction writes the token at the same time.
     pub async fn revoke_token(&self, token: &Token, audit: Audit<'_>) -> Result<(), StoreError> {
         let [works, last_use] = of_token(&token.hash);
         self.transaction()
@@ -215,7 +215,7 @@ impl Store {
             .await
     }
 
-    /// Writes down that a token was used, unless that was done within the hour.
+    /// Records that a token was used, at most once an hour.
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
         let key = keys::token_use(&token.hash);
         if let Some(found) = self.get(&key).await? {
@@ -235,12 +235,11 @@ impl Store {
         self.update(&key, change, None).await.map(drop)
     }
 
-    /// Adds a member to a team: as it was read, if its seats were counted.
+    /// Adds a member to a team. With `counted`, the team must be as it was when its seats were counted.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is a member, or when members or invitations changed since the team was
-    /// read.
+    /// A conflict when the user is already a member, or when members or invitations changed since the team was read.
     pub async fn put_member(
         &self,
         membership: &Membership,
@@ -268,7 +267,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when the user is no member, or has another role than `before`.
+    /// A conflict when the user is not a member, or has another role than `before`.
     pub async fn change_role(
         &self,
         membership: &Membership,
@@ -278,11 +277,11 @@ impl Store {
         self.change_of_role(membership, before).commit(audit).await
     }
 
-    /// Gives an owner a lesser role while another owner stays.
+    /// Gives an owner a lesser role while another owner stays an owner.
     ///
     /// # Errors
     ///
-    /// A conflict when one of them is no owner any more.
+    /// A conflict when one of them is no longer an owner.
     pub async fn demote_owner(
         &self,
         membership: &Membership,
@@ -304,11 +303,11 @@ impl Store {
             .update(&keys::membership(user, team), set_role(role), Condition::Present)
     }
 
-    /// Takes a member out of a team who is no owner.
+    /// Removes a member who is not an owner from a team.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is no member, or has another role than `before`.
+    /// A conflict when the user is not a member, or has another role than `before`.
     pub async fn remove_member(
         &self,
         team: TeamId,
@@ -319,11 +318,11 @@ impl Store {
         self.removal(team, user, before).commit(audit).await
     }
 
-    /// Takes an owner out of a team in which another one stays.
+    /// Removes an owner from a team that has another owner.
     ///
     /// # Errors
     ///
-    /// A conflict when one of them is no owner any more.
+    /// A conflict when one of them is no longer an owner.
     pub async fn remove_owner(
         &self,
         team: TeamId,

@@ -1,4 +1,5 @@
-//! The audit logs of teams. An entry is written in the transaction of what it tells of, and never again.
+//! The audit logs of teams. An entry is written in the same transaction as the change that it records, and never
+//! changes.
 
 use vedette_domain::accounts::audit::AuditEntry;
 use vedette_domain::id::TeamId;
@@ -10,15 +11,14 @@ use crate::table::{Range, Sort, Store};
 
 stored!(attributes: AuditEntry);
 
-/// What a write adds to audit logs. Every transaction takes one, so a write that should be audited cannot be made
-/// without saying so.
+/// What a write adds to audit logs. Every transaction takes one of these, so no write can forget its audit entry.
 #[derive(Debug, Clone, Copy)]
 pub enum Audit<'a> {
     /// An entry: what the transaction does in a team, and who does it.
     Entry(&'a AuditEntry),
     /// Entries of several teams.
     Entries(&'a [AuditEntry]),
-    /// Nothing: nobody chose this write, or it is among those that audit logs leave out.
+    /// Nothing: no person caused this write, or audit logs leave out writes of this kind.
     None,
 }
 
@@ -37,17 +37,18 @@ impl<'a> Audit<'a> {
 pub struct AuditPage {
     /// Entries, newest first.
     pub entries: Vec<AuditEntry>,
-    /// After which of them the next page begins, if there is one.
+    /// Where the next page begins, if there is one.
     pub next: Option<String>,
 }
 
 impl Store {
-    /// Writes entries alone, before what they tell of.
+    /// Writes entries on their own, before the changes that they record.
     pub async fn record(&self, entries: &[AuditEntry]) -> Result<(), StoreError> {
         self.transaction().commit(Audit::Entries(entries)).await
     }
 
-    /// A page of so many entries of a team's audit log: the newest, or those before the end of another page.
+    /// A page of `count` entries of a team's audit log: the newest entries, or those that follow the page that ended at
+    /// `before`.
     pub async fn audit_log(
         &self,
         team: TeamId,

@@ -1,4 +1,4 @@
-//! Packed checks. The open block is in its tool's item, and a closed one is an item of its own, which never changes.
+//! Packed checks. A tool's item contains its open block. A closed block is an item of its own, which never changes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ use crate::transaction::Transaction;
 
 stored!(attributes: StoredBlock);
 
-/// What a write unit pays for, in bytes as DynamoDB counts them.
+/// The size that one write unit pays for, in bytes as DynamoDB counts them.
 const WRITE_UNIT: usize = 1_024;
 
 #[derive(Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub fn fits_a_unit(partition: Partition, tool: Tool, state: &ToolState, now: Tim
     tool_item(partition, tool, state, now).is_ok_and(|item| size(&item) <= WRITE_UNIT)
 }
 
-/// Writes a block that takes no more checks.
+/// Writes a block that is full or whose day is over.
 pub(crate) fn write_closed_block<'a>(
     transaction: Transaction<'a>,
     partition: Partition,
@@ -49,7 +49,7 @@ pub(crate) fn write_closed_block<'a>(
         BlockPlace::First(slot) => {
             transaction.put(stored(keys::block(partition, tool, *slot))?, Condition::Absent)
         }
-        // No check waits for what cannot be read.
+        // A block that cannot be read is set aside, so that new checks can be saved.
         BlockPlace::Unreadable(at) => {
             let aside = stored(keys::unreadable_block(partition, tool, *at))?;
             let listed = outstanding(aside, keys::unreadable_shard(), Some(*at));
@@ -58,26 +58,26 @@ pub(crate) fn write_closed_block<'a>(
     })
 }
 
-/// A closed block, and when its checks may be forgotten.
+/// A closed block, and when its checks expire.
 fn read(item: Item) -> Result<(Block, Timestamp), StoreError> {
     let expires_at = expiry(&item)?;
     let StoredBlock { bytes } = Stored::read(item)?;
     Ok((Block::read(&bytes).map_err(StoreError::corrupt)?, expires_at))
 }
 
-/// A check of a tool's open block, and when it may be forgotten.
+/// A check in a tool's open block, and when it expires.
 pub(crate) fn open_check(state: &ToolState, id: CheckId) -> Option<(Check, Timestamp)> {
     let check = state.open_block()?.ok()?.check(id)?;
     Some((check, state.day.as_ref()?.rows_expire_at()))
 }
 
 impl Store {
-    /// How many blocks were set aside as they could not be read, counted up to a limit.
+    /// How many blocks were set aside because they could not be read, up to a limit.
     pub async fn unreadable_blocks(&self, limit: usize) -> Result<usize, StoreError> {
         Ok(self.query_work(keys::unreadable_shard(), i64::MAX, limit).await?.len())
     }
 
-    /// A check in the closed block that it is in, if it is in one, and when it may be forgotten.
+    /// A check and when it expires, if a closed block contains it.
     pub(crate) async fn check_in_closed_block(
         &self,
         id: CheckId,
@@ -91,8 +91,8 @@ impl Store {
         Ok(block.and_then(|(block, expires_at)| Some((block.check(id)?, expires_at))))
     }
 
-    /// Checks that pointers say are in blocks, with when they may be forgotten. `found` are the closed blocks that
-    /// were read already; those that are missing were open at that time.
+    /// The checks that pointers say are in blocks, and when they expire. `found` contains the closed blocks that were
+    /// read already; a missing block was open at that time.
     pub(crate) async fn checks_in_blocks(
         &self,
         pointers: &[(CheckId, Timestamp)],
@@ -116,7 +116,7 @@ impl Store {
                 let state = states.get(&keys::tool(id.partition(), id.tool()));
                 match state.and_then(|state| open_check(state, id)) {
                     Some(check) => checks.push(check),
-                    // It was closed since.
+                    // It has been closed since.
                     None => closed.push(block(pointer)),
                 }
             }
@@ -134,9 +134,8 @@ impl Store {
         Ok(checks)
     }
 
-    /// The packed checks of a window: those of the state, which was read before, and of the closed blocks that begin in
-    /// the window, and in the one before them. `limit` is how many checks are needed from the end that is read
-    /// from.
+    /// The packed checks of a window: those in the state, which the caller has read, and those in closed blocks that
+    /// begin in the window or just before it. `limit` is how many checks are needed from the end that is read first.
     pub(crate) async fn packed_checks(
         &self,
         partition: Partition,
@@ -153,7 +152,7 @@ impl Store {
         let inside = Range { newest_first, limit: Some(limit), ..Range::new(&pk, inside) };
         let below = Range { newest_first: true, limit: Some(1), ..Range::new(&pk, below) };
         let below = async {
-            // A block ends with its day.
+            // No block spans two days.
             if day == window.from { Ok(Vec::new()) } else { self.query(below).await }
         };
         let (inside, below) = futures::try_join!(self.query(inside), below)?;

@@ -24,9 +24,10 @@ use crate::table::{Change, Condition, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, DirectoryRow, StoreError};
 
-/// What happens to one site's records together.
+/// Changes to one site's records that are saved together.
 ///
-/// An uneventful scheduled check is one item, its tool's state, where checks are packed, and two where it has a row.
+/// An uneventful scheduled check writes one item where checks are packed, its tool's state. Where it has a row of its
+/// own, it writes two.
 #[derive(Debug)]
 pub struct Changes<'a> {
     /// The site.
@@ -57,7 +58,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when anything was written meanwhile that the changes were decided on.
+    /// A conflict when anything that the changes were decided on has changed since.
     pub async fn commit(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
         if let Some(change) = changes.only_state() {
             return self.put_packed(changes, change).await;
@@ -78,8 +79,8 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
-    /// Saves a packed check of which nothing but its tool's state says anything: a put costs a quarter of a
-    /// transaction of two.
+    /// Saves a packed check that changes nothing but its tool's state. A put costs a quarter of a transaction with two
+    /// items.
     async fn put_packed(
         &self,
         changes: &Changes<'_>,
@@ -88,8 +89,8 @@ impl Store {
         let stored = tool_item(changes.site.id.partition(), check.id.tool(), state, changes.now)?;
         let put = self.put(stored, Condition::Rev(state.rev.saturating_sub(1))).await;
         match put {
-            // A put has no token by which DynamoDB knows it again. Where its answer was lost, the one that is sent
-            // again meets what it has written itself.
+            // DynamoDB cannot recognize a repeated put. If the answer was lost, the repeated put finds what it has
+            // written itself.
             Err(conflict) if conflict.is_conflict() => {
                 let stored = self.check(check.id).await?.map(|stored| stored.check);
                 if stored.as_ref() == Some(check) { Ok(()) } else { Err(conflict) }
@@ -98,11 +99,11 @@ impl Store {
         }
     }
 
-    /// Deletes an on-demand check with all that its tool, its day and the directory say of it.
+    /// Deletes an on-demand check, with everything that its tool, its day and the directory know about it.
     ///
     /// # Errors
     ///
-    /// A conflict when its tool was written meanwhile, or its run has ended.
+    /// A conflict when its tool has changed since, or its run has ended.
     pub async fn delete_check(
         &self,
         site: &Site,
@@ -113,7 +114,7 @@ impl Store {
         let CheckDeletion { state, check, status, day, newest } = deletion;
         let (partition, tool) = (site.id.partition(), check.tool());
         let row = keys::check(*check, *status);
-        // The counters go by this state; the rev alone would let a row that was read before it pass.
+        // The counters depend on this state. The `rev` alone would accept a row that was read before the check ended.
         let unchanged = Condition::When("s = :status", vec![(":status", string(status.as_str()))]);
         let transaction = self.transaction().delete(&row, unchanged);
         let mut transaction = put_state(transaction, partition, tool, state, now)?;
@@ -129,12 +130,11 @@ impl Store {
         put_newest(transaction, site, [(tool, change)])?.commit(Audit::None).await
     }
 
-    /// Writes a person's decision about an issue, with the tool's state where a resolution resets
-    /// its tracker.
+    /// Saves a person's decision about an issue, with the tool's state where a resolution resets its tracker.
     ///
     /// # Errors
     ///
-    /// A conflict when issue or state were written meanwhile.
+    /// A conflict when the issue or the state has changed since.
     pub async fn commit_issue(
         &self,
         site: &Site,
@@ -142,7 +142,7 @@ impl Store {
         tool: Option<(Tool, &ToolState, &ToolState)>,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        // The process of one who decides may have no queue to send by.
+        // The process that saves the decision may have no queue to send through.
         let now = change.after.updated_at;
         let Some((tool, read, next)) = tool else {
             return write_issue(self.transaction(), site, change, now)?.commit(audit).await;
@@ -157,7 +157,7 @@ impl Store {
 }
 
 impl Changes<'_> {
-    /// The change of a check that is packed, where nothing else is to be written.
+    /// The change of a packed check, if nothing else needs to be written.
     fn only_state(&self) -> Option<&ToolChange> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
         let is_alone = change.keeping == Keeping::Packed
@@ -192,8 +192,8 @@ fn write_row<'a>(
 ) -> Result<Transaction<'a>, StoreError> {
     let Written { row, body } = row::write(check)?;
     let row = expiring(row, *expires_at);
-    // An automatic check and an order make a row; the end of an on-demand check replaces its row,
-    // unless somebody deleted it.
+    // An automatic check or an order creates a row. The end of an on-demand check replaces its row, unless somebody
+    // deleted it.
     let transaction = if *was_pending {
         let pending = keys::check(check.id, CheckStatus::Pending);
         let status = string(CheckStatus::Pending.as_str());
@@ -230,7 +230,7 @@ fn write_day<'a>(
     Ok(transaction.put(expiring(stored, day.item_expires_at()), condition))
 }
 
-/// Keeps the directory's idea of the newest checks, in one update for all tools, and of whether there was any.
+/// Updates the newest checks in the directory, with one update for all tools, and whether the site was ever checked.
 fn write_newest<'a>(
     transaction: Transaction<'a>,
     changes: &Changes<'_>,
@@ -238,7 +238,7 @@ fn write_newest<'a>(
     let newest =
         changes.tools.iter().filter_map(|change| Some((change.check.id.tool(), change.newest?)));
     let transaction = put_newest(transaction, changes.site, newest)?;
-    // Where a newer one was ordered meanwhile, the first to complete is not the newest.
+    // If a newer check was ordered meanwhile, the first one to complete is not the newest.
     if changes.tools.iter().any(|change| change.is_first) {
         let row = keys::directory(changes.site.team, &changes.site.url);
         return Ok(transaction.update(&row, DirectoryRow::checked(), Condition::Present));
@@ -246,8 +246,7 @@ fn write_newest<'a>(
     Ok(transaction)
 }
 
-/// Writes an issue with what channels have to learn of it, which is looked for at `due` unless a message
-/// was sooner.
+/// Writes an issue and its outbox. The reconciler looks at the outbox at `due`, unless a message was faster.
 fn write_issue<'a>(
     transaction: Transaction<'a>,
     site: &Site,
@@ -277,7 +276,7 @@ fn write_usage<'a>(transaction: Transaction<'a>, site: &Site, usage: &Usage) -> 
         values: vec![(":checks", number(usage.checks))],
         ..Change::default()
     };
-    // The caller has seen that there is room; this holds it to that.
+    // The caller has seen that the quota has room; this condition enforces it.
     let room = usage.limit.saturating_sub(usage.checks);
     let within =
         Condition::When("attribute_not_exists(n) OR n <= :room", vec![(":room", number(room))]);

@@ -1,4 +1,4 @@
-//! Channels of a team, and what is outstanding for each.
+//! Channels of a team, and what is outstanding for each of them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
@@ -30,40 +30,40 @@ pub struct ChannelRef {
     pub id: ChannelId,
 }
 
-/// What is outstanding for a channel, and what it knows.
+/// What is outstanding for a channel, and what the channel knows.
 #[derive(Debug, Clone, Default)]
 pub struct Deliveries {
-    /// How it has behaved lately.
+    /// How the channel has behaved lately.
     pub state: ChannelState,
-    /// What it knows, by issue.
+    /// What it knows about each issue.
     pub deliveries: Vec<DeliveryState>,
-    /// What waits to be sent, by group and in the order of sending.
+    /// What waits to be sent, by group, in the order of sending.
     pub queued: Vec<Queued>,
 }
 
-/// What one channel is to learn of a change of an issue.
+/// What one channel needs to learn about a change of an issue.
 #[derive(Debug, Clone)]
 pub struct FanOut {
     /// The channel.
     pub channel: ChannelRef,
-    /// What it knows of the issue, to be looked at.
+    /// What it knows about the issue, with the time to look at it again.
     pub delivery: Option<DeliveryState>,
     /// The event itself, for a channel that is notified of every event.
     pub event: Option<Queued>,
-    /// What says that the channel is off, where it is: it holds as long as it says so.
+    /// Why the channel is off, if it is. Writing depends on the channel still being off.
     pub off: Option<Off>,
 }
 
-/// What says that a channel is off, and its `rev`.
+/// Why a channel is off, and the `rev` of the item that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Off {
-    /// The channel itself: somebody disabled it, or its reader unsubscribed.
+    /// The channel: somebody disabled it, or its reader unsubscribed.
     Channel(u64),
-    /// Its state: the receiver does not want anything more.
+    /// Its state: the receiver no longer wants alerts.
     State(u64),
 }
 
-/// A request to derive the due times of a team's alerts anew.
+/// A request to derive the due times of a team's alerts again.
 #[derive(Debug)]
 pub struct Rederivation {
     team: TeamId,
@@ -104,7 +104,7 @@ fn outbox_key(entry: &OutboxEntry) -> Key {
     keys::outbox(entry.issue.id, entry.issue.rev, entry.cfg)
 }
 
-/// Writes what channels have to learn of an issue, which is looked for at `due` unless a message was sooner.
+/// Writes what channels have to learn about an issue. The reconciler looks at it at `due`, unless a message was faster.
 pub(crate) fn put_outbox<'a>(
     transaction: Transaction<'a>,
     entry: &OutboxEntry,
@@ -127,7 +127,7 @@ impl Store {
         self.get(&key).await?.map(Stored::read).transpose()
     }
 
-    /// Removes what is outstanding for a channel that is gone.
+    /// Removes what is outstanding for a channel that was deleted.
     pub async fn delete_deliveries(&self, channel: ChannelRef) -> Result<(), StoreError> {
         let pk = keys::delivery_partition(channel.team, channel.id);
         let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
@@ -135,7 +135,7 @@ impl Store {
         self.batch_delete(&left).await
     }
 
-    /// Changes of an issue that channels have yet to learn of, in their order.
+    /// Changes of an issue that channels do not know yet, oldest first.
     pub async fn outbox(
         &self,
         partition: Partition,
@@ -146,7 +146,7 @@ impl Store {
         self.query(entries).await?.into_iter().map(Stored::read).collect()
     }
 
-    /// What channels know of an issue, and how they have behaved, in their order.
+    /// What channels know about an issue, and how the channels have behaved, in the order of `channels`.
     pub async fn channel_states(
         &self,
         channels: &[ChannelRef],
@@ -162,11 +162,12 @@ impl Store {
         channels.iter().map(read).collect()
     }
 
-    /// Has channels learn of a change of an issue, once.
+    /// Moves a change of an issue from the outbox to the channels, once.
     ///
     /// # Errors
     ///
-    /// A conflict when they have, when a delivery state was written meanwhile, or a channel that was off is not.
+    /// A conflict when that was already done, when a delivery state has changed since, or when a channel that was off
+    /// is on again.
     pub async fn fan_out(
         &self,
         entry: &OutboxEntry,
@@ -196,7 +197,7 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
-    /// What is outstanding for a channel, and what it knows.
+    /// What is outstanding for a channel, and what the channel knows.
     pub async fn deliveries(&self, channel: ChannelRef) -> Result<Deliveries, StoreError> {
         let pk = keys::delivery_partition(channel.team, channel.id);
         let mut deliveries = Deliveries::default();
@@ -218,7 +219,7 @@ impl Store {
         Ok(self.get(&channel.state()).await?.map(Stored::read).transpose()?.unwrap_or_default())
     }
 
-    /// How channels have behaved lately, in their order.
+    /// How channels have behaved lately, in the given order.
     pub async fn states_of_channels(
         &self,
         channels: &[ChannelRef],
@@ -230,7 +231,7 @@ impl Store {
         channels.iter().map(state).collect()
     }
 
-    /// How channels have behaved lately, in their order, and whether a test of them is under way.
+    /// How channels have behaved lately, in the given order, and whether a test of each is running.
     pub async fn states_and_tests_of_channels(
         &self,
         channels: &[ChannelRef],
@@ -245,11 +246,11 @@ impl Store {
         channels.iter().map(read).collect()
     }
 
-    /// Writes how a channel behaves, whose `rev` is one above the one that was read.
+    /// Saves how a channel behaves. Its `rev` is one above the `rev` that was read.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile.
+    /// A conflict when it has changed since.
     pub async fn put_channel_state(
         &self,
         channel: ChannelRef,
@@ -260,11 +261,11 @@ impl Store {
         self.transaction().put(item(&channel.state(), state)?, unchanged).commit(audit).await
     }
 
-    /// Writes what a channel knows of an issue; `rev` is one above the one that was read.
+    /// Saves what a channel knows about an issue. Its `rev` is one above the `rev` that was read.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile.
+    /// A conflict when it has changed since.
     pub async fn put_delivery_state(
         &self,
         channel: ChannelRef,
@@ -277,11 +278,11 @@ impl Store {
             .await
     }
 
-    /// Forgets what a channel knows of an issue.
+    /// Forgets what a channel knows about an issue.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile.
+    /// A conflict when it has changed since.
     pub async fn delete_delivery_state(
         &self,
         channel: ChannelRef,
@@ -291,7 +292,7 @@ impl Store {
         self.transaction().delete(&key, Condition::Rev(delivery.rev)).commit(Audit::None).await
     }
 
-    /// What a channel knows of an issue.
+    /// What a channel knows about an issue.
     pub async fn delivery(
         &self,
         channel: ChannelRef,
@@ -300,11 +301,11 @@ impl Store {
         self.get(&channel.delivery(issue)).await?.map(Stored::read).transpose()
     }
 
-    /// Has a channel know of an issue that it knew nothing of.
+    /// Adds an issue that a channel does not know yet.
     ///
     /// # Errors
     ///
-    /// A conflict when it has learnt of it meanwhile, or when the issue was written.
+    /// A conflict when the channel knows the issue by now, or when the issue has changed since.
     pub async fn teach(
         &self,
         channel: ChannelRef,
@@ -319,11 +320,11 @@ impl Store {
             .await
     }
 
-    /// Queues events, 99 at most, and notes that they were.
+    /// Queues at most 99 events, and records that they were queued.
     ///
     /// # Errors
     ///
-    /// A conflict when the delivery state was written meanwhile.
+    /// A conflict when the delivery state has changed since.
     pub async fn queue_events(
         &self,
         channel: ChannelRef,
@@ -339,17 +340,17 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
-    /// Writes something that waits to be sent; `rev` is one above the one that was read.
+    /// Saves something that waits to be sent. Its `rev` is one above the `rev` that was read.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile, or is there already.
+    /// A conflict when it has changed since, or already exists.
     pub async fn put_queued(&self, channel: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
         let unchanged = Condition::after(queued.rev - 1);
         self.transaction().put(channel.queued_item(queued)?, unchanged).commit(Audit::None).await
     }
 
-    /// Something that waits to be sent, as it is now.
+    /// Something that waits to be sent, in its current state.
     pub async fn queued(
         &self,
         channel: ChannelRef,
@@ -358,11 +359,11 @@ impl Store {
         self.get(&channel.queued(queued)).await?.map(Stored::read).transpose()
     }
 
-    /// Removes what was sent, or need not be any more.
+    /// Removes something that was sent or no longer needs to be sent.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile.
+    /// A conflict when it has changed since.
     pub async fn delete_queued(
         &self,
         channel: ChannelRef,
@@ -372,7 +373,7 @@ impl Store {
         self.transaction().delete(&key, Condition::Rev(queued.rev)).commit(Audit::None).await
     }
 
-    /// Has the due times of a team's alerts derived again, at `due` at the latest.
+    /// Requests that the due times of a team's alerts are derived again, at `due` at the latest.
     pub async fn request_rederivation(
         &self,
         team: TeamId,
@@ -389,13 +390,13 @@ impl Store {
         self.update(&keys::team_alerts(team), change, None).await.map(drop)
     }
 
-    /// Whether the due times of a team's alerts must be derived again: since which request.
+    /// The request to derive the due times of a team's alerts again, if there is one.
     pub async fn rederivation(&self, team: TeamId) -> Result<Option<Rederivation>, StoreError> {
         let found = self.get(&keys::team_alerts(team)).await?;
         Ok(found.and_then(|mut item| item.remove(WORK_DUE)).map(|due| Rederivation { team, due }))
     }
 
-    /// Says that they have been, unless it was requested again.
+    /// Removes the request after the due times were derived, unless there is a newer request.
     pub async fn finish_rederivation(&self, request: Rederivation) -> Result<(), StoreError> {
         let unchanged = Condition::When("due = :seen", vec![(":seen", request.due)]);
         let key = keys::team_alerts(request.team);

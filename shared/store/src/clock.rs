@@ -1,4 +1,4 @@
-//! What is remembered of the clock of the machine that the table is on. On AWS there is no such item.
+//! The record of the machine's clock. A table in AWS has no such item.
 
 use vedette_domain::clock::ClockRecord;
 
@@ -9,16 +9,16 @@ use crate::{Audit, StoreError, keys};
 stored!(attributes: ClockRecord);
 
 impl Store {
-    /// What is remembered of the clock; `None` if nobody has looked at it yet.
+    /// The record of the clock; `None` if the clock has not been checked yet.
     pub async fn clock(&self) -> Result<Option<ClockRecord>, StoreError> {
         self.get(&keys::clock()).await?.map(Stored::read).transpose()
     }
 
-    /// Writes what is remembered of the clock, and returns it as it was written.
+    /// Saves the record of the clock, and returns what was written.
     ///
     /// # Errors
     ///
-    /// A conflict when somebody else wrote it meanwhile.
+    /// A conflict when another process has changed it since.
     pub async fn put_clock(&self, record: &ClockRecord) -> Result<ClockRecord, StoreError> {
         let next = ClockRecord { rev: record.rev + 1, ..*record };
         let stored = item(&keys::clock(), &next)?;

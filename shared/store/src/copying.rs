@@ -1,8 +1,8 @@
 //! Copying whole teams from one table into another, item by item.
 //!
-//! A team consists of whole partitions and of single items in others. Each part is copied by comparing both tables
-//! and writing what differs, so that copying again finishes what was cut off. Items that expire by themselves are
-//! left out once their time has passed; sessions, links that sign in, leases and what waits to be sent stay behind.
+//! A team consists of whole partitions and of single items in others. To copy a part, Vedette compares both tables and
+//! writes the differences, so a repeated copy finishes an interrupted one. Items that have expired are left out.
+//! Sessions, sign-in links, leases and what waits to be sent are not copied.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,12 +20,12 @@ use crate::{DirectoryRow, StoreError, TeamWithSettings};
 
 stored!(attributes: CopyMark);
 
-/// Items in a call that writes.
+/// Items in one writing call.
 const BATCH: usize = 25;
-/// What teams of an inactive plan say; see `Team::plan_active`.
+/// The attribute that says whether a team's plan is active; see `Team::plan_active`.
 const PLAN_ACTIVE: &str = "plan_active";
 
-/// What is to be copied: teams and their members.
+/// What to copy: teams and their members.
 #[derive(Debug, Clone)]
 pub struct CopyPlan {
     /// The teams.
@@ -46,13 +46,13 @@ pub enum CopyPart {
 }
 
 impl CopyPart {
-    /// The item of a team, which says whether its plan is active.
+    /// The item of a team that says whether its plan is active.
     pub fn team(team: TeamId) -> Self {
         Self::Items(vec![keys::team(team)])
     }
 }
 
-/// What is already in the other table and would be lost.
+/// What the other table already has and a copy would overwrite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyConflict {
     /// A team with the same id.
@@ -63,10 +63,10 @@ pub enum CopyConflict {
     Email(String),
 }
 
-/// Says in the table that a copy goes to that it is under way.
+/// Says in the target table that a copy is in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyMark {
-    /// When it was begun.
+    /// When it began.
     pub started_at: Timestamp,
     /// The teams.
     pub teams: Vec<TeamId>,
@@ -74,27 +74,27 @@ pub struct CopyMark {
     pub users: Vec<UserId>,
 }
 
-/// How items change on their way.
+/// How items change while they are copied.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRules<'a> {
-    /// As of when items have expired.
+    /// The time that decides which items have expired.
     pub now: Timestamp,
-    /// When the copy began: since then the channels are disabled.
+    /// When the copy began. The channels are disabled as of that time.
     pub started_at: Timestamp,
     /// Why the channels are disabled.
     pub reason: &'a str,
-    /// Whether the teams are inactive: nothing runs for them until the whole copy is there.
+    /// Whether the teams are inactive. Nothing runs for them until the copy is complete.
     pub inactive: bool,
 }
 
-/// What was done or seen of a part.
+/// What was copied of a part, or would be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Copied {
     /// Items that both tables have now.
     pub items: u64,
     /// Items among them that were written.
     pub written: u64,
-    /// Items removed, which only the table had that the copy goes to.
+    /// Items that only the target table had, and that were removed.
     pub removed: u64,
     /// Sites.
     pub sites: u64,
@@ -152,7 +152,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The first item that was not taken yet.
+    /// The next item, without taking it.
     async fn peek(&mut self) -> Result<Option<&Key>, StoreError> {
         while let (true, true, Some(pk)) = (self.page.is_empty(), self.has_next, self.pk) {
             let range = Range::new(pk, Sort::All);
@@ -174,7 +174,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Whether an item is copied: its time has not passed, and it does not wait to be sent.
+/// Whether an item is copied: it has not expired and does not wait to be sent.
 fn lasts(key: &Key, item: &Item, now: Timestamp) -> bool {
     let is_queued = key.pk.starts_with(Prefix::Delivery.as_str()) && key.sk.starts_with(QUEUED);
     let has_passed = item.contains_key(TTL) && expiry(item).is_ok_and(|at| at <= now);
@@ -182,7 +182,7 @@ fn lasts(key: &Key, item: &Item, now: Timestamp) -> bool {
 }
 
 impl CopyRules<'_> {
-    /// An item as it is written into the other table.
+    /// An item as it is written to the target table.
     fn apply(&self, key: &Key, mut item: Item) -> Result<Item, StoreError> {
         if self.inactive && key.pk.starts_with(Prefix::Team.as_str()) && key.sk == SELF {
             item.insert(PLAN_ACTIVE.to_owned(), AttributeValue::Bool(false));
@@ -198,7 +198,7 @@ impl CopyRules<'_> {
 }
 
 impl Store {
-    /// What belongs to teams; teams that are not there are left out.
+    /// Everything that belongs to teams; unknown teams are left out.
     pub async fn copy_plan(
         &self,
         teams: &[TeamId],
@@ -220,7 +220,7 @@ impl Store {
         for user in &users {
             parts.push(self.items_of_user(user, &teams).await?);
         }
-        // The list of teams comes last: what walks over all teams finds them when they are whole.
+        // The list of teams comes last: code that walks over all teams finds them once they are complete.
         parts.push(CopyPart::Items(
             teams.iter().map(|team| keys::team_listing(team.id())).collect(),
         ));
@@ -250,14 +250,14 @@ impl Store {
                 .into_iter()
                 .map(|channel| CopyPart::Partition(keys::delivery_partition(id, channel))),
         );
-        // A row that cannot be read ends the copy: a site must not be left out in silence.
+        // A row that cannot be read ends the copy: no site may be left out silently.
         let directory = keys::directory_partition(id);
         let rows = Range::new(&directory, Sort::Before(keys::NEWEST.to_owned()));
         for row in self.query(rows).await? {
             let site = DirectoryRow::read(row)?.id.partition();
             parts.push(CopyPart::Partition(keys::site_partition(site)));
         }
-        // A site is listed when it is there.
+        // A site appears in the list after it was copied.
         parts.push(CopyPart::Partition(directory));
         parts.push(CopyPart::Partition(keys::issue_index_partition(id)));
         Ok(parts)
@@ -280,7 +280,7 @@ impl Store {
         Ok(CopyPart::Items(keys))
     }
 
-    /// What of a plan this table has already, apart from what a copy under way has brought.
+    /// What this table already has of a plan, apart from what a copy in progress has brought.
     pub async fn copy_conflicts(
         &self,
         plan: &CopyPlan,
@@ -315,27 +315,27 @@ impl Store {
         Ok(conflicts)
     }
 
-    /// The copy that is under way into this table.
+    /// The copy into this table that is in progress.
     pub async fn copy_mark(&self) -> Result<Option<CopyMark>, StoreError> {
         self.get(&keys::copy_mark()).await?.map(Stored::read).transpose()
     }
 
-    /// Says that a copy into this table begins, or goes on.
+    /// Records that a copy into this table begins or continues.
     ///
     /// # Errors
     ///
-    /// A conflict when another one has begun meanwhile.
+    /// A conflict when another copy has begun since.
     pub async fn begin_copy(&self, mark: &CopyMark, goes_on: bool) -> Result<(), StoreError> {
         let unchanged = if goes_on { Condition::Present } else { Condition::Absent };
         self.put(item(&keys::copy_mark(), mark)?, unchanged).await
     }
 
-    /// Says that the copy into this table is complete.
+    /// Records that the copy into this table is complete.
     pub async fn end_copy(&self) -> Result<(), StoreError> {
         self.batch_delete(&[keys::copy_mark()]).await
     }
 
-    /// Makes a part of this table what it is in another one.
+    /// Makes a part of this table the same as in another table.
     pub async fn copy_part(
         &self,
         from: &Self,
@@ -347,7 +347,7 @@ impl Store {
         let (mut copied, mut writes) = (Copied::default(), Vec::new());
         loop {
             let (theirs, ours) = (there.peek().await?.cloned(), here.peek().await?.cloned());
-            // Only this table has it.
+            // Only this table has the item.
             let is_left_over = match (&theirs, &ours) {
                 (None, None) => break,
                 (Some(theirs), Some(ours)) => ours < theirs,

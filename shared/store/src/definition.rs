@@ -11,19 +11,19 @@ use crate::StoreError;
 use crate::keys::{PK, SK, TTL, WORK_DUE, WORK_INDEX, WORK_SHARD};
 use crate::table::{Store, unavailable};
 
-/// What there is of the table.
+/// How much of the table exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableState {
-    /// No table of this name.
+    /// There is no table of this name.
     Missing,
-    /// The table, but not the index of outstanding work.
+    /// There is the table, but not the index of outstanding work.
     WithoutWorkIndex,
-    /// Table and index.
+    /// The table and the index exist.
     Whole,
 }
 
 impl Store {
-    /// Creates the table as `template.yaml` does, unless it is there.
+    /// Creates the table as `template.yaml` does, unless it exists.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether DynamoDB forgets what has expired.
+    /// Whether DynamoDB deletes expired items.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Store {
         }))
     }
 
-    /// Whether the table can be restored as it was at any point of the last weeks.
+    /// Whether the table has point-in-time recovery.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Store {
         Ok(status == Some(PointInTimeRecoveryStatus::Enabled))
     }
 
-    /// What there is of the table.
+    /// How much of the table exists.
     ///
     /// # Errors
     ///

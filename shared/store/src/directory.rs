@@ -1,4 +1,4 @@
-//! The directory of a team: what is asked of all its sites at once, which may take megabytes.
+//! The directory of a team: what requests about all its sites read, which may be megabytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,12 +24,12 @@ use crate::{Readable, StoreError};
 
 stored!(attributes: NewestOfTools);
 
-/// How many rows are read by a call: so few that an answer is parsed while the table looks for the next.
+/// Rows that one call reads: few enough that one answer is parsed while the table looks up the next.
 const ROWS: usize = 600;
-/// The most calls that are made at once for a directory.
+/// The most calls for a directory that run at once.
 const CALLS_MAX: usize = 16;
 
-/// What a team's directory says of a site: enough to filter and sort without loading it.
+/// What a team's directory says about a site: enough to filter and sort without loading the site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryRow {
     /// The site.
@@ -43,23 +43,24 @@ pub struct DirectoryRow {
     pub pinned: bool,
     /// Its creation.
     pub created_at: Timestamp,
-    /// Tools that the site itself enables or disables; the others follow the team.
+    /// Tools that the site itself enables or disables; other tools follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
-    /// Whether any check of it has ever completed. An attribute beside the document, since the check writes it.
+    /// Whether any check of the site has ever completed. This is an attribute next to the document because checks write
+    /// it.
     #[serde(skip)]
     pub is_checked: bool,
-    /// Each tool's newest check, where it was asked for. It has an item of its own, since few ask.
+    /// Each tool's newest check, if the caller asked for it. It has an item of its own because few callers need it.
     #[serde(skip)]
     pub newest: BTreeMap<Tool, Newest>,
 }
 
-/// The newest checks of a site; `None` of a tool whose checks were all deleted.
+/// The newest checks of a site; `None` for a tool whose checks were all deleted.
 type NewestOfTools = BTreeMap<Tool, Option<Newest>>;
 
 /// The attribute that says whether any check has completed.
 const CHECKED: &str = "checked";
-/// The attribute in which version 0.1 had the newest checks.
+/// The attribute in which version 0.1 stored the newest checks.
 const NEWEST: &str = "newest";
 
 impl DirectoryRow {
@@ -79,18 +80,18 @@ impl DirectoryRow {
         }
     }
 
-    /// The range of a team's rows, or those of them that come after a place.
+    /// The range of a team's rows, or of the rows after a place.
     pub(crate) fn after(place: Option<&str>) -> Sort {
         Sort::Between(place.map_or_else(|| "0".to_owned(), |key| format!("{key} ")), END.to_owned())
     }
 
-    /// Whether name or canonical URL contain a part, which is in lower case.
+    /// Whether the name or the canonical URL contains a part, which is in lower case.
     pub fn contains(&self, part: &str) -> bool {
         self.name.to_lowercase().contains(part) || self.url.as_str().to_lowercase().contains(part)
     }
 
-    /// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
-    /// part of the plan.
+    /// Whether a tool is among the site's `enabled_checks`: the site or else its team enables it, and the plan includes
+    /// it.
     pub fn is_enabled(&self, tool: Tool, team: &Settings, plan: Plan) -> bool {
         let own = self.enabled.get(&tool).copied();
         own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
@@ -104,7 +105,7 @@ impl DirectoryRow {
         Ok(item)
     }
 
-    /// The change of a row whose site has been checked.
+    /// The change to the row of a site that has been checked.
     pub(crate) fn checked() -> Change {
         Change {
             expression: format!("SET {CHECKED} = :yes").into(),
@@ -113,7 +114,7 @@ impl DirectoryRow {
         }
     }
 
-    /// The change of a row into this one.
+    /// The change that turns a row into this one.
     pub(crate) fn change(&self) -> Result<Change, StoreError> {
         Ok(Change {
             expression: format!("SET {DOCUMENT} = :row").into(),
@@ -129,15 +130,15 @@ impl Stored for DirectoryRow {
             Some(newest) => serde_dynamo::from_attribute_value(newest)?,
             None => BTreeMap::new(),
         };
-        // An old row does not say whether one that is not the newest has completed.
+        // An old row does not say whether a check that is not the newest has completed.
         let is_checked = item.contains_key(CHECKED) || !newest.is_empty();
         Ok(Self { is_checked, newest, ..document(item)? })
     }
 }
 
 impl Store {
-    /// A team's directory, in its order and as far as it can be read, by calls that are made at once: as
-    /// many as it takes for so many sites.
+    /// A team's directory in its order, as far as it can be read. The number of parallel calls follows from the number
+    /// of sites.
     pub async fn directory(
         &self,
         team: TeamId,
@@ -154,7 +155,7 @@ impl Store {
         Ok(try_join_all(calls).await?.into_iter().flatten().collect())
     }
 
-    /// The same, with each tool's newest check.
+    /// A team's directory with each tool's newest check.
     pub async fn directory_with_newest(
         &self,
         team: TeamId,
@@ -178,7 +179,7 @@ impl Store {
     }
 }
 
-/// Writes the newest checks of some tools of a site, or that there are none any more.
+/// Saves the newest checks of some tools of a site, or that a tool has none left.
 pub(crate) fn put_newest<'a>(
     transaction: Transaction<'a>,
     site: &Site,
@@ -211,19 +212,19 @@ pub(crate) fn put_newest<'a>(
     Ok(transaction.update(&keys::newest(site.team, site.id), change, Condition::Always))
 }
 
-/// The newest checks of a site by tool, or that a tool has none any more, and the item's place.
+/// The newest checks of a site by tool (`None` if a tool has none left), and the item's place.
 fn newest_of(mut item: Item) -> Result<(String, NewestOfTools), StoreError> {
     let Key { sk, .. } = key_of(&item)?;
     item.retain(|name, _| name != PK && name != SK);
     Ok((sk, Stored::read(item)?))
 }
 
-/// Sort keys are hashes in hexadecimal digits, and so spread evenly: a number below this one begins each.
+/// Sort keys are hexadecimal hashes, so their first four digits are spread evenly over this many numbers.
 const KEYS: usize = 0x1_0000;
-/// Comes after all of them.
+/// Sorts after all of them.
 const END: &str = "g";
 
-/// The ranges of sort keys that the rows of a directory of so many sites are read in.
+/// The ranges of sort keys in which to read a directory of this many sites.
 fn ranges(sites: usize) -> Vec<(String, String)> {
     let count = sites.div_ceil(ROWS).clamp(1, CALLS_MAX);
     let bound = |number: usize| match KEYS * number / count {

@@ -8,15 +8,14 @@ pub(crate) type Cause = Box<dyn Error + Send + Sync>;
 /// A store operation that did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A condition failed or another transaction was at the same item: nothing was written. Read
-    /// again and decide again.
+    /// A condition failed, or another transaction wrote the same item. Nothing was written. Read again and decide
+    /// again.
     #[error("the table changed meanwhile: {}", describe(.failed))]
     Conflict {
-        /// Places, in the order of the transaction, whose condition failed; empty where another
-        /// transaction was at work.
+        /// The places in the transaction whose condition failed; empty if another transaction was in progress.
         failed: Vec<usize>,
     },
-    /// DynamoDB did not answer, or not with what was asked for. The write may have happened.
+    /// DynamoDB did not answer, or answered with an error. The write may have happened.
     #[error("DynamoDB failed")]
     Unavailable(#[source] Cause),
     /// An item is not what this version writes.
@@ -33,7 +32,7 @@ fn describe(failed: &[usize]) -> String {
 }
 
 impl StoreError {
-    /// What was read is no longer so, or not of one moment.
+    /// What was read is out of date, or parts of it were read at different moments.
     pub const STALE: Self = Self::Conflict { failed: Vec::new() };
 
     pub(crate) fn unavailable(cause: impl Into<Cause>) -> Self {
@@ -55,11 +54,11 @@ impl StoreError {
     }
 }
 
-/// Whether a write was done: not where another one was sooner, and that is all right.
+/// Whether a write was made. Use it where a conflict means that another write has already done the work.
 ///
 /// # Errors
 ///
-/// Every error but a conflict.
+/// Every error except a conflict.
 pub fn unless_conflict(written: Result<(), StoreError>) -> Result<bool, StoreError> {
     match written {
         Err(error) if error.is_conflict() => Ok(false),

@@ -15,7 +15,7 @@ use crate::{IndexRow, StoreError, keys};
 
 stored!(attributes: FailingSite);
 
-/// What says of a site that it is failing.
+/// Says that a site is failing.
 #[derive(Debug, Serialize, Deserialize)]
 struct FailingSite {
     site: SiteId,
@@ -33,8 +33,8 @@ pub struct Trouble {
 }
 
 impl Store {
-    /// What is wrong with a team's sites, perhaps as it was a moment ago. One query: a site that goes from
-    /// failing to an issue must not be missed between two.
+    /// What is wrong with a team's sites, perhaps as of a moment ago. It takes one query, so that a site that goes from
+    /// failing to an issue cannot be missed between two queries.
     pub async fn trouble(&self, team: TeamId) -> Result<Trouble, StoreError> {
         let pk = keys::issue_index_partition(team);
         let (from, to) = keys::trouble_range();
@@ -52,8 +52,8 @@ impl Store {
     }
 }
 
-/// Lists a site as failing, or no longer. The state of its status tool, which says the same, is written
-/// in the same transaction and under its `rev`: this needs no condition of its own.
+/// Adds a site to the list of failing sites, or removes it. The same transaction writes the state of its status tool
+/// under its `rev`, so this needs no condition.
 pub(crate) fn write_failing<'a>(
     transaction: Transaction<'a>,
     site: &Site,

@@ -1,12 +1,11 @@
-//! What a process may do with the table: the actions of DynamoDB, and the partitions that it may do
-//! each of them with.
+//! What a process may do with the table: the actions of DynamoDB, each with its partitions.
 //!
-//! Each process says it beside its code. `template.yaml` grants that and no more, and tests hold both
-//! the template and the process to it.
+//! Each process declares its grant next to its code. `template.yaml` grants that and no more. Tests compare both the
+//! template and the process with it.
 
 use crate::keys::Prefix;
 
-/// An action of DynamoDB, as IAM knows it. A transaction needs the actions of its items.
+/// An action of DynamoDB, named as in IAM. A transaction needs the actions of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Reads an item.
@@ -23,7 +22,7 @@ pub enum Action {
     DeleteItem,
     /// Deletes items without a condition.
     BatchWriteItem,
-    /// Makes writes depend on an item that stays as it is.
+    /// Makes writes depend on an item without changing it.
     ConditionCheckItem,
 }
 
@@ -77,7 +76,7 @@ pub struct Grant {
     pub delete: &'static [Prefix],
     /// Partitions in which it deletes many items at once.
     pub batch_delete: &'static [Prefix],
-    /// Partitions with items that its writes depend on.
+    /// Partitions whose items its writes depend on.
     pub check: &'static [Prefix],
 }
 
@@ -94,7 +93,7 @@ impl Grant {
         check: &[],
     };
 
-    /// The partitions that an action may be done with.
+    /// The partitions on which an action is allowed.
     pub const fn prefixes(&self, action: Action) -> &'static [Prefix] {
         match action {
             Action::GetItem => self.get,

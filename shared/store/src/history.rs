@@ -21,7 +21,7 @@ use crate::table::{Range, Sort, Store};
 
 stored!(attributes: Day);
 
-/// The states that automatic checks end in.
+/// The states in which automatic checks end.
 const AUTOMATIC: [CheckStatus; 2] = [CheckStatus::Completed, CheckStatus::Failed];
 
 /// A check with its whole result.
@@ -31,7 +31,7 @@ pub struct StoredCheck {
     pub check: Check,
     /// Whether the whole result has an item of its own.
     pub has_body: bool,
-    /// When its row may be forgotten.
+    /// When its row expires.
     pub expires_at: Timestamp,
 }
 
@@ -44,8 +44,8 @@ impl Store {
         let in_states = |states: &[CheckStatus]| {
             self.batch_get(states.iter().map(|status| keys::check(id, *status)).collect::<Vec<_>>())
         };
-        // An on-demand check leaves the stream that it was pending in once, so that it is found if
-        // this is looked at first.
+        // An on-demand check moves out of the stream of pending checks once. Looking there first makes sure that it is
+        // found.
         let mut found = match id.is_automatic() {
             true => in_states(&AUTOMATIC).await?,
             false => in_states(&[CheckStatus::Completed]).await?,
@@ -59,7 +59,7 @@ impl Store {
         }
     }
 
-    /// A check that is in the open block, in a closed one or in a row.
+    /// A check that is in the open block, in a closed block or in a row.
     async fn row_or_packed(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
         let tool = keys::tool(id.partition(), id.tool());
         let rows = AUTOMATIC.map(|status| keys::check(id, status));
@@ -74,7 +74,7 @@ impl Store {
         let open = state.as_ref().and_then(|state| open_check(state, id));
         let packed = match (open.or(closed), state) {
             (Some(packed), _) => Some(packed),
-            // The block may have been closed after closed ones were looked at, and before the state was read.
+            // The block may have been closed after the closed blocks were read, but before the state was.
             (None, Some(_)) => self.check_in_closed_block(id).await?,
             (None, None) => None,
         };
@@ -93,15 +93,15 @@ impl Store {
         if check.id != id {
             return Ok(None);
         }
-        // Deleted in between, it is shown as it was when its row was read.
+        // If it was deleted in between, show it as its row had it.
         if has_body && let Some(body) = self.get(&keys::body(id, check.status)).await? {
             check.result = Some(row::read_body(body)?);
         }
         Ok(Some(StoredCheck { check, has_body, expires_at }))
     }
 
-    /// The checks of some sources, in their list form; those that are gone, or past the retention beside them, are
-    /// left out.
+    /// The checks of some sources, in their list form. Checks that no longer exist, or are older than the given
+    /// retention, are left out.
     pub async fn checks(
         &self,
         sources: impl IntoIterator<Item = (CheckSource, Retention)>,
@@ -109,7 +109,7 @@ impl Store {
         self.checks_with_bodies(sources, &[]).await
     }
 
-    /// As [`Store::checks`], but those of the `whole` tools with their whole results.
+    /// Like [`Store::checks`], but with whole results for the `whole` tools.
     pub async fn checks_with_bodies(
         &self,
         sources: impl IntoIterator<Item = (CheckSource, Retention)>,
@@ -135,9 +135,9 @@ impl Store {
                 packed.push((id, first));
                 continue;
             }
-            // The row of an automatic check never changes, so that any copy of it will do.
+            // The row of an automatic check never changes, so an eventually consistent read is enough.
             let keys = if id.is_automatic() { &mut kept } else { &mut changing };
-            // By now it may have ended and be elsewhere.
+            // By now it may have ended and moved.
             let states: &[_] = match status {
                 CheckStatus::Pending => &CheckStatus::ALL,
                 _ => &[status],
@@ -186,7 +186,7 @@ impl Store {
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
             let end = place(check.created_at(), check.unique());
             let sort = Sort::Between(place(Timestamp::UNIX_EPOCH, 0), end);
-            // Both ends are included, so the check itself may be the newest.
+            // The range includes both ends, so the check itself may be the newest.
             self.query(Range { newest_first: true, limit: Some(2), ..Range::new(&pk, sort) })
         });
         let mut before = None;
@@ -200,7 +200,7 @@ impl Store {
         Ok(before)
     }
 
-    /// The closed day that a check of a tool is counted in; `None` if it is of the open day.
+    /// The closed day that counts a check of a tool; `None` if the check belongs to the open day.
     pub async fn closed_day(
         &self,
         state: &ToolState,
@@ -211,8 +211,8 @@ impl Store {
         self.get(&key).await?.map(Stored::read).transpose()
     }
 
-    /// The closed days of tools in a span, both ends included. Read after the tools' states, so
-    /// that a day that closes in between is seen at least once.
+    /// The closed days of tools in a span, both ends included. Read them after the tools' states, so that a day that
+    /// closes in between is seen at least once.
     pub async fn days(
         &self,
         partition: Partition,
@@ -235,8 +235,8 @@ impl Store {
         Ok(try_join_all(spans).await?.into_iter().flatten().collect())
     }
 
-    /// The checks of a window's page in their list form, newest first; the window was found by the states of the
-    /// site's tools.
+    /// The checks on a page of a window in their list form, newest first. The caller finds the window with the states
+    /// of the site's tools.
     pub async fn page(
         &self,
         partition: Partition,
@@ -246,12 +246,12 @@ impl Store {
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
         let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
-        // Read from the end of the window that the page is nearer to.
+        // Read from the end of the window that is closer to the page.
         let newest_first = window.newer <= window.older;
         let passed = window.newer.min(window.older);
         let needed = passed.saturating_add(window.count);
-        // Of a stream that several states share, not all that is read may count: there is one
-        // pending check among the completed ones, which are many beside it.
+        // A stream may contain several states, and only some of them may be on the page. Among its many completed
+        // checks there is at most one that is pending.
         let limits = window.streams.iter().map(|&(tool, kind)| {
             let limit = match filter.status {
                 Some(CheckStatus::Pending) => None,
@@ -279,7 +279,7 @@ impl Store {
             }
         }
         checks.sort_unstable_by_key(|check| check.id);
-        // One of a block that was closed since the states were read is there twice.
+        // A check appears twice if its block was closed after the states were read.
         checks.dedup_by_key(|check| check.id);
         if newest_first {
             checks.reverse();

@@ -1,5 +1,5 @@
-//! Invitations to teams. A team lists its own, so that they are counted in the transactions that add
-//! members; an invitation admits by its own item alone.
+//! Invitations to teams. A team lists its invitations, so that the transactions that add members can count them. Only
+//! an invitation's own item admits anybody.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::invitation::Invitation;
@@ -17,12 +17,12 @@ use crate::team::unchanged;
 
 stored!(attributes: Invitation);
 
-/// Who accepts an invitation.
+/// The user who accepts an invitation.
 #[derive(Debug, Clone, Copy)]
 pub enum Newcomer<'a> {
-    /// Somebody whose account is made.
+    /// A new user, whose account is created.
     New(&'a User),
-    /// Who has an account.
+    /// A user who already has an account.
     Known(UserId),
 }
 
@@ -36,11 +36,11 @@ impl Newcomer<'_> {
 }
 
 impl Store {
-    /// Keeps a place in a team, as the team was read.
+    /// Reserves a seat in a team that has not changed since it was read.
     ///
     /// # Errors
     ///
-    /// A conflict when members or invitations changed meanwhile.
+    /// A conflict when members or invitations have changed since.
     pub async fn create_invitation(
         &self,
         team: &Team,
@@ -57,11 +57,11 @@ impl Store {
             .await
     }
 
-    /// Stores another link to an invitation, by the hash of its secret.
+    /// Stores one more link to an invitation, by the hash of its secret.
     ///
     /// # Errors
     ///
-    /// A conflict when the link is there already.
+    /// A conflict when the link already exists.
     pub async fn put_invitation_link(
         &self,
         hash: &SessionHash,
@@ -71,12 +71,12 @@ impl Store {
         self.transaction().put(row, Condition::Absent).commit(Audit::None).await
     }
 
-    /// The invitation that a link with this hash leads to. It admits only as long as its team lists it.
+    /// The invitation that a link with this hash leads to. It is valid only as long as its team lists it.
     pub async fn invitation(&self, hash: &SessionHash) -> Result<Option<Invitation>, StoreError> {
         self.get(&keys::invitation(hash)).await?.map(Stored::read).transpose()
     }
 
-    /// Takes an invitation back; it stops working at once.
+    /// Withdraws an invitation; it stops working at once.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Store {
             .await
     }
 
-    /// Puts an invitation in the place of another one, whose links stop working at once.
+    /// Replaces an invitation with another one. The links of the old one stop working at once.
     ///
     /// # Errors
     ///
@@ -119,14 +119,13 @@ impl Store {
             .await
     }
 
-    /// Uses an invitation up: who accepts it belongs to the team, while who invited has the role `inviter`
-    /// there.
+    /// Accepts an invitation: adds a user to the team, as long as the inviter has the role `inviter` there.
     ///
     /// # Errors
     ///
-    /// A conflict at place 0 when the invitation was used meanwhile, at place 2 when who accepts is a member, at
-    /// place 4 when who invited is none any more, or has another role, and at place 6 when the address of a new
-    /// user is taken.
+    /// A conflict at place 0 when the invitation was used meanwhile, at place 2 when the user is already a member, at
+    /// place 4 when the inviter is no longer a member or has another role, and at place 6 when another user has the new
+    /// user's address.
     pub async fn accept_invitation(
         &self,
         team: &Team,
@@ -158,7 +157,7 @@ fn without(team: &Team, hash: &SessionHash) -> Vec<Invitation> {
     team.invitations.iter().filter(|pending| pending.hash != *hash).cloned().collect()
 }
 
-/// The team with other invitations, and with so many members more.
+/// The change that gives a team other invitations and `more` additional members.
 fn change(team: &Team, pending: Vec<Invitation>, more: u32) -> Result<Change, StoreError> {
     Ok(Change {
         expression: "SET invitations = :pending, invited = :next ADD members :more".into(),

@@ -1,4 +1,4 @@
-//! What an item is made of: values, and the attributes that the table itself looks at.
+//! What an item consists of: values, and the attributes that the table itself uses.
 
 use std::collections::HashMap;
 
@@ -23,21 +23,21 @@ pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// The item for a value: its fields under the key.
+/// The item for a value: the value's fields, under the key.
 pub(crate) fn item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(value)?;
     item.extend(key.attributes());
     Ok(item)
 }
 
-/// What items hold. Each type has a method of its own, which is compiled once: a generic function is compiled
-/// in each crate that awaits the store.
+/// What items hold. Each type has a method of its own, which is compiled once. A generic function would be compiled in
+/// every crate that awaits the store.
 pub(crate) trait Stored: Sized {
     /// The value that an item holds.
     fn read(item: Item) -> Result<Self, StoreError>;
 }
 
-/// Has types read by [`attributes`] or by [`document`].
+/// Implements [`Stored`] for types read by [`attributes`] or by [`document`].
 macro_rules! stored {
     ($read:ident: $($stored:ty),+) => {
         $(impl $crate::item::Stored for $stored {
@@ -54,17 +54,16 @@ pub(crate) fn attributes<T: DeserializeOwned>(item: Item) -> Result<T, StoreErro
     Ok(serde_dynamo::from_item(item)?)
 }
 
-/// Rises with every write of an item, and conditions ask for it.
+/// Rises with every write of an item. Conditions compare it.
 pub(crate) const REV: &str = "rev";
 
-/// Holds a whole value, as MessagePack.
+/// Holds a whole value as MessagePack.
 pub(crate) const DOCUMENT: &str = "doc";
 
-/// The item for a value that is read and written whole: one attribute with all of it.
+/// The item for a value that is always read and written as a whole: one attribute with all of it.
 ///
-/// What every check reads or writes is stored so. As attributes inside each other, the settings of a
-/// team alone are eighty, each of which is parsed, allocated and converted several times on its way;
-/// that took half of a check's processor time.
+/// Everything that each check reads or writes is stored this way. As nested attributes, the settings of a team alone
+/// would be 80 values, each parsed, allocated and converted several times. That took half of a check's processor time.
 pub(crate) fn document_item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
     let mut item = Item::from(key.attributes());
     item.insert(DOCUMENT.to_owned(), document_attribute(value)?);
@@ -76,7 +75,7 @@ pub(crate) fn document_attribute<T: Serialize>(value: &T) -> Result<AttributeVal
     Ok(AttributeValue::B(Blob::new(rmp_serde::to_vec_named(value)?)))
 }
 
-/// The value that a document holds. Version 0.1 had its fields as attributes.
+/// The value that a document holds. Version 0.1 stored its fields as attributes.
 pub(crate) fn document<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     match item.get(DOCUMENT) {
         Some(AttributeValue::B(document)) => Ok(rmp_serde::from_slice(document.as_ref())?),
@@ -92,7 +91,7 @@ pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
     Ok(Key { pk: part(PK)?, sk: part(SK)? })
 }
 
-/// What could be read of a listing: an item that cannot be read hides no other.
+/// The readable part of a listing: an item that cannot be read does not hide the others.
 #[derive(Debug, Clone)]
 pub struct Readable<T> {
     /// What was read.
@@ -109,7 +108,7 @@ impl<T> Readable<T> {
     }
 }
 
-/// What an item holds. The log names one that cannot be read.
+/// What an item holds. If it cannot be read, the log names the item.
 pub(crate) fn readable<T>(
     item: Item,
     read: impl FnOnce(Item) -> Result<T, StoreError>,
@@ -119,36 +118,36 @@ pub(crate) fn readable<T>(
     read(item).map_err(failed).ok()
 }
 
-/// Adds the attributes by which DynamoDB forgets an item.
+/// Adds the attribute that tells DynamoDB when to delete an item.
 pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
     item.insert(TTL.to_owned(), number(at.as_second()));
     item
 }
 
-/// The bytes by which DynamoDB counts an item whose values are strings, numbers and bytes.
+/// The size of an item with strings, numbers and bytes, as DynamoDB counts it.
 ///
-/// Of a number it counts two digits a byte and one more; this counts no less, as leading zeros and the point are in.
-/// See "DynamoDB item sizes and formats" in the developer guide.
+/// For a number, DynamoDB counts one byte for two digits, and one more. This function counts at least as much, because
+/// it includes leading zeros and the decimal point. See "DynamoDB item sizes and formats" in the developer guide.
 pub(crate) fn size(item: &Item) -> usize {
     let value = |value: &AttributeValue| match value {
         AttributeValue::S(text) => text.len(),
         AttributeValue::N(number) => number.len().div_ceil(2) + 1,
         AttributeValue::B(bytes) => bytes.as_ref().len(),
         AttributeValue::Bool(_) | AttributeValue::Null(_) => 1,
-        // No item that is measured has any.
+        // No measured item has such a value.
         _ => 0,
     };
     item.iter().map(|(name, attribute)| name.len() + value(attribute)).sum()
 }
 
-/// When DynamoDB forgets an item.
+/// When an item expires.
 pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
     item.get(TTL)
         .and_then(|at| jiff::Timestamp::from_second(at.as_n().ok()?.parse().ok()?).ok())
         .ok_or_else(|| StoreError::corrupt("an item without its time to live"))
 }
 
-/// Adds the attributes by which the reconciler finds an item with outstanding work.
+/// Adds the attributes with which the reconciler finds an item that has outstanding work.
 pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Timestamp>) -> Item {
     if let Some(due) = due {
         item.insert(WORK_SHARD.to_owned(), string(shard));

@@ -30,7 +30,7 @@ pub(crate) use owner::owner;
 pub const PK: &str = "pk";
 /// Name of the sort key attribute.
 pub const SK: &str = "sk";
-/// Name of the attribute by which DynamoDB forgets items, in seconds since the epoch.
+/// Name of the attribute that tells DynamoDB when to delete an item, in seconds since the epoch.
 pub const TTL: &str = "ttl";
 /// The sparse index of outstanding work.
 pub const WORK_INDEX: &str = "work";
@@ -41,8 +41,8 @@ pub const WORK_DUE: &str = "due";
 /// Number of work shards, so that no index partition takes all writes.
 pub const WORK_SHARDS: u64 = 16;
 
-/// What a partition key begins with, and so what its partition holds. IAM policies tell partitions
-/// apart by this; see [`Grant`](crate::Grant).
+/// The prefix of a partition key, which says what the partition holds. IAM policies distinguish partitions by it; see
+/// [`Grant`](crate::Grant).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Prefix {
     /// A site with its tools, checks and issues.
@@ -63,13 +63,13 @@ pub enum Prefix {
     Token,
     /// The last use of a token.
     TokenUse,
-    /// Requests of a subject in a minute.
+    /// The requests of a subject in a minute.
     Throttle,
     /// The list of teams.
     Teams,
     /// A shard of the work index.
     Work,
-    /// The recurring runs of a tool at one cadence, where they have no schedules of their own.
+    /// The recurring runs of a tool at one cadence, where the polling scheduler sends them.
     PolledRun,
     /// The channels of a team, and which URLs they lead to.
     Channel,
@@ -79,7 +79,7 @@ pub enum Prefix {
     Host,
     /// What is outstanding for a channel.
     Delivery,
-    /// A link that signs in to the pages.
+    /// A link that signs in to the dashboard.
     SignIn,
     /// The sessions of a user.
     Session,
@@ -87,7 +87,7 @@ pub enum Prefix {
     Invitation,
     /// The audit log of a team.
     Audit,
-    /// The machine that the table is on, where it is on one.
+    /// The machine that the table is on, if it is not in AWS.
     Machine,
 }
 
@@ -118,7 +118,7 @@ impl Prefix {
         Self::Machine,
     ];
 
-    /// As a key is written.
+    /// The text in the key.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Site => "S#",
@@ -189,7 +189,7 @@ pub(crate) fn site(partition: Partition) -> Key {
     Key::new(site_partition(partition), SELF)
 }
 
-/// What is remembered of a tool on a site.
+/// The state of a tool on a site.
 pub fn tool(partition: Partition, tool: Tool) -> Key {
     Key::new(site_partition(partition), format!("{TOOL}{tool}"))
 }
@@ -204,9 +204,9 @@ pub(crate) fn day_sort(tool: Tool, date: Date) -> String {
     format!("{TOOL}{tool}#{}", date.strftime("%Y%m%d"))
 }
 
-/// The stream in which a check of this kind is kept. Automatic checks never change their state, so
-/// each state is a stream of its own. An on-demand check that completes stays where it was pending,
-/// of which a tool has one at most; those that fail or are skipped go apart.
+/// The stream that keeps checks of this kind. Automatic checks never change their state, so each state has a stream of
+/// its own. An on-demand check that completes stays where it was pending, and a tool has at most one pending check.
+/// Checks that fail or are skipped go to another stream.
 pub(crate) fn stream(tool: Tool, kind: Kind) -> String {
     match kind.trigger {
         Trigger::Automatic(_) => format!("{ROW}{tool}#{}#", kind.code()),
@@ -215,13 +215,13 @@ pub(crate) fn stream(tool: Tool, kind: Kind) -> String {
     }
 }
 
-/// Whether checks of another kind are in the kind's stream, too.
+/// Whether the kind's stream also has checks of another kind.
 pub(crate) fn is_shared(kind: Kind) -> bool {
     kind.trigger == Trigger::OnDemand
         && matches!(kind.status, CheckStatus::Pending | CheckStatus::Completed)
 }
 
-/// Sort key within a stream: 13 digits of milliseconds, then what parts checks of one millisecond.
+/// Sort key within a stream: 13 digits of milliseconds, then a byte that distinguishes checks of the same millisecond.
 pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
     format!("{}{unique:02x}", millis(at))
 }
@@ -240,7 +240,7 @@ pub(crate) fn block_sort(tool: Tool, first: Timestamp) -> String {
     format!("{ROW}{tool}#b#{}", millis(first))
 }
 
-/// A block that was set aside, as the version that met it could not read it.
+/// A block that was set aside because the version that met it could not read it.
 pub(crate) fn unreadable_block(partition: Partition, tool: Tool, at: Timestamp) -> Key {
     Key::new(site_partition(partition), format!("{ROW}{tool}#bx#{}", millis(at)))
 }
@@ -252,7 +252,7 @@ pub fn check(id: CheckId, status: CheckStatus) -> Key {
     Key::new(site_partition(id.partition()), format!("{stream}{place}"))
 }
 
-/// The whole result of a check whose row holds its short form only.
+/// The whole result of a check whose row holds only its short form.
 pub(crate) fn body(id: CheckId, status: CheckStatus) -> Key {
     let row = check(id, status);
     Key { sk: row.sk.replacen(ROW, BODY, 1), ..row }
@@ -269,13 +269,12 @@ pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
 
 pub(crate) const OUTBOX: &str = "O#";
 
-/// Prefix of what channels have yet to learn of an issue.
+/// Prefix of the changes of an issue that channels do not know yet.
 pub(crate) fn outbox_prefix(fingerprint: Fingerprint) -> String {
     format!("{OUTBOX}{fingerprint}#")
 }
 
-/// What channels have yet to learn of an issue's change to a `rev`, or of its site's change to a `cfg` after
-/// that.
+/// A change that channels do not know yet: of an issue to a `rev`, or after that of its site to a `cfg`.
 pub(crate) fn outbox(issue: IssueId, rev: u64, cfg: Option<u64>) -> Key {
     let after = cfg.map(|cfg| format!("#{cfg:010}")).unwrap_or_default();
     let sort = format!("{}{rev:010}{after}", outbox_prefix(issue.fingerprint()));
@@ -296,15 +295,15 @@ pub(crate) fn issue_index(team: TeamId, issue: IssueId, status: IssueStatus) -> 
     Key::new(issue_index_partition(team), format!("{prefix}{issue}"))
 }
 
-/// Prefix of a team's failing sites. They follow the active issues, so that one query reads both.
+/// Prefix of a team's failing sites. They follow the active issues, so one query reads both.
 const FAILING: &str = "F#";
 
-/// Says that a site is failing, beside the issues of its team.
+/// Says that a site is failing, next to the issues of its team.
 pub(crate) fn failing(team: TeamId, site: SiteId) -> Key {
     Key::new(issue_index_partition(team), format!("{FAILING}{site}"))
 }
 
-/// Whether an item of the issue index is a failing site, and not an issue.
+/// Whether an item of the issue index is a failing site rather than an issue.
 pub(crate) fn is_failing(key: &Key) -> bool {
     key.sk.starts_with(FAILING)
 }
@@ -318,8 +317,8 @@ pub(crate) fn directory_partition(team: TeamId) -> String {
     Prefix::Directory.key(team)
 }
 
-/// The row that lists a site and makes its URL unique in the team. The URL is hashed: it may be
-/// longer than a sort key.
+/// The row that lists a site and makes its URL unique in the team. The URL is hashed because it may be longer than a
+/// sort key.
 pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
     Key::new(directory_partition(team), HEXLOWER.encode(&url.hash()))
 }
@@ -327,7 +326,7 @@ pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
 /// The part of a directory with the newest checks.
 pub(crate) const NEWEST: &str = "n#";
 
-/// The item with the newest check of each tool of a site, beside the rows of the directory.
+/// The item with the newest check of each tool of a site, in the partition of the directory.
 pub(crate) fn newest(team: TeamId, site: SiteId) -> Key {
     Key::new(directory_partition(team), format!("{NEWEST}{site}"))
 }
@@ -344,18 +343,18 @@ pub(crate) fn team_settings(team: TeamId) -> Key {
     Key::new(team_partition(team), "M")
 }
 
-/// A month's usage of the on-demand quota; months are those of UTC.
+/// A month's usage of the on-demand quota; months are in UTC.
 pub(crate) fn usage(team: TeamId, month: Date) -> Key {
     Key::new(team_partition(team), format!("Q#{}", month.strftime("%Y-%m")))
 }
 
-/// What new sites of a team cannot have again.
+/// What new sites of a team cannot get again yet.
 pub(crate) fn cooldowns(team: TeamId) -> Key {
     Key::new(team_partition(team), "C")
 }
 
-/// The leases that runs of a tool hold on behalf of a team, apart from the team: a checker, which
-/// reads what strangers send, may write these and not the team's plan.
+/// The leases that runs of a tool hold for a team. They are apart from the team because a checker, which reads content
+/// from strangers, may write leases but not the team's plan.
 pub(crate) fn leases(team: TeamId, tool: Tool) -> Key {
     Key::new(Prefix::Leases.key(team), tool.to_string())
 }
@@ -381,12 +380,12 @@ pub(crate) fn membership(user: UserId, team: TeamId) -> Key {
 
 pub(crate) const USER_TOKEN: &str = "Z#";
 
-/// The owner's list of tokens; sorts after memberships, so that one query reads only those.
+/// A user's list of tokens. It sorts after memberships, so a query can read memberships alone.
 pub(crate) fn user_token(user: UserId, hash: &TokenHash) -> Key {
     Key::new(user_partition(user), format!("{USER_TOKEN}{}", hash.0))
 }
 
-/// Makes an address unique without regard to the case of ASCII letters.
+/// Makes an address unique, ignoring the case of ASCII letters.
 pub(crate) fn email(email: &str) -> Key {
     Key::new(Prefix::Email.key(normalized(email)), SELF)
 }
@@ -395,7 +394,7 @@ pub(crate) fn token(hash: &TokenHash) -> Key {
     Key::new(Prefix::Token.key(&hash.0), SELF)
 }
 
-/// When a token was last used, apart from the token: permission to write this gives nobody access.
+/// When a token was last used. It is apart from the token: permission to write it gives nobody access.
 pub(crate) fn token_use(hash: &TokenHash) -> Key {
     Key::new(Prefix::TokenUse.key(&hash.0), SELF)
 }
@@ -404,12 +403,12 @@ pub(crate) fn sign_in(hash: &SessionHash) -> Key {
     Key::new(Prefix::SignIn.key(&hash.0), SELF)
 }
 
-/// Says that a sign-in at an OpenID provider has succeeded: no link is there.
+/// Says that a sign-in at an OpenID provider has succeeded. It has the hash where a link would be.
 pub(crate) fn used_attempt(hash: &SessionHash) -> Key {
     Key::new(Prefix::SignIn.key(&hash.0), "U")
 }
 
-/// A user's sessions, apart from the user: who writes these cannot write users.
+/// A user's sessions. They are apart from the user: a process that writes sessions cannot write users.
 pub(crate) fn session_partition(user: UserId) -> String {
     Prefix::Session.key(user)
 }
@@ -418,7 +417,7 @@ pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
     Key::new(session_partition(user), &hash.0)
 }
 
-/// What an invitation admits to, apart from the team: who writes teams cannot invite.
+/// What an invitation admits to. It is apart from the team: a process that writes teams cannot invite.
 pub(crate) fn invitation(hash: &SessionHash) -> Key {
     Key::new(Prefix::Invitation.key(&hash.0), SELF)
 }
@@ -427,19 +426,19 @@ pub(crate) fn audit_partition(team: TeamId) -> String {
     Prefix::Audit.key(team)
 }
 
-/// An entry of a team's audit log, apart from the team: who may write entries need not write teams.
+/// An entry of a team's audit log. It is apart from the team: a process that writes entries need not write teams.
 pub(crate) fn audit(entry: &AuditEntry) -> Key {
     let place =
         format!("{:013}#{}", entry.at.as_millisecond().max(0), HEXLOWER.encode(&entry.digest()));
     Key::new(audit_partition(entry.team), place)
 }
 
-/// What is counted of a subject, a user's requests for one, in a window of time.
+/// What is counted for a subject in a window of time, such as a user's requests.
 pub(crate) fn throttle(subject: &str, window: i64) -> Key {
     Key::new(Prefix::Throttle.key(format_args!("{subject}#{window}")), SELF)
 }
 
-/// The bucket of a limit that refills.
+/// The bucket of a rate limit.
 pub(crate) fn rate_limit(subject: &str) -> Key {
     Key::new(Prefix::Throttle.key(subject), SELF)
 }
@@ -464,7 +463,7 @@ pub(crate) fn polled_range(offset: u32) -> (String, String) {
     (format!("{offset:05}#"), format!("{offset:05}$"))
 }
 
-/// Up to when the polling scheduler has sent runs.
+/// The time up to which the polling scheduler has sent runs.
 pub(crate) fn polled_until() -> Key {
     Key::new(Prefix::PolledRun.key("sent"), SELF)
 }
@@ -473,7 +472,7 @@ pub(crate) fn site_shard(partition: Partition) -> String {
     shard(partition.0 % WORK_SHARDS)
 }
 
-/// The shard of the work index that lists blocks that were set aside. The reconciler does not look at it.
+/// The shard of the work index that lists blocks that were set aside. The reconciler does not read it.
 pub(crate) fn unreadable_shard() -> String {
     Prefix::Work.key("unreadable")
 }
@@ -486,7 +485,7 @@ pub(crate) fn shard(number: u64) -> String {
     Prefix::Work.key(number)
 }
 
-/// A key with no item, for a read that asks only whether the table answers.
+/// A key without an item, for a read that only checks whether the table answers.
 pub(crate) fn nothing() -> Key {
     Key::new(Prefix::Site.key(0), SELF)
 }

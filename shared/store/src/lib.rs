@@ -1,8 +1,8 @@
 //! The single DynamoDB table of Vedette.
 //!
-//! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`] and
-//! [`transaction`]. Reads that decide or follow a write are strongly consistent, but for what a run begins
-//! on, and every write is conditioned. `ACCESS_PATTERNS.md` lists the access patterns.
+//! There is one file for each entity. Every key is in [`keys`], and every call to DynamoDB is in [`table`] and
+//! [`transaction`]. Every write has a condition. Reads that a decision depends on, or that follow a write, are strongly
+//! consistent; the read at the start of a run is the exception. `ACCESS_PATTERNS.md` lists the access patterns.
 //!
 //! # Errors
 //!

@@ -1,6 +1,6 @@
-//! Recurring runs of the polling scheduler, which sends what is due in a minute itself instead of having a schedule
-//! for each site and tool. A partition holds a tool's runs of one cadence, sorted by their offset, so what is due in a
-//! minute is one range of it.
+//! Recurring runs of the polling scheduler. Instead of one schedule for each site and tool, it sends everything that is
+//! due in a minute itself. A partition holds a tool's runs of one cadence, sorted by their offset, so one range
+//! contains what is due in a minute.
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::{StoreError, unless_conflict};
 
 stored!(attributes: PolledRun, Sent);
 
-/// A site whose tool is to run.
+/// A site whose tool is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct PolledRun {
     /// Its team.
@@ -25,18 +25,18 @@ pub struct PolledRun {
     pub site: SiteId,
 }
 
-/// Up to which minute runs have been sent.
+/// The minute up to which runs have been sent.
 #[derive(Deserialize)]
 struct Sent {
     minute: i64,
 }
 
-/// Some rows, and the place of the last one where more may follow.
+/// Some rows, and the place of the last one if there may be more.
 #[derive(Debug)]
 pub struct PolledPage {
     /// The rows.
     pub rows: Vec<PolledRun>,
-    /// Where to go on.
+    /// Where to continue.
     pub next: Option<PolledPlace>,
 }
 
@@ -64,7 +64,7 @@ fn written(row: PolledRun) -> Change {
 }
 
 impl Store {
-    /// Puts a site among the polled runs of its cadence and, unless it is new, out of the others.
+    /// Adds a site to the polled runs of its cadence and, unless it is new, removes it from the others.
     pub async fn put_polled_run(
         &self,
         row: PolledRun,
@@ -82,7 +82,7 @@ impl Store {
         self.batch_delete(&others).await
     }
 
-    /// Puts a site among the polled runs of its cadence, unless it is there. Says whether it was not.
+    /// Adds a site to the polled runs of its cadence, unless it is there. Returns whether it was missing.
     pub async fn put_missing_polled_run(
         &self,
         row: PolledRun,
@@ -94,13 +94,13 @@ impl Store {
         unless_conflict(put.map(drop))
     }
 
-    /// Takes a site out of all polled runs of a tool.
+    /// Removes a site from all polled runs of a tool.
     pub async fn remove_polled_runs(&self, site: SiteId, tool: Tool) -> Result<(), StoreError> {
         let keys = CADENCE_MINUTES.map(|cadence| key(site, tool, cadence));
         self.batch_delete(&keys).await
     }
 
-    /// The sites whose tool runs at this cadence in a minute, counted from the Unix epoch.
+    /// The sites whose tool runs at this cadence in a minute. Minutes are counted from the Unix epoch.
     pub async fn polled_page(
         &self,
         tool: Tool,
@@ -112,7 +112,7 @@ impl Store {
         let offset = u32::try_from(offset).unwrap_or_default();
         let pk = keys::polled_partition(tool, cadence_minutes);
         let (first, last) = keys::polled_range(offset);
-        // A place is a whole sort key, and nothing sorts between it and itself with one more byte.
+        // A place is a whole sort key. With one more byte it sorts directly after itself.
         let first = from.map_or(first, |PolledPlace(last)| format!("{last}!"));
         let range = Range {
             limit: Some(PAGE),
@@ -126,7 +126,7 @@ impl Store {
         Ok(PolledPage { rows, next })
     }
 
-    /// All sites that are polled, with their tools.
+    /// All polled sites, with their tools.
     pub async fn all_polled_runs(&self) -> Result<Vec<(SiteId, Tool)>, StoreError> {
         let buckets = Tool::ALL.into_iter();
         let buckets = buckets.flat_map(|tool| CADENCE_MINUTES.map(|cadence| (tool, cadence)));
@@ -140,13 +140,13 @@ impl Store {
         Ok(read.into_iter().flatten().collect())
     }
 
-    /// The minute up to which runs have been sent; `None` if that was never done.
+    /// The minute up to which runs have been sent; `None` if none have.
     pub async fn sent_minute(&self) -> Result<Option<i64>, StoreError> {
         let sent = self.get(&keys::polled_until()).await?;
         Ok(sent.map(Sent::read).transpose()?.map(|sent| sent.minute))
     }
 
-    /// Writes down up to which minute runs have been sent.
+    /// Records the minute up to which runs have been sent.
     pub async fn set_sent_minute(&self, minute: i64) -> Result<(), StoreError> {
         let change = Change {
             expression: "SET #minute = :minute".into(),

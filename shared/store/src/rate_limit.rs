@@ -1,4 +1,4 @@
-//! What is counted: requests in a minute, and the state of buckets.
+//! Counters and the buckets of rate limits.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ stored!(attributes: Window, Bucket);
 /// The window in which requests are counted.
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Length of the part of a token's or session's hash that tells it from the user's others.
+/// Length of the part of a token's or session's hash that distinguishes it from the user's others.
 const SUBJECT_LENGTH: usize = 16;
 
-/// How long a bucket is kept when it is full: the clocks of processes differ.
+/// How long a bucket is kept after it is full, because the clocks of processes differ.
 const KEPT_FULL: SignedDuration = SignedDuration::from_mins(5);
 
 #[derive(Deserialize)]
@@ -33,41 +33,40 @@ struct Window {
 /// A user's requests in a minute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Requests {
-    /// Those by the token, or in the session, that asks now.
+    /// Those with the token or in the session of this request.
     pub own: u32,
-    /// Those of each of the user's tokens and sessions.
+    /// Those with each of the user's tokens and in each session.
     of_all: Vec<u32>,
 }
 
 impl Requests {
-    /// How many count against the user, if `limit` of each token's are served: those that a token's own limit refuses
-    /// do not count against the others.
+    /// How many requests count against the user's limit, if each token may make `limit` requests. Requests that a
+    /// token's own limit refuses do not count against the user's other tokens.
     pub fn of_user(&self, limit: u32) -> u32 {
         self.of_all.iter().fold(0, |sum, of_one| sum.saturating_add(limit.min(*of_one)))
     }
 }
 
-/// A bucket that something is taken from.
+/// A bucket that requests have used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Bucket {
     /// When it will be full, in milliseconds since the epoch.
     full_at: i64,
 }
 
-/// The state of a bucket once something is taken from it.
+/// A bucket before and after a request uses it.
 #[derive(Debug, Clone)]
 pub struct Taken {
     /// Whose bucket it is.
     pub subject: String,
-    /// When it would have been full, as read.
+    /// When it was going to be full, as read.
     pub before: Option<Timestamp>,
     /// When it will be full now.
     pub after: Timestamp,
 }
 
 impl Store {
-    /// Counts something about a subject in the present window of time, and says how often it was in
-    /// that, this time included.
+    /// Counts an event of a subject in the current window, and returns how many there were, including this one.
     pub async fn count(
         &self,
         subject: &str,
@@ -77,8 +76,8 @@ impl Store {
         Ok(Window::read(self.add(subject, "n", window, now).await?)?.n)
     }
 
-    /// Counts a request that a user makes by a token, or in a session, with this hash. One item holds all of them, so
-    /// that both limits are known from one write.
+    /// Counts a request of a user with a token or session of this hash. One item holds all counters of the user, so one
+    /// write is enough to check both limits.
     pub async fn count_request(
         &self,
         user: UserId,
@@ -113,8 +112,8 @@ impl Store {
         self.update(&keys::throttle(subject, number_of_window), change, None).await
     }
 
-    /// Who has an address, and when buckets will be full, where they are not: one batch, which costs the same whether
-    /// anybody has the address or not.
+    /// The user with an address, and when the buckets that are not full will be. This takes one batch, which costs the
+    /// same whether or not anybody has the address.
     pub async fn user_and_buckets<const N: usize>(
         &self,
         email: &str,
@@ -133,11 +132,11 @@ impl Store {
         Ok((user.map(|found| found.user), full_at))
     }
 
-    /// Takes from buckets, all or none.
+    /// Uses all of the buckets, or none.
     ///
     /// # Errors
     ///
-    /// A conflict when one of them was taken from meanwhile.
+    /// A conflict when one of them has been used since it was read.
     pub async fn take(&self, taken: &[Taken]) -> Result<(), StoreError> {
         let mut transaction = self.transaction();
         for Taken { subject, before, after } in taken {

@@ -1,38 +1,37 @@
-//! Trying a conflicting write again: every such loop, and how long each kind of them goes on.
+//! Repeats a conflicting write. All such loops are here, with how long each kind of them continues.
 
 use std::time::{Duration, Instant};
 
 use crate::StoreError;
 
-/// How long an attempt is repeated. Each budget leaves room below the timeout of who spends it.
+/// How long an attempt is repeated. Each budget is shorter than the timeout of the process that spends it.
 pub mod budget {
     use std::time::Duration;
 
-    /// For a read that needs several items as of one moment.
+    /// For a read that needs several items of the same moment.
     pub const READ: Duration = Duration::from_secs(5);
-    /// For a write on behalf of a request, a run or an operator.
+    /// For a write for a request, a run or an operator.
     pub const WRITE: Duration = Duration::from_secs(10);
     /// For the keys that DynamoDB leaves unprocessed in a batch.
     pub const BATCH: Duration = Duration::from_secs(10);
-    /// For schedules that follow settings which keep changing.
+    /// For schedules that follow settings that keep changing.
     pub const SYNC: Duration = Duration::from_secs(30);
 }
 
 const FIRST_WAIT: Duration = Duration::from_millis(8);
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 
-/// An error that may tell of a conflict with another writer.
+/// An error that may be a conflict with another writer.
 pub trait MayConflict {
-    /// Whether another attempt, on what the table says by then, may succeed.
+    /// Whether another attempt with fresh data may succeed.
     fn is_conflict(&self) -> bool;
 }
 
-/// Makes an attempt - load, decide, save - and repeats it after a conflict until the budget is
-/// spent.
+/// Makes an attempt (load, decide, save), and repeats it after a conflict until the budget is spent.
 ///
 /// # Errors
 ///
-/// Any error but a conflict at once; the last conflict when the budget is spent.
+/// Any error except a conflict at once; the last conflict when the budget is spent.
 pub async fn retry_on_conflict<T, E, F>(
     budget: Duration,
     mut attempt: impl FnMut() -> F,
@@ -50,8 +49,8 @@ where
     }
 }
 
-/// The waits between attempts, for a loop that carries something from one to the next. They are
-/// random and grow ("full jitter"), so that many writers of one item do not meet again and again.
+/// The waits between attempts, for a loop that keeps state from one attempt to the next. They are random and grow
+/// ("full jitter"), so that many writers of one item do not collide again and again.
 #[derive(Debug)]
 pub struct Backoff {
     deadline: Instant,
@@ -64,8 +63,8 @@ impl Backoff {
         Self { deadline: Instant::now() + budget, ceiling: FIRST_WAIT }
     }
 
-    /// Waits before the next attempt. There is always a second one: on a machine so busy that the
-    /// first takes all the time, it distinguishes a passing conflict from one that stays.
+    /// Waits before the next attempt. There is always a second attempt: on a machine so busy that the first one takes
+    /// all the time, the second one tells a passing conflict from a permanent one.
     ///
     /// # Errors
     ///
@@ -89,7 +88,7 @@ impl MayConflict for StoreError {
 
 /// A random number from 0 to 1.
 fn fraction() -> f64 {
-    // Without randomness the whole wait is as good.
+    // Without randomness, wait the whole time.
     getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
 }
 

@@ -1,4 +1,4 @@
-//! Check rows: results, deflated where that pays, and long ones apart from their list form.
+//! Check rows. Results are compressed where that saves space, and long ones are stored apart from their list form.
 
 use std::io::{Read as _, Write as _};
 
@@ -20,15 +20,15 @@ use crate::keys;
 
 stored!(attributes: Row, Body);
 
-/// Results longer than this, in bytes of JSON, are deflated.
+/// Results longer than this, in bytes of JSON, are compressed.
 const DEFLATE_OVER: usize = 600;
-/// Results longer than this, as stored, go to an item of their own, and the row keeps their list
-/// form: lists read many rows, and whole results are read one at a time.
+/// Results longer than this, as stored, get an item of their own, and the row keeps their list form. Lists read many
+/// rows, but a whole result is read one at a time.
 const APART_OVER: usize = 3_000;
-/// A result longer than this, as stored, is kept in its list form only: DynamoDB's items end at
-/// 400 KB. The engines keep theirs well below.
+/// Only the list form of a result longer than this, as stored, is kept: DynamoDB limits items to 400 KB. The probes
+/// keep their results well below.
 const BODY_MAX: usize = 350_000;
-/// A row is at most 400 KB in DynamoDB; a deflated text that grows beyond this is not one of ours.
+/// The most that a compressed text may decompress to. A row is at most 400 KB, so Vedette never writes more than this.
 const INFLATE_MAX: u64 = 16 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -38,7 +38,7 @@ struct Row {
     status: CheckStatus,
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     result: Option<Text>,
-    /// The result is the list form, and the whole one has an item of its own.
+    /// The row has the list form of the result, and the whole result has an item of its own.
     #[serde(rename = "b", default, skip_serializing_if = "std::ops::Not::not")]
     has_body: bool,
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ struct Body {
     result: Text,
 }
 
-/// JSON, as text or deflated.
+/// JSON, as text or compressed.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Text {
@@ -100,10 +100,10 @@ fn corrupt(cause: impl Into<Cause>) -> StoreError {
     StoreError::corrupt(CorruptResult(cause.into()))
 }
 
-/// A check as the table keeps it.
+/// A check as the table stores it.
 pub(crate) struct Written {
     pub(crate) row: Item,
-    /// The whole result, where the row has its list form only.
+    /// The whole result, if the row has only its list form.
     pub(crate) body: Option<Item>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
     Ok(Written { row: item(&keys::check(check.id, check.status), &row)?, body })
 }
 
-/// What a row holds of a result, and the whole of it where that is too long for a row.
+/// The part of a result that its row holds, and the whole result if it is too long for a row.
 fn shortened(tool: Tool, result: &Value) -> Result<(Text, Option<Text>), StoreError> {
     let whole = Text::write(result)?;
     if whole.len() <= APART_OVER {
@@ -153,7 +153,7 @@ pub(crate) fn listed(check: Check) -> Check {
     Check { result: check.result.map(|result| list_form(tool, result)), ..check }
 }
 
-/// A check as its row has it, and whether the whole result is in an item of its own.
+/// A check as its row has it, and whether an item of its own has the whole result.
 pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
     let row: Row = Stored::read(item)?;
     let check = Check {
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Text that cannot be deflated to less than half of it.
+    /// Text that cannot be compressed to less than half.
     fn noise(length: usize) -> String {
         let mut state = 1_u32;
         let mut next = || {

@@ -23,11 +23,11 @@ stored!(attributes: Leases);
 pub struct RunContext {
     /// The site.
     pub site: Site,
-    /// What is remembered of the tool on it.
+    /// The state of the tool on the site.
     pub state: ToolState,
     /// The site's team.
     pub team: Team,
-    /// The site's settings: its team's, its own, and what the plan allows of them.
+    /// The site's settings: those of its team and its own, as far as the plan allows.
     pub settings: Settings,
 }
 
@@ -40,7 +40,7 @@ impl RunContext {
 }
 
 impl Store {
-    /// What a run of a tool on a site is decided on, in one batch; `None` if the site is gone.
+    /// What a run of a tool on a site needs to know, in one batch; `None` if the site is gone.
     pub async fn run_context(
         &self,
         team: TeamId,
@@ -50,9 +50,8 @@ impl Store {
         retry_on_conflict(budget::READ, || self.read_run_context(team, id, tool, true)).await
     }
 
-    /// As [`Store::run_context`] for half the price, and perhaps as it was a moment ago: a run that
-    /// begins on it is saved only if the state of its tool has not changed since, and none is to be
-    /// dropped because of it.
+    /// Like [`Store::run_context`], but at half the price and perhaps as of a moment ago. A run that begins with it is
+    /// saved only if the state of its tool has not changed since. Do not drop a run because of it.
     pub async fn run_context_relaxed(
         &self,
         team: TeamId,
@@ -60,7 +59,7 @@ impl Store {
         tool: Tool,
     ) -> Result<Option<RunContext>, StoreError> {
         match self.read_run_context(team, id, tool, false).await {
-            // The team and its settings were read as of different moments.
+            // The team and its settings were read at different moments.
             Err(StoreError::Conflict { .. }) => self.run_context(team, id, tool).await,
             read => read,
         }
@@ -97,8 +96,8 @@ impl Store {
         Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
     }
 
-    /// Takes a lease for a run, until it is released or expires; `limit` is how many runs of the
-    /// tool may go on at a time. Says no if the team has its share of them.
+    /// Takes a lease for a run, until it is released or expires. `limit` is how many runs of the tool may run at a
+    /// time. Returns whether the team had a lease left.
     pub async fn acquire_lease(
         &self,
         team: TeamId,

@@ -1,4 +1,4 @@
-//! Links and sign-ins at an OpenID provider, and the sessions that they begin.
+//! Sign-in links, sign-ins at an OpenID provider, and the sessions that they begin.
 
 use serde::Serialize;
 use vedette_domain::accounts::account::User;
@@ -15,7 +15,7 @@ use crate::transaction::Transaction;
 
 stored!(attributes: Session, SignInLink);
 
-/// Whom a sign-in at an OpenID provider has signed in.
+/// The user that an OpenID provider has signed in.
 #[derive(Serialize)]
 struct UsedAttempt {
     user: UserId,
@@ -26,7 +26,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when the link is there already.
+    /// A conflict when the link already exists.
     pub async fn create_sign_in_link(&self, link: &SignInLink) -> Result<(), StoreError> {
         let row = expiring(item(&keys::sign_in(&link.hash), link)?, link.expires_at);
         self.transaction().put(row, Condition::Absent).commit(Audit::None).await
@@ -37,8 +37,7 @@ impl Store {
         self.get(&keys::sign_in(hash)).await?.map(Stored::read).transpose()
     }
 
-    /// Uses a link up and begins the session that it is for. `verifies` writes down that the user's address
-    /// is theirs.
+    /// Uses up a link and begins its session. `verifies` marks the user's address as confirmed.
     ///
     /// # Errors
     ///
@@ -53,12 +52,12 @@ impl Store {
         begin(used, session, verifies)?.commit(Audit::None).await
     }
 
-    /// Begins the session that a sign-in at an OpenID provider is for, once. The provider says that the
-    /// user's address is theirs: where nobody has said so before, it is written down.
+    /// Begins the session of a sign-in at an OpenID provider, once. The provider says that the user has the address, so
+    /// it is marked as confirmed if it was not.
     ///
     /// # Errors
     ///
-    /// A conflict when the sign-in has succeeded before, or there is no such user.
+    /// A conflict when the sign-in has already succeeded, or there is no such user.
     pub async fn begin_session_by_provider(
         &self,
         attempt: &SignInAttempt,
@@ -79,7 +78,7 @@ impl Store {
         self.get(&keys::session(user, hash)).await?.map(Stored::read).transpose()
     }
 
-    /// A user's sessions, the newest first; perhaps some that have ended by themselves.
+    /// A user's sessions, newest first. Some of them may have expired.
     pub async fn sessions(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let pk = keys::session_partition(user);
         let found = self.query(Range::new(&pk, Sort::All)).await?;

@@ -1,4 +1,4 @@
-//! The first user of a service on one machine, who comes in by a link that the service prints.
+//! The first user of a service on one machine, who signs in with the setup link that the service prints.
 
 use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::account::{Membership, Role, User};
@@ -12,7 +12,7 @@ use crate::{Audit, StoreError, keys};
 
 stored!(attributes: SetupLink);
 
-/// What is kept of the link, until it is used.
+/// What is stored about the link until it is used.
 #[derive(Serialize, Deserialize)]
 struct SetupLink {
     link: SessionHash,
@@ -24,7 +24,7 @@ impl Store {
         self.put(item(&keys::setup(), &SetupLink { link: hash.clone() })?, Condition::Always).await
     }
 
-    /// Removes the link, where there is one.
+    /// Removes the link, if there is one.
     pub async fn remove_setup_link(&self) -> Result<(), StoreError> {
         self.batch_delete(&[keys::setup()]).await
     }
@@ -35,11 +35,11 @@ impl Store {
         Ok(link.is_some_and(|stored| stored.link == *hash))
     }
 
-    /// Uses the link up: adds a user who owns a team, and begins the user's session.
+    /// Uses up the link: creates a user, a team that the user owns, and the user's session.
     ///
     /// # Errors
     ///
-    /// A conflict at place 0 when the link was used meanwhile, and at place 2 when the address is taken.
+    /// A conflict at place 0 when the link was used meanwhile, and at place 2 when another user has the address.
     pub async fn set_up(
         &self,
         link: &SessionHash,

@@ -31,12 +31,12 @@ use crate::{Audit, DirectoryRow, StoreError, TeamWithSettings};
 
 pub use update::is_taken_url;
 
-/// A site with what is remembered of its tools.
+/// A site with the state of its tools.
 #[derive(Debug, Clone)]
 pub struct SiteWithTools {
     /// The site.
     pub site: Site,
-    /// By tool, all of them.
+    /// The state of every tool.
     pub tools: BTreeMap<Tool, ToolState>,
 }
 
@@ -50,46 +50,46 @@ impl SiteWithTools {
     ///
     /// # Errors
     ///
-    /// When the table lost it.
+    /// When the table has lost it.
     pub fn tool(&self, tool: Tool) -> Result<&ToolState, StoreError> {
         self.tools
             .get(&tool)
             .ok_or_else(|| StoreError::corrupt(format!("site {} has no {tool}", self.site.id)))
     }
 
-    /// The newest check of each tool that has any.
+    /// The newest check of each tool that has one.
     pub fn latest(&self) -> impl Iterator<Item = CheckSource> {
         self.tools.values().filter_map(|tool| Some(tool.source(tool.latest()?)))
     }
 
-    /// The newest check of each tool that has any with a result.
+    /// The newest check with a result of each tool that has one.
     pub fn latest_completed(&self) -> impl Iterator<Item = CheckSource> {
         self.tools.values().filter_map(|tool| Some(tool.source(tool.latest_completed()?)))
     }
 }
 
-/// How much of what was left of a deleted site is gone.
+/// How much of a deleted site is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purged {
     /// All of it.
     Whole,
-    /// A slice of it.
+    /// A part of it.
     Partly,
-    /// All but what channels have yet to learn.
+    /// Everything except what channels do not know yet.
     Untold,
 }
 
-/// What remains of a deleted site until everything else of it is gone.
+/// What remains of a deleted site until the rest of it is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeletedSite {
     /// Its id.
     pub id: SiteId,
-    /// The team that it was of.
+    /// The team that it belonged to.
     pub team: TeamId,
     deleted_at: Timestamp,
 }
 
-/// The site of an item that may be a tombstone.
+/// The site in an item that may be a tombstone.
 pub(crate) fn live_site(stored: Item) -> Result<Option<Site>, StoreError> {
     if stored.contains_key("deleted_at") { Ok(None) } else { Stored::read(stored).map(Some) }
 }
@@ -123,9 +123,9 @@ pub(crate) fn put_state<'a>(
     Ok(transaction.put(stored, Condition::Rev(state.rev.saturating_sub(1))))
 }
 
-/// The tools of a site: those that were found, and those that joined after the site was made, at revision 0, which says
-/// that there is no item yet.
-/// Items of a batch may be read at different moments, so a site that lacks another tool, or has none, is being deleted.
+/// The tools of a site: those that were found, and those that were added to Vedette after the site was created. The
+/// latter are at revision 0, which means that there is no item yet. A batch may read items at different moments, so a
+/// site that lacks any other tool, or has none, is being deleted.
 fn with_later_tools(
     mut found: BTreeMap<Tool, ToolState>,
     joined_later: impl Fn(Tool) -> bool,
@@ -151,7 +151,7 @@ fn write_cooldowns<'a>(
     Ok(transaction.put(stored, Condition::after(cooldowns.rev - 1)))
 }
 
-/// The place of the team's count in the transaction of [`Store::create_site`].
+/// The place of the team's site count in the transaction of [`Store::create_site`].
 const CREATE_TEAM: usize = 0;
 /// The place of the directory row there.
 const CREATE_DIRECTORY: usize = 1;
@@ -159,15 +159,15 @@ const CREATE_DIRECTORY: usize = 1;
 /// Why a site was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateRefusal {
-    /// The team has this URL.
+    /// The team already has this URL.
     DuplicateUrl,
-    /// The plan has no site left, or plan or settings changed meanwhile.
+    /// The plan allows no more sites, or the plan or the settings have changed since.
     SiteLimit,
 }
 
 impl Store {
-    /// Adds a site to a team, within the plan that `team` was seen with, which is an active one; `cooldowns` are
-    /// the team's where it changes them.
+    /// Adds a site to a team. `team` is the team as it was read, with an active plan; `cooldowns` are the team's, if
+    /// they change.
     ///
     /// # Errors
     ///
@@ -187,8 +187,8 @@ impl Store {
             values: vec![(":one", number(1))],
             ..Change::default()
         };
-        // The plan itself is not compared: no function may write it, and IAM does not tell a condition from a
-        // write. With each plan the team's `cfg` is another one.
+        // The plan itself is not compared: no function may write it, and IAM does not distinguish a condition from a
+        // write. Each change of the plan also changes the team's `cfg`.
         let seen = Condition::When(
             "cfg = :cfg AND sites < :limit",
             vec![(":cfg", number(team.cfg)), (":limit", number(limit))],
@@ -206,12 +206,12 @@ impl Store {
         write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
     }
 
-    /// A site with its tools; `None` if there is no such site, or no longer.
+    /// A site with its tools; `None` if there is no such site.
     pub async fn site(&self, partition: Partition) -> Result<Option<SiteWithTools>, StoreError> {
         Ok(self.sites([partition]).await?.remove(&partition))
     }
 
-    /// Sites with their tools, by partition; those that are not there are left out.
+    /// Sites with their tools, by partition; missing ones are left out.
     pub async fn sites(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
@@ -241,12 +241,11 @@ impl Store {
         Ok(sites)
     }
 
-    /// Writes down that tools begin on a site that is older than they are. A tool whose state is written already
-    /// keeps it.
+    /// Starts tools on a site that is older than they are. A tool that already has a state keeps it.
     ///
     /// # Errors
     ///
-    /// A conflict when the site was changed or deleted meanwhile.
+    /// A conflict when the site has been changed or deleted since.
     pub async fn begin_tools(
         &self,
         site: &Site,
@@ -257,7 +256,7 @@ impl Store {
             if self.get(&keys::tool(partition, tool)).await?.is_some() {
                 continue;
             }
-            // Changes nothing; a transaction that deletes the site conflicts with it.
+            // This changes nothing, but it conflicts with a transaction that deletes the site.
             let same = Change {
                 expression: "SET cfg = :cfg".into(),
                 values: vec![(":cfg", number(site.cfg))],
@@ -273,7 +272,7 @@ impl Store {
         Ok(())
     }
 
-    /// A site of which a queue message or the work index knows, with one tool.
+    /// A site that a queue message or the work index names, with one tool.
     pub async fn site_tool(
         &self,
         partition: Partition,
@@ -286,7 +285,7 @@ impl Store {
         Ok(site.zip(state))
     }
 
-    /// What is remembered of a tool on each of these sites; nothing of those that are gone or cannot be read.
+    /// The state of a tool on each of these sites, without sites that are gone or cannot be read.
     pub async fn tool_states(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
@@ -302,7 +301,7 @@ impl Store {
         Ok(states.collect())
     }
 
-    /// Writes down that a site's schedules follow its `cfg`.
+    /// Records that a site's schedules follow its `cfg`.
     ///
     /// # Errors
     ///
@@ -317,11 +316,11 @@ impl Store {
         self.update(&keys::site(site.id.partition()), change, Some(unchanged)).await.map(drop)
     }
 
-    /// Writes a tool's next state where nothing else changes with it.
+    /// Saves a tool's next state, if nothing else changes with it.
     ///
     /// # Errors
     ///
-    /// A conflict when the state was written meanwhile.
+    /// A conflict when the state has changed since.
     pub async fn put_tool(
         &self,
         partition: Partition,
@@ -332,13 +331,13 @@ impl Store {
         put_state(self.transaction(), partition, tool, next, now)?.commit(Audit::None).await
     }
 
-    /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
-    /// more; [`Store::purge`] removes what is left. `outbox` is what channels have to learn of its issues;
-    /// `cooldowns` are the team's where that changes them.
+    /// Deletes a site. It is gone for everybody at once, and nothing can be written to it any more. [`Store::purge`]
+    /// removes what is left. `outbox` is what channels have to learn about its issues; `cooldowns` are the team's, if
+    /// they change.
     ///
     /// # Errors
     ///
-    /// A conflict when anything of it was written meanwhile.
+    /// A conflict when any part of the site has changed since.
     pub async fn delete_site(
         &self,
         stored: &SiteWithTools,
@@ -368,7 +367,7 @@ impl Store {
         for (tool, state) in &stored.tools {
             let key = keys::tool(partition, *tool);
             if state.rev == 0 && tool.joined_later() {
-                // It may have no item yet; what is written meanwhile goes with the purge.
+                // It may have no item yet. The purge removes what is written meanwhile.
                 continue;
             }
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
@@ -387,7 +386,7 @@ impl Store {
         write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
     }
 
-    /// The deleted site that a partition holds, if it does.
+    /// The deleted site in a partition, if there is one.
     pub async fn deleted_site(
         &self,
         partition: Partition,
@@ -396,14 +395,14 @@ impl Store {
         stored.filter(|item| item.contains_key("deleted_at")).map(Stored::read).transpose()
     }
 
-    /// What new sites of a team cannot have again.
+    /// What new sites of a team cannot get again yet.
     pub async fn cooldowns(&self, team: TeamId) -> Result<Cooldowns, StoreError> {
         let stored = self.get(&keys::cooldowns(team)).await?;
         stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
-    /// Removes a slice of what is left of a deleted site, its tombstone last. What channels have yet to learn
-    /// stays until they have. A slice is small enough for one run of the reconciler's function.
+    /// Removes a part of what is left of a deleted site, its tombstone last. What channels do not know yet stays until
+    /// they do. A part is small enough for one run of the reconciler's function.
     pub async fn purge(&self, partition: Partition) -> Result<Purged, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;
@@ -431,7 +430,7 @@ impl Store {
     }
 }
 
-/// What a conflict of [`Store::create_site`] means; `None` if another transaction was at work.
+/// What a conflict of [`Store::create_site`] means; `None` if another transaction was in progress.
 pub fn create_refusal(error: &StoreError) -> Option<CreateRefusal> {
     if error.has_failed(CREATE_DIRECTORY) {
         Some(CreateRefusal::DuplicateUrl)
@@ -456,7 +455,7 @@ mod tests {
         begun.insert(Tool::Performance, ToolState::default());
         assert_eq!(with_later_tools(older.clone(), is_later), Some(begun));
         assert_eq!(with_later_tools(all.clone(), |_| false), Some(all));
-        // Of a tool that every site has had from its beginning, the item is missing while the site is deleted.
+        // A tool that every site has had from its beginning lacks an item only while the site is deleted.
         assert_eq!(with_later_tools(older, |_| false), None);
         assert_eq!(with_later_tools(BTreeMap::new(), |_| true), None);
     }

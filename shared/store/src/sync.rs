@@ -1,5 +1,5 @@
-//! What the reconciler asks while it makes schedules follow the table: whether what it followed is
-//! still so, and how far a resync of a team's sites is.
+//! What the reconciler reads while it makes schedules follow the table: whether the table has changed since, and how
+//! far a resync of a team's sites is.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// Whether there is still such a site.
+    /// Whether the site still exists.
     pub fn has(&self, stored: &SiteWithTools) -> bool {
         self.sites.contains_key(&stored.site.id.partition())
     }
 
-    /// Whether the same schedules follow as from what was read of site and team.
+    /// Whether the site and the team still lead to the same schedules as when they were read.
     pub fn are_of(&self, stored: &SiteWithTools, team: &TeamWithSettings) -> bool {
         self.sites.get(&stored.site.id.partition()) == Some(&stored.site.cfg)
             && self.team == Some(team.team.cfg)
@@ -42,7 +42,7 @@ pub struct ResyncSlice {
     pub sites: Vec<Partition>,
     team: TeamId,
     cfg: u64,
-    /// The place of the last one in the directory; `None` if no further ones can come.
+    /// The place of the last one in the directory; `None` if there are no more.
     last: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl ResyncSlice {
 
 #[derive(Deserialize)]
 struct Version {
-    /// None on the tombstone of a deleted site.
+    /// Absent on the tombstone of a deleted site.
     cfg: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ struct Progress {
     resync: Option<String>,
 }
 
-/// The one thing that a sync needs of a directory row.
+/// The only part of a directory row that a sync needs.
 fn listed_site(row: Item) -> Result<Partition, StoreError> {
     #[derive(Deserialize)]
     struct Listed {
@@ -78,7 +78,7 @@ fn listed_site(row: Item) -> Result<Partition, StoreError> {
 }
 
 impl Store {
-    /// The present `cfg` of a team and of sites of it.
+    /// The current `cfg` of a team and of some of its sites.
     pub async fn versions(
         &self,
         team: TeamId,
@@ -101,8 +101,7 @@ impl Store {
         Ok(versions)
     }
 
-    /// The next sites of a team to be synced, at most `limit`; `None` if all follow its plan and
-    /// settings.
+    /// The next sites of a team to be synced, at most `limit`; `None` if all of them follow its plan and settings.
     pub async fn next_resync_slice(
         &self,
         team: TeamId,
@@ -131,7 +130,7 @@ impl Store {
         Ok(Readable::of(self.query(all).await?, listed_site))
     }
 
-    /// Up to so many sites of a team, in the order of their URLs' hashes.
+    /// At most this many sites of a team, in the order of the hashes of their URLs.
     pub async fn some_listed_sites(
         &self,
         team: TeamId,
@@ -146,12 +145,12 @@ impl Store {
         Ok(Readable::of(self.query(range).await?, listed_site))
     }
 
-    /// Writes down that a slice is done, and with the last one that all schedules follow. Says no
-    /// where another resync has come this far, or started again because plan or settings changed.
+    /// Records that a slice is done and, with the last slice, that all schedules follow. Returns `false` if another
+    /// resync has come this far, or has started again because the plan or the settings changed.
     ///
     /// # Errors
     ///
-    /// When DynamoDB does not answer, or another write was at the team.
+    /// When DynamoDB does not answer, or another write changed the team at the same time.
     pub async fn finish_resync_slice(
         &self,
         slice: &ResyncSlice,

@@ -24,32 +24,32 @@ pub struct Store {
     pub(crate) table: String,
 }
 
-/// A call to DynamoDB. It is boxed to be compiled once: an `async fn` is compiled in each crate that awaits
-/// it, and the SDK with it.
+/// A call to DynamoDB. It is boxed so that it is compiled once: an `async fn` is compiled in each crate that awaits it,
+/// together with the SDK.
 pub(crate) type Call<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// When a write may happen.
 #[derive(Debug, Clone)]
 pub(crate) enum Condition {
-    /// There is no such item.
+    /// The item does not exist.
     Absent,
-    /// There is such an item.
+    /// The item exists.
     Present,
     /// The item's `rev` is still this one.
     Rev(u64),
-    /// Whatever is there.
+    /// Whether or not the item exists.
     Always,
-    /// An expression of its own, with values.
+    /// An expression with its values.
     When(&'static str, Vec<(&'static str, AttributeValue)>),
 }
 
 impl Condition {
-    /// The item is still at this `rev`, which is 0 where there is none yet.
+    /// The item is still at this `rev`; 0 means that there is no item yet.
     pub(crate) const fn after(rev: u64) -> Self {
         if rev == 0 { Self::Absent } else { Self::Rev(rev) }
     }
 
-    /// What an expression of its own calls attributes whose names DynamoDB reserves.
+    /// The placeholders for attributes whose names DynamoDB reserves.
     pub(crate) fn names(&self) -> Option<HashMap<String, String>> {
         let role = ("#role".to_owned(), "role".to_owned());
         self.expression()?.contains("#role").then(|| HashMap::from([role]))
@@ -96,7 +96,7 @@ where
 }
 
 impl Store {
-    /// The table of this name, asked as the configuration says.
+    /// The table of this name, with a client of this configuration.
     pub fn new(config: Builder, table: String) -> Self {
         let config = config.retry_classifier(ThrottledTransactions).retry_config(retry_config());
         Self { client: Client::from_conf(config.build()), table }
@@ -127,8 +127,7 @@ impl Store {
         .boxed()
     }
 
-    /// Reads many items at once, 100 a call, strongly consistent; those that are not there are
-    /// left out.
+    /// Reads many items at once, 100 in a call, strongly consistent. Missing items are left out.
     pub(crate) async fn batch_get(
         &self,
         keys: impl IntoIterator<Item = Key>,
@@ -136,9 +135,8 @@ impl Store {
         self.batches(unique(keys), true).await
     }
 
-    /// As [`Store::batch_get`] at half the price, for what is shown and decides nothing: an item
-    /// may be as it was a moment ago. One that is not there, although something names it, is asked
-    /// for again, since it may be new.
+    /// Like [`Store::batch_get`] at half the price, for what is shown and decides nothing: an item may be as of a
+    /// moment ago. A missing item is read again, strongly consistent, because it may be new.
     pub(crate) async fn batch_get_relaxed(
         &self,
         keys: impl IntoIterator<Item = Key>,
@@ -150,7 +148,7 @@ impl Store {
         Ok(found)
     }
 
-    /// All batches at once, of keys that are all different.
+    /// All batches at once, for keys without duplicates.
     pub(crate) async fn batches(
         &self,
         keys: Vec<Key>,
@@ -160,7 +158,7 @@ impl Store {
         Ok(try_join_all(batches).await?.into_iter().flatten().collect())
     }
 
-    /// One call; keys that DynamoDB leaves unprocessed are asked for again.
+    /// One call. Keys that DynamoDB leaves unprocessed are requested again.
     fn batch<'a>(&'a self, keys: &'a [Key], consistent: bool) -> Call<'a, HashMap<Key, Item>> {
         async move {
             let mut found = HashMap::with_capacity(keys.len());
@@ -212,8 +210,7 @@ impl Store {
         }
     }
 
-    /// Reads a page of a range, a megabyte at most; where it is not the last one, with the key that it ends
-    /// at.
+    /// Reads a page of a range, at most a megabyte. If it is not the last page, returns the key that it ends at.
     pub(crate) fn query_page<'a>(
         &'a self,
         range: &'a Range<'_>,
@@ -244,8 +241,7 @@ impl Store {
         .boxed()
     }
 
-    /// The oldest entries of a shard of the work index that are due; the index follows the table
-    /// with a short delay.
+    /// The oldest entries of a shard of the work index that are due. The index follows the table with a short delay.
     pub(crate) fn query_work(&self, shard: String, due: i64, limit: usize) -> Call<'_, Vec<Item>> {
         async move {
             let answer = self
@@ -282,7 +278,7 @@ impl Store {
         .boxed()
     }
 
-    /// Changes attributes of an item and returns it as it is now.
+    /// Changes attributes of an item and returns the item after the change.
     pub(crate) fn update<'a>(
         &'a self,
         key: &'a Key,
@@ -331,8 +327,7 @@ impl Store {
         .boxed()
     }
 
-    /// Carries out at most 25 writes without a condition; those that DynamoDB leaves unprocessed are asked for
-    /// again.
+    /// Makes at most 25 writes without a condition. Writes that DynamoDB leaves unprocessed are requested again.
     pub(crate) fn batch_write(&self, mut waiting: Vec<WriteRequest>) -> Call<'_, ()> {
         async move {
             let mut backoff = Backoff::new(budget::BATCH);
@@ -364,7 +359,7 @@ pub(crate) struct Range<'a> {
     pub(crate) newest_first: bool,
     pub(crate) limit: Option<usize>,
     pub(crate) keys_only: bool,
-    /// Read for half the price, and perhaps as it was a moment ago; strongly consistent otherwise.
+    /// Reads for half the price, perhaps as of a moment ago. Otherwise the read is strongly consistent.
     pub(crate) relaxed: bool,
 }
 
@@ -400,8 +395,8 @@ impl<'a> Range<'a> {
     }
 }
 
-/// DynamoDB leaves a part of a batch unprocessed until the budget is spent: it is throttled. That is no
-/// conflict, as reading and deciding again would only ask it for more.
+/// DynamoDB left a part of a batch unprocessed until the budget was spent, so it throttles. This is not a conflict:
+/// reading and deciding again would only ask it for more.
 fn unprocessed(_: StoreError) -> StoreError {
     StoreError::unavailable("a batch stays unprocessed")
 }

@@ -27,7 +27,7 @@ stored!(document: Settings);
 pub struct TeamWithSettings {
     /// The team.
     pub team: Team,
-    /// Its monitoring settings as they were saved; cadences may be below a smaller plan's minimum.
+    /// Its monitoring settings as they were saved. Cadences may be below the minimum of a smaller plan.
     pub settings: Settings,
     /// On-demand checks queued this month.
     pub manual_checks: u32,
@@ -44,7 +44,7 @@ impl TeamWithSettings {
         self.team.plan
     }
 
-    /// How far back its history is shown.
+    /// How far back its history goes.
     pub fn retention(&self, now: Timestamp) -> Retention {
         self.team.retention(now)
     }
@@ -79,7 +79,7 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
-    /// The items that a new team is made of.
+    /// The items of a new team.
     pub(crate) fn team_items(
         &self,
         team: &Team,
@@ -101,13 +101,13 @@ impl Store {
         Ok(self.listed_teams().await?.items)
     }
 
-    /// All teams, and how many entries cannot be read: for rebuilding what follows from the table.
+    /// All teams, and how many entries cannot be read. For rebuilding what follows from the table.
     pub async fn listed_teams(&self) -> Result<Readable<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
         Ok(Readable::of(listed, |item| TeamRef::read(item).map(|listed| listed.team)))
     }
 
-    /// A team as of an instant, whose month the usage is of.
+    /// A team, with its usage in the month of `now`.
     pub async fn team(
         &self,
         team: TeamId,
@@ -131,8 +131,8 @@ impl Store {
         .await
     }
 
-    /// Gives a team another plan, or takes the plan away; the reconciler's next pass makes the schedules
-    /// of its sites follow.
+    /// Gives a team another plan, or takes the plan away. The next run of the reconciler makes the schedules of its
+    /// sites follow.
     ///
     /// # Errors
     ///
@@ -161,11 +161,11 @@ impl Store {
         Stored::read(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
     }
 
-    /// Saves a team's monitoring settings, and `next` as what the team becomes with them.
+    /// Saves a team's monitoring settings. `next` is the team with these settings.
     ///
     /// # Errors
     ///
-    /// A conflict when plan or settings changed since the team was `read`.
+    /// A conflict when the plan or the settings changed since the team was `read`.
     pub async fn save_settings(
         &self,
         read: &Team,
@@ -222,7 +222,7 @@ impl Store {
             values: vec![(":zone", string(zone.name())), (":now", string(now.to_string()))],
         };
         let unchanged = match read.zone.is_utc() {
-            // It is not stored where nobody has chosen one.
+            // Without a chosen time zone, the attribute is absent.
             true => Condition::When(
                 "attribute_exists(pk) AND (attribute_not_exists(#zone) OR #zone = :seen)",
                 vec![(":seen", string(read.zone.name()))],
@@ -233,11 +233,11 @@ impl Store {
     }
 }
 
-/// The team has the members and the invitations that it had.
+/// The team still has the members and invitations that it had.
 pub(crate) fn unchanged(team: &Team) -> Condition {
     let members = (":members", number(team.members));
     if team.invited == 0 {
-        // Teams of earlier versions have no such number.
+        // Teams of earlier versions do not have this number.
         let seen = "members = :members AND (attribute_not_exists(invited) OR invited = :seen)";
         return Condition::When(seen, vec![members, (":seen", number(0))]);
     }
@@ -254,8 +254,8 @@ fn team_keys(team: TeamId, month: Date) -> [Key; 3] {
     [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
 }
 
-/// On the settings: the `cfg` that they were saved with, which the team has as `settings_cfg`.
-/// Items of a batch may be read at different moments; these two tell.
+/// An attribute of the settings: the `cfg` that they were saved with. The team has the same number as `settings_cfg`. A
+/// batch may read items at different moments; comparing the two shows it.
 const SAVED_WITH: &str = "cfg";
 
 fn teams_of(
@@ -276,8 +276,7 @@ fn teams_of(
     Ok(teams)
 }
 
-/// A team with its settings, from items of one batch; a conflict where these were read at different
-/// moments.
+/// A team with its settings, from the items of one batch; a conflict if they were read at different moments.
 pub(crate) fn of_one_moment(
     team: Item,
     settings: Option<Item>,

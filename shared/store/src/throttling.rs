@@ -1,4 +1,4 @@
-//! Retrying requests for which DynamoDB had no capacity.
+//! Retries of requests that DynamoDB had no capacity for.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
 
-/// How the SDK tries again: DynamoDB answers in milliseconds and recovers in seconds.
+/// How the SDK retries: DynamoDB answers in milliseconds and recovers in seconds.
 pub fn retry_config() -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(8)
@@ -15,8 +15,8 @@ pub fn retry_config() -> RetryConfig {
         .with_max_backoff(Duration::from_secs(2))
 }
 
-/// Has a transaction retried that was cancelled for lack of capacity. The SDK knows only the
-/// throttling of other requests.
+/// Retries a transaction that was cancelled for lack of capacity. The SDK itself recognizes throttling only in other
+/// requests.
 #[derive(Debug)]
 pub(crate) struct ThrottledTransactions;
 
@@ -41,7 +41,7 @@ impl ClassifyRetry for ThrottledTransactions {
     }
 }
 
-/// Whether nothing but capacity was missing. Where a condition failed as well, it would fail again.
+/// Whether capacity was the only reason. If a condition failed as well, it would fail again.
 fn is_throttled(reasons: &[CancellationReason]) -> bool {
     let mut codes =
         reasons.iter().filter_map(CancellationReason::code).filter(|code| *code != "None");

@@ -24,7 +24,7 @@ pub(crate) struct Transaction<'a> {
 }
 
 impl Store {
-    /// A transaction without writes yet.
+    /// An empty transaction.
     pub(crate) const fn transaction(&self) -> Transaction<'_> {
         Transaction { store: self, items: Vec::new(), failure: None }
     }
@@ -65,7 +65,7 @@ impl<'a> Transaction<'a> {
         self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
     }
 
-    /// Writes the others only if an item, which stays as it is, meets a condition.
+    /// Makes the other writes depend on a condition of an item that stays as it is.
     pub(crate) fn check(self, key: &Key, condition: Condition) -> Self {
         let check = ConditionCheck::builder()
             .table_name(&self.store.table)
@@ -85,9 +85,9 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Makes the writes, and those of the entries that tell of them.
+    /// Makes the writes, and writes the audit entries that record them.
     pub(crate) fn commit(mut self, audit: Audit<'_>) -> Call<'a, ()> {
-        // After the others, whose places say what a conflict means.
+        // Entries come last, because the places of the other writes say what a conflict means.
         for entry in audit.entries() {
             match audit::stored(entry) {
                 Ok(stored) => self = self.put(stored, Condition::Always),

@@ -1,4 +1,4 @@
-//! The work index: items with something outstanding.
+//! The work index: items with outstanding work.
 
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -8,17 +8,17 @@ use crate::keys::{self, Key, Owner, WORK_DUE, WORK_SHARDS};
 use crate::table::{Change, Condition, Store};
 use crate::{StoreError, unless_conflict};
 
-/// An item whose time to be looked at has come.
+/// An item that is due.
 #[derive(Debug, Clone)]
 pub struct Outstanding {
-    /// What it is; `None` if this version writes no such item.
+    /// What it is; `None` if this version does not write such an item.
     pub owner: Option<Owner>,
     key: Key,
     due: i64,
 }
 
 impl Store {
-    /// What is due by an instant, the oldest of each shard first, at most `limit` a shard.
+    /// What is due at an instant, oldest first in each shard, at most `limit` from each shard.
     pub async fn overdue(
         &self,
         by: Timestamp,
@@ -30,7 +30,7 @@ impl Store {
         for item in try_join_all(shards).await?.into_iter().flatten() {
             let key = key_of(&item)?;
             let due = item.get(WORK_DUE).and_then(|due| due.as_n().ok()?.parse().ok());
-            // The index has no item without it.
+            // The index contains no item without it.
             let Some(due) = due else {
                 return Err(StoreError::corrupt(format!("work at {}/{}", key.pk, key.sk)));
             };
@@ -39,7 +39,7 @@ impl Store {
         Ok(overdue)
     }
 
-    /// Looks at an item again at another time, unless it was written meanwhile.
+    /// Moves the due time of an item, unless the item has changed since.
     pub async fn postpone(
         &self,
         outstanding: &Outstanding,

@@ -1,5 +1,5 @@
-//! Where channels lead: secrets are stored apart, no two channels of a team lead to one URL, and what all teams send
-//! to a host is counted.
+//! Where channels lead. Secrets are stored apart, each URL belongs to at most one channel of a team, and what all teams
+//! send to a host is counted.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use crate::{Audit, StoreError, unless_conflict};
 
 stored!(attributes: Target, UrlClaim);
 
-/// Says which channel of a team leads to a URL.
+/// The channel of a team that leads to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UrlClaim {
     /// The channel.
@@ -28,13 +28,13 @@ pub struct UrlClaim {
     pub digest: String,
 }
 
-/// The attribute of a channel that says where it leads.
+/// The attribute of a channel that holds its target.
 const TARGET: &str = "target";
 
 impl Stored for Channel {
     fn read(mut item: Item) -> Result<Self, StoreError> {
         let former = match item.get(TARGET) {
-            // An earlier version stored what is secret here.
+            // An earlier version stored the secret here.
             Some(AttributeValue::M(target)) if target.contains_key("url") => target.clone(),
             _ => return attributes(item),
         };
@@ -45,7 +45,7 @@ impl Stored for Channel {
     }
 }
 
-/// Writes a channel, and its secret where that is to be written.
+/// Writes a channel, with its secret if it has a new one.
 fn put<'a>(transaction: Transaction<'a>, channel: &Channel) -> Result<Transaction<'a>, StoreError> {
     let key = keys::channel(channel.team, channel.id);
     let unchanged = Condition::after(channel.rev - 1);
@@ -71,7 +71,7 @@ fn claim<'a>(
 }
 
 impl Store {
-    /// A team's channels, and which URLs they have claimed.
+    /// A team's channels, and the URLs that they have claimed.
     pub async fn channels_and_claims(
         &self,
         team: TeamId,
@@ -88,7 +88,7 @@ impl Store {
         Ok((channels, claims))
     }
 
-    /// Writes a new channel, to whose URL no other channel of the team leads.
+    /// Creates a channel. No other channel of the team may lead to its URL.
     ///
     /// # Errors
     ///
@@ -101,32 +101,31 @@ impl Store {
         claim(put(self.transaction(), channel)?, channel)?.commit(audit).await
     }
 
-    /// Writes a channel, whose `rev` is one above the one that was read, with its secret where the channel
-    /// holds one.
+    /// Saves a channel, with its secret if it holds one. Its `rev` is one above the `rev` that was read.
     ///
     /// # Errors
     ///
-    /// A conflict when it was written meanwhile.
+    /// A conflict when it has changed since.
     pub async fn put_channel(&self, channel: &Channel, audit: Audit<'_>) -> Result<(), StoreError> {
         put(self.transaction(), channel)?.commit(audit).await
     }
 
-    /// Claims the URL of a channel that has no claim to it yet.
+    /// Claims the URL of a channel that has no claim yet.
     ///
     /// # Errors
     ///
-    /// A conflict when another channel has one, or the channel was written meanwhile.
+    /// A conflict when another channel has claimed it, or this channel has changed since.
     pub async fn claim_url(&self, channel: &Channel) -> Result<(), StoreError> {
         let key = keys::channel(channel.team, channel.id);
         let unchanged = self.transaction().check(&key, Condition::Rev(channel.rev));
         claim(unchanged, channel)?.commit(Audit::None).await
     }
 
-    /// Deletes a channel with its secret, its claim and all that is outstanding for it.
+    /// Deletes a channel with its secret, its claim and everything that is outstanding for it.
     ///
     /// # Errors
     ///
-    /// A conflict when it is written at this moment.
+    /// A conflict when another transaction writes the channel at the same time.
     pub async fn delete_channel(
         &self,
         channel: &Channel,
@@ -140,7 +139,7 @@ impl Store {
         if let Some(url) = channel.target.masked() {
             let key = keys::channel_claim(team, &url.digest);
             let claim = self.get(&key).await?.map(UrlClaim::read).transpose()?;
-            // Earlier versions let several channels lead to one URL. One that has none may get it meanwhile.
+            // Earlier versions let several channels lead to one URL. A channel without a claim may get it meanwhile.
             if claim.is_none_or(|claim| claim.channel == id) {
                 let is_its = Condition::When(
                     "attribute_not_exists(pk) OR channel = :id",
@@ -153,11 +152,11 @@ impl Store {
         self.delete_deliveries(channel.into()).await
     }
 
-    /// Deletes the claim of a team's channel that is gone.
+    /// Deletes the claim of a channel that no longer exists.
     ///
     /// # Errors
     ///
-    /// A conflict when the channel is there, or another one has the claim.
+    /// A conflict when the channel exists, or when another channel has the claim.
     pub async fn delete_claim(&self, team: TeamId, claim: &UrlClaim) -> Result<(), StoreError> {
         let its = vec![(":id", string(claim.channel.to_string()))];
         self.transaction()
@@ -183,7 +182,7 @@ impl Store {
         found.map(Target::read).ok_or_else(|| StoreError::corrupt("a channel without its URL"))?
     }
 
-    /// Counts a message of a team to a host, and says whether it may be sent in this window.
+    /// Counts a team's message to a host, and says whether it may be sent in this window.
     pub async fn count_send(
         &self,
         host: &ReceivingHost,

@@ -12,19 +12,19 @@ pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
     Key::new(channel_partition(team), channel.to_string())
 }
 
-/// The secrets of a channel, apart from it: a function that shows channels cannot read them.
+/// The secrets of a channel. They are apart from the channel: a function that shows channels cannot read them.
 pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
     Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
 }
 
 const CLAIM: &str = "U#";
 
-/// Says which channel of a team leads to a URL, by the URL's digest: beside it no other may.
+/// The channel of a team that leads to a URL, by the URL's digest. No other channel of the team may lead there.
 pub(crate) fn channel_claim(team: TeamId, digest: &str) -> Key {
     Key::new(channel_partition(team), format!("{CLAIM}{digest}"))
 }
 
-/// Whether an item among the channels is such a claim, and no channel.
+/// Whether an item among the channels is such a claim rather than a channel.
 pub(crate) fn is_channel_claim(key: &Key) -> bool {
     key.sk.starts_with(CLAIM)
 }
@@ -43,7 +43,7 @@ pub(crate) fn team_alerts(team: TeamId) -> Key {
     Key::new(Prefix::Delivery.key(team), SELF)
 }
 
-/// What is outstanding for a channel, apart from the channel: who sends may write this, and not where
+/// What is outstanding for a channel. It is apart from the channel: a process that sends may write this, but not where
 /// a channel leads.
 pub(crate) fn delivery_partition(team: TeamId, channel: ChannelId) -> String {
     Prefix::Delivery.key(format_args!("{team}#{channel}"))
@@ -55,7 +55,7 @@ pub(crate) fn channel_state(team: TeamId, channel: ChannelId) -> Key {
 
 pub(crate) const QUEUED: &str = "Q#";
 
-/// What a channel knows of an issue.
+/// What a channel knows about an issue.
 pub(crate) fn delivery(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
     Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
 }

@@ -1,4 +1,4 @@
-//! Keys of what there is once in a table.
+//! Keys of items that a table has once.
 
 use super::{Key, Prefix, SELF};
 
@@ -7,12 +7,12 @@ pub(crate) fn copy_mark() -> Key {
     Key::new(Prefix::Machine.key("copy"), SELF)
 }
 
-/// The link by which the first user comes in.
+/// The setup link, with which the first user signs in.
 pub(crate) fn setup() -> Key {
     Key::new(Prefix::Machine.key("setup"), SELF)
 }
 
-/// What is remembered of the machine's clock.
+/// The record of the machine's clock.
 pub(crate) fn clock() -> Key {
     Key::new(Prefix::Machine.key("clock"), SELF)
 }

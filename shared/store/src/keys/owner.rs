@@ -1,4 +1,4 @@
-//! What outstanding work belongs to, which the key of its item says.
+//! What outstanding work belongs to, read from the key of its item.
 
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, Partition, TeamId};
@@ -15,11 +15,11 @@ pub enum Owner {
     Tool(Partition, Tool),
     /// A team whose sites' schedules do not follow its plan and settings yet.
     Team(TeamId),
-    /// Changes of an issue that channels have yet to learn of.
+    /// Changes of an issue that channels do not know yet.
     Outbox(Partition, Fingerprint),
-    /// A channel to which something is to be sent.
+    /// A channel that something waits to be sent to.
     Channel(TeamId, ChannelId),
-    /// A team the due times of whose alerts must be derived again.
+    /// A team whose alerts need new due times.
     TeamAlerts(TeamId),
 }
 

@@ -16,17 +16,16 @@ use crate::{Audit, DirectoryRow, StoreError};
 
 /// The place of the site in the transaction of [`Store::update_site`].
 const SITE: usize = 0;
-/// The place of the directory row there, when it is a new one.
+/// The place of the directory row there, if it is a new one.
 const DIRECTORY: usize = 1;
 
 impl Store {
-    /// Writes what a client changed of a site, with its directory row. Where `next` has another
-    /// `cfg`, so have its tools: no run that is under way is counted any more. `outbox` is what channels have
-    /// to learn of its issues.
+    /// Saves what a client changed on a site, with its directory row. If `next` has another `cfg`, its tools get it
+    /// too, and runs in progress no longer count. `outbox` is what channels have to learn about its issues.
     ///
     /// # Errors
     ///
-    /// A conflict when anything of it was written meanwhile, or when the team has the new URL; see
+    /// A conflict when any part of the site has changed since, or when the team already has the new URL; see
     /// [`is_taken_url`].
     pub async fn update_site(
         &self,
@@ -54,7 +53,7 @@ impl Store {
             }
         }
         if next.url != site.url {
-            // What the row of version 0.1 says of them goes with it.
+            // The newest checks in a row of version 0.1 move with it.
             let newest =
                 stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
             transaction = put_newest(transaction, site, newest)?;
@@ -67,7 +66,7 @@ impl Store {
     }
 }
 
-/// Moves the directory row to a new URL, or changes it where it says something else now.
+/// Moves the directory row to a new URL, or updates it if it has changed.
 fn write_directory<'a>(
     transaction: Transaction<'a>,
     stored: &SiteWithTools,
@@ -90,9 +89,9 @@ fn write_directory<'a>(
     Ok(transaction.update(&old_key, new.change()?, Condition::Present))
 }
 
-/// Whether a conflict of [`Store::update_site`], asked to move a site to another URL, means that
-/// the team has this URL already.
+/// Whether a conflict of [`Store::update_site`] that moves a site to another URL means that the team already has this
+/// URL.
 pub fn is_taken_url(error: &StoreError) -> bool {
-    // A site that was itself written meanwhile may have taken the URL: read it again first.
+    // If the site itself has changed since, it may have taken the URL. Read it again first.
     error.has_failed(DIRECTORY) && !error.has_failed(SITE)
 }
