@@ -1,7 +1,7 @@
-//! The browser of a deployment on AWS: a function that may do nothing but write its log. It is called like any
-//! engine, with one crawl or audit, and its answer is what the engine would have returned.
+//! The browser of a deployment on AWS: a function that may only write its log. It is called like a probe, with one
+//! crawl or audit, and returns what the probe would have returned.
 //!
-//! Lambda is asked without its SDK client, which would take minutes to compile for this one request.
+//! Lambda is called without its SDK client, which would take minutes to compile for this one request.
 
 #[cfg(test)]
 mod tests;
@@ -27,16 +27,16 @@ use vedette_domain::checks::check::{CheckError, Finish};
 use vedette_probe::browser::BROWSER_UNAVAILABLE;
 use vedette_runtime::signed::{Unsigned, endpoint};
 
-/// The status by which Lambda says that a function has reached its concurrency.
+/// The status with which Lambda says that a function has reached its concurrency limit.
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// How many bytes of a function's error are kept for the log.
+/// How many bytes of a function's error the log keeps.
 const MAX_KIND: usize = 100;
 
 /// Why the outcome of a check is unknown, so that it must run again.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    /// As many browsers are running as are allowed.
+    /// The maximum number of browsers is running.
     #[error("the browser function is busy")]
     Busy,
     /// The request was refused, or its answer was lost.
@@ -44,7 +44,7 @@ pub enum NotRun {
     Unanswered(String),
 }
 
-/// What Lambda says of a call that the function has not answered.
+/// Lambda's error for a call that the function has not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Lambda: {status} {code}")]
 struct Refusal {
@@ -55,7 +55,7 @@ struct Refusal {
 /// How a call ended.
 #[derive(Debug)]
 struct Called {
-    /// The id under which the function's log has the call.
+    /// The request id in the function's log.
     request_id: String,
     outcome: Outcome,
 }
@@ -81,12 +81,12 @@ impl BrowserFunction {
         Self { sdk: sdk.clone(), name }
     }
 
-    /// Has the browser do a job, and waits for it. What goes wrong with the browser ends the check as `failed`:
-    /// the same page would do it again. What goes wrong on the way there or back is not the page's fault.
+    /// Runs a job in the browser function and waits for it. If something goes wrong in the browser, the check ends as
+    /// `failed`, because the same page would cause it again. If the call itself fails, the page is not to blame.
     ///
     /// # Errors
     ///
-    /// When the check is to be run again.
+    /// When the check must run again.
     pub(crate) async fn run(&self, job: &BrowserJob, now: Timestamp) -> Result<Finish, NotRun> {
         let body = serde_json::to_string(job).map_err(|error| unanswered(&error))?;
         let limit = job.tool().limits().answer();
@@ -142,10 +142,9 @@ impl BrowserFunction {
             .http_client(http)
             .endpoint_url(&endpoint)
             .no_auth()
-            // Lambda cannot recognize a repeated call: if it were retried, the browser would do its
-            // work twice.
+            // Lambda cannot recognize a repeated call: after a retry, the browser would do its work twice.
             .standard_retry(&RetryConfig::disabled())
-            // An answer takes minutes, during which nothing is sent in either direction.
+            // An answer takes minutes, and nothing is sent in either direction before.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .timeout_config(TimeoutConfig::disabled());
         let path = format!("/2015-03-31/functions/{}/invocations", self.name);
@@ -183,7 +182,7 @@ fn read(response: &HttpResponse) -> Result<Called, OrchestratorError<Refusal>> {
     let body = response.body().bytes().unwrap_or_default();
     let header = |name: &str| response.headers().get(name).unwrap_or_default();
     if !response.status().is_success() {
-        // `Code:where it is explained`
+        // `Code:URL of its documentation`
         let code = header("x-amzn-errortype").split(':').next().unwrap_or_default();
         let status = response.status().as_u16();
         return Err(OrchestratorError::operation(Refusal { status, code: code.to_owned() }));
@@ -191,7 +190,7 @@ fn read(response: &HttpResponse) -> Result<Called, OrchestratorError<Refusal>> {
     let outcome = if header("x-amz-function-error").is_empty() {
         Outcome::Answer(body.to_vec())
     } else {
-        // Not its message, which may repeat what the function was given.
+        // The message is left out, because it may repeat the function's input.
         let told: Value = serde_json::from_slice(body).unwrap_or_default();
         let kind = told["errorType"].as_str().unwrap_or_default();
         Outcome::Crash(kind[..kind.floor_char_boundary(MAX_KIND)].to_owned())

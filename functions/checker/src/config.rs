@@ -13,43 +13,43 @@ use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::{AuditorKind, Service};
 
-/// Everything that the environment says.
+/// All settings from the environment.
 #[derive(Debug)]
 pub struct Config {
-    /// How the service presents itself.
+    /// How the service identifies itself.
     pub service: Service,
-    /// What check engines may reach.
+    /// What the probes may reach.
     pub outbound: Outbound,
-    /// What they ask and run.
+    /// The services and programs that the probes use.
     pub engines: EngineConfig,
 }
 
-/// What check engines use besides the targets: resolvers, services and programs.
+/// What the probes use besides their targets: resolvers, services and programs.
 #[derive(Debug, Clone, Default)]
 pub struct EngineConfig {
-    /// The resolvers of DNS checks, which also tell whether this machine has a connection. `None` to
-    /// ask nobody: there are no DNS checks, and every failure is the target's.
+    /// The resolvers of DNS checks, which also tell whether this machine is connected. With `None` there are no DNS
+    /// checks, and every failure counts as the target's.
     pub doh: Option<DohServers>,
-    /// The RDAP service that knows registrations; `None` to ask nobody.
+    /// The RDAP service that knows registrations; `None` to look up none.
     pub rdap: Option<Url>,
-    /// What renders pages for crawls; without one, crawls that are to render them fail.
+    /// The browser that renders pages for crawls. Without it, crawls that should render pages fail.
     pub browser: Option<Chromium>,
-    /// Who audits pages; without one there are no performance checks.
+    /// What audits pages. Without it, there are no performance checks.
     pub auditor: Option<Auditor>,
     /// The function that crawls with a browser and audits with Lighthouse, in place of this process.
     pub browser_function: Option<String>,
 }
 
-/// The word on the command line of the function with the browser, where others name their tool.
+/// The argument with which the browser function is started, where other functions name their tool.
 pub const BROWSER: &str = "browser";
 
-/// The variable that names the function with the browser.
+/// The variable that names the browser function.
 const BROWSER_FUNCTION: &str = "VEDETTE_BROWSER_FUNCTION";
 
-/// The variable that names the service that knows registrations.
+/// The variable with the URL of the RDAP service.
 const RDAP: &str = "VEDETTE_RDAP";
 
-/// Where `make lighthouse` installs, seen from the project's root.
+/// Where `make lighthouse` installs Lighthouse, relative to the project's root.
 const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
 
 impl Config {
@@ -59,14 +59,14 @@ impl Config {
     ///
     /// The first variable that is invalid.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        // Nobody is called from outside of AWS.
+        // Outside of AWS, there is no function to call.
         let engines = EngineConfig::read(&|name| read(name).filter(|_| name != BROWSER_FUNCTION))?;
         let service = Service { tools: engines.tools(), ..Service::read(read)? };
         Ok(Self { service, outbound: targets(read)?, engines })
     }
 
-    /// Reads the configuration of a function that runs one tool. Which tools its deployment runs, the
-    /// environment says; only where pages are audited must the auditor be there.
+    /// Reads the configuration of a function that runs one tool. The environment says which tools the deployment runs.
+    /// The auditor must exist only in the function that audits pages.
     ///
     /// # Errors
     ///
@@ -82,8 +82,8 @@ impl Config {
         Ok(Self { service: Service::read(read)?, outbound: targets(read)?, engines })
     }
 
-    /// Reads the configuration of the function with the browser, which has no part in the service beside: what
-    /// it may reach, the resolvers that tell whether it has a connection, and Lighthouse, which must be there.
+    /// Reads the configuration of the browser function, which takes no other part in the service: what it may reach,
+    /// the resolvers that tell whether it is connected, and Lighthouse, which must be installed.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl EngineConfig {
             Some(AuditorKind::Lighthouse) if browser_function.is_some() => None,
             kind => auditor(kind, read, &installed)?,
         };
-        // One value for both, so that a single trial finds out whether it can have its sandbox.
+        // Both get the same value, so that a single trial finds out whether the sandbox works.
         let browser = match &auditor {
             Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
             _ => installed.chromium().ok(),
@@ -129,7 +129,7 @@ impl EngineConfig {
         Ok(Self { doh, rdap, browser, auditor, browser_function })
     }
 
-    /// Has browsers keep their files in this folder as long as a check runs.
+    /// Makes browsers keep their files in this folder while a check runs.
     pub fn keep_browser_files_in(&mut self, folder: &Path) {
         if let Some(Auditor::Lighthouse(lighthouse)) = &mut self.auditor {
             lighthouse.chromium = lighthouse.chromium.clone().with_homes(folder.to_owned());
@@ -244,7 +244,7 @@ mod tests {
             let config = Config::of_function(Tool::Performance, &read).expect("a configuration");
             assert_eq!(config.engines.auditor.is_some(), has_auditor, "{kind}");
             assert_eq!(config.engines.browser_function.as_deref(), Some("vedette-browser"));
-            // The browser itself needs it, and hands nothing over.
+            // The browser function needs Lighthouse itself and cannot pass jobs on.
             let refused = Config::of_browser(&read).expect_err("no Lighthouse");
             assert_eq!(refused.name, AuditorKind::VARIABLE);
         }

@@ -1,4 +1,4 @@
-//! The check engines, and what a run looks at with them.
+//! The probes of all tools, and what a run checks with them.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
 
-/// Runs the engine of a tool, whose result is the one of the same name: no engine can answer for another tool.
+/// Runs the probe of a tool. The tool's name selects its result, so no probe can answer for another tool.
 macro_rules! run {
     ($tool:ident { $($name:ident => $engine:expr,)+ }) => {
         match $tool {
@@ -34,22 +34,22 @@ macro_rules! run {
     };
 }
 
-/// The check engines, behind one guard. Costly to make; one a process.
+/// The probes behind one SSRF guard. Expensive to create; a process has one.
 pub struct Engines {
     guard: SsrfGuard,
     resolvers: Option<Arc<Resolvers>>,
-    /// Without resolvers, every failure is the target's.
+    /// Without resolvers, every failure counts as the target's.
     connectivity: Option<Connectivity>,
     limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,
-    /// Does what needs a browser, where that is in a function of its own.
+    /// Runs the jobs that need a browser, if that is in a function of its own.
     browser_function: Option<BrowserFunction>,
-    /// What they found and could not be saved yet.
+    /// Finished runs that could not be saved yet.
     pub(crate) unsaved: UnsavedRuns,
 }
 
-/// What a run looks at, and how.
+/// What a run checks, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeInput<'a> {
     /// The monitored URL.
@@ -61,15 +61,15 @@ pub struct ProbeInput<'a> {
 }
 
 impl ProbeInput<'_> {
-    /// The page that is set, or else the root of the site.
+    /// The page from the settings, or else the root of the site.
     fn audited_page(&self) -> Url {
         let page = &self.settings.tools.performance.settings.url;
-        // A page that was accepted as a URL is one.
+        // A page in the settings was accepted as a URL, so this parses.
         let page = page.as_deref().and_then(|page| Url::parse(page).ok());
         page.unwrap_or_else(|| self.url.root())
     }
 
-    /// What a browser is to do for a tool.
+    /// The browser job of a tool.
     fn job(&self, tool: Tool) -> Option<BrowserJob> {
         let (url, work) = match tool {
             Tool::BrokenLinks if self.js_rendered => {
@@ -84,7 +84,7 @@ impl ProbeInput<'_> {
 }
 
 impl Engines {
-    /// Engines that may reach what `outbound` says.
+    /// Probes that may reach what `outbound` allows.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Engines {
         Ok(Self::behind(SsrfGuard::new(outbound)?, config))
     }
 
-    /// Engines behind this guard.
+    /// Probes behind this guard.
     pub fn behind(guard: SsrfGuard, config: EngineConfig) -> Self {
         let EngineConfig { doh, rdap, browser, auditor, browser_function: _ } = config;
         let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
@@ -112,17 +112,17 @@ impl Engines {
         }
     }
 
-    /// The same, with a function that does what needs a browser.
+    /// The same, with a function for jobs that need a browser.
     #[must_use]
     pub fn with_browser_function(self, function: BrowserFunction) -> Self {
         Self { browser_function: Some(function), ..self }
     }
 
-    /// Runs a tool. A crawl says how far it is.
+    /// Runs a tool. A crawl reports its progress.
     ///
     /// # Errors
     ///
-    /// When a browser in a function of its own was to run it, and nobody knows whether it did.
+    /// When a browser function was to run it, and it is unknown whether it did.
     pub async fn run(
         &self,
         tool: Tool,
@@ -130,7 +130,7 @@ impl Engines {
         now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<Finish, NotRun> {
-        // Who has an auditor of its own asks Google.
+        // A deployment with an auditor of its own sends audits to Google.
         if let Some(function) = &self.browser_function
             && (tool != Tool::Performance || self.auditor.is_none())
             && let Some(job) = subject.job(tool)
@@ -139,7 +139,7 @@ impl Engines {
         }
         let ran = run!(tool {
             Status => self.status(subject),
-            // Thousands of status checks wait at a time: none of them holds memory for the other tools.
+            // Thousands of status checks wait at a time. Boxing the other tools keeps their memory out of those.
             Ssl => Box::pin(self.ssl(subject, now)),
             Dns => Box::pin(self.dns(subject, now)),
             BrokenLinks => Box::pin(self.links(subject, progress)),
@@ -154,7 +154,7 @@ impl Engines {
         })
     }
 
-    /// Does a job that another process has handed over.
+    /// Runs a job that another process has passed on.
     pub async fn do_job(&self, job: &BrowserJob) -> BrowserAnswer {
         let header = job.header.as_ref().map(JobHeader::pair);
         let done = match &job.work {
@@ -181,7 +181,7 @@ impl Engines {
         let connectivity = self.connectivity.as_ref();
         let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE, connectivity };
         let mut result = status::probe(&self.guard, &probe).await?;
-        // The engine spells a bare host with a slash; the API does not.
+        // The probe writes a bare host with a slash; the API does not.
         result.url = subject.url.as_str().to_owned();
         if !result.redirected {
             result.effective_url.clone_from(&result.url);
@@ -229,7 +229,7 @@ impl Engines {
         }
     }
 
-    /// A crawl that renders pages.
+    /// A crawl that renders pages in a browser.
     async fn rendered(
         &self,
         crawl: CrawlOf<'_>,
@@ -279,7 +279,7 @@ impl Engines {
     }
 }
 
-/// What is crawled. Not `Debug`: the header's value is a secret.
+/// What to crawl. Not `Debug`: the header's value is a secret.
 #[derive(Clone, Copy)]
 struct CrawlOf<'a> {
     url: &'a Url,
@@ -287,7 +287,7 @@ struct CrawlOf<'a> {
     settings: &'a LinksSettings,
 }
 
-/// A part that this machine does not have.
+/// Something that this machine does not have.
 fn missing(message: &str, code: &str) -> CheckError {
     let data = serde_json::json!({});
     CheckError { message: message.to_owned(), code: code.to_owned(), data }

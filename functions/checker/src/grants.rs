@@ -4,8 +4,8 @@ use vedette_domain::checks::tool::Tool;
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{Directory, IssueIndex, Leases, Site, Team};
 
-/// What every run reads and writes: the site with what is to be known of its team, the check, the
-/// issues that it opens or resolves, and the newest state in the directory.
+/// What every run reads and writes: the site and what the run needs of its team, the check, the issues that it opens or
+/// resolves, and the newest state in the directory.
 const RUN: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
@@ -15,11 +15,11 @@ const RUN: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What a run does that takes a lease.
+/// What a run with a lease does in addition.
 const LEASE: Grant = Grant { get: &[Leases], put: &[Leases], update: &[Leases], ..Grant::NONE };
 
-/// What a run does whose check may be in a closed block: it looks for it after a conflict, or where the clock was set
-/// back.
+/// What a run does in addition if its check may be in a closed block: it looks for the check after a conflict, or if
+/// the clock was set back.
 const BLOCKS: Grant = Grant { query: &[Site], ..Grant::NONE };
 
 /// What the consumer of a tool's queue may do with the table.

@@ -1,4 +1,4 @@
-//! Reading a queue message's body, whose slot a scheduler may have left unfilled.
+//! Reading the body of a queue message, in which a scheduler may have left the slot empty.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ pub struct UnreadableMessage(#[source] serde_json::Error);
 /// A check message as it arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incoming {
-    /// It says which run.
+    /// It identifies its run.
     Complete(CheckMessage),
-    /// A scheduled run whose scheduler did not say for when.
+    /// A scheduled run without the time for which it was scheduled.
     Unfilled {
         /// The site's team.
         team: TeamId,
@@ -56,7 +56,7 @@ impl Incoming {
         })
     }
 
-    /// Team, site and tool, which every message names.
+    /// The team, site and tool, which every message names.
     pub(crate) const fn subject(self) -> (TeamId, SiteId, Tool) {
         match self {
             Self::Complete(CheckMessage { team, site, tool, .. })
@@ -64,8 +64,8 @@ impl Incoming {
         }
     }
 
-    /// The message with its slot: the tool's latest offset instant when it was sent, if the
-    /// scheduler did not say.
+    /// The message with its slot. If the scheduler did not fill it in, the slot is the tool's latest offset instant at
+    /// the time the message was sent.
     pub(crate) fn fill(
         self,
         time_scale: TimeScale,

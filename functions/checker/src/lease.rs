@@ -1,4 +1,4 @@
-//! The lease that a long run takes when many processes share a limit.
+//! The lease that a long run takes where many processes share a limit.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use vedette_runtime::App;
 
 use crate::CheckerError;
 
-/// How long a message waits for a lease before it asks again.
+/// How long a message waits before it tries to get a lease again.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// Runs if the message's team may have one more run of the tool under way, and this one is not under
-/// way already. Otherwise the message comes again.
+/// Runs the check if the team may start one more run of the tool, and if this run is not in progress already. Otherwise
+/// the message is sent again later.
 pub(crate) async fn with_lease<T>(
     app: &App,
     message: &CheckMessage,
@@ -36,9 +36,9 @@ pub(crate) async fn with_lease<T>(
     Ok(Some(done))
 }
 
-/// Puts off a message that cannot be handled yet: redelivery sends a run that the table asks for
-/// (`is_outstanding`), and any other is enqueued again with a delay, since failing it would count towards its
-/// dead-letter queue. If both were enqueued, copies would pile up until there is room.
+/// Postpones a message that cannot be handled yet. If the table asks for its run (`is_outstanding`), redelivery sends
+/// the message again. Any other message is enqueued again with a delay, because a failure would count toward its
+/// dead-letter queue. If both happened, copies would pile up until a lease is free.
 pub(crate) async fn postpone(
     app: &App,
     message: &CheckMessage,

@@ -42,16 +42,16 @@ pub use secret::auditor_key;
 pub use vedette_probe::browser::adopt_orphans;
 pub use vedette_probe::ssrf_guard::SsrfGuardError;
 
-/// A message that could not be handled, to be delivered again.
+/// A message that could not be handled and must be delivered again.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckerError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The queue does not take the message that was to wait.
+    /// The queue does not accept a message that was to be postponed.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// A browser in a function of its own did not answer.
+    /// The browser function did not answer.
     #[error(transparent)]
     NotRun(#[from] NotRun),
     /// The body is not a check message.
@@ -64,8 +64,8 @@ pub enum CheckerError {
 pub enum Handled {
     /// There was nothing to do.
     Dropped(Dropped),
-    /// Its team has as many runs under way as allowed, or this one is, or all browsers are busy; the message was sent
-    /// again.
+    /// Its team has as many runs in progress as it may, or this run is in progress already, or all browsers are busy.
+    /// The message was sent again.
     Postponed,
     /// A check has ended.
     Finished(Box<Finished>),
@@ -80,9 +80,9 @@ pub struct Finished {
     pub check: Check,
     /// Issues that it opened or resolved.
     pub issues: Vec<IssueChange>,
-    /// From its slot to its start; `None` for an on-demand check, which has no slot.
+    /// The time from its slot to its start; `None` for an on-demand check, which has no slot.
     pub lag: Option<Duration>,
-    /// How long the engine took; `None` if none was asked.
+    /// How long the probe took; `None` if it did not run.
     pub probe_time: Option<Duration>,
 }
 
@@ -92,10 +92,10 @@ pub enum Dropped {
     /// The site was deleted.
     #[error("the site is gone")]
     Gone,
-    /// Plan or settings do not have the tool run.
+    /// The plan or the settings disable the tool.
     #[error("the tool is not to run on this site")]
     NotWanted,
-    /// The run counts nothing.
+    /// The run does not count.
     #[error(transparent)]
     Discarded(#[from] Discard),
 }
@@ -116,7 +116,7 @@ impl fmt::Display for Handled {
 ///
 /// # Errors
 ///
-/// When table or queue do not answer; delivering the message again is safe.
+/// When the table or the queue does not answer. It is safe to deliver the message again.
 pub async fn handle(
     app: &App,
     engines: &Engines,
@@ -125,12 +125,12 @@ pub async fn handle(
     handle_beside_others(app, engines, message, || {}).await
 }
 
-/// Handles one message, and calls `when_slow` once its target has not answered for [`SLOW_AFTER`]: until
-/// it does, the run needs nothing but its sockets and memory.
+/// Handles one message, and calls `when_slow` if its target has not answered after [`SLOW_AFTER`]. From then until the
+/// answer, the run needs only its sockets and memory.
 ///
 /// # Errors
 ///
-/// As [`handle`].
+/// See [`handle`].
 pub async fn handle_beside_others(
     app: &App,
     engines: &Engines,
@@ -141,11 +141,11 @@ pub async fn handle_beside_others(
     handle_incoming(app, engines, incoming, app.clock.now(), when_slow).await
 }
 
-/// Handles a queue message's body, which was sent at an instant.
+/// Handles the body of a queue message that was sent at an instant.
 ///
 /// # Errors
 ///
-/// As [`handle`], and when the body is not a check message.
+/// See [`handle`]; also when the body is not a check message.
 pub async fn handle_body(
     app: &App,
     engines: &Engines,
@@ -178,7 +178,7 @@ async fn run(
     let context = app.store.run_context_relaxed(team, site, tool).await?;
     let mut begun = begin(app, incoming, sent_at, context).await?;
     if !matches!(begun, Begun::Wanted { runs: true, .. }) {
-        // What was read may be out of date, which must not make a run be dropped.
+        // The data may be out of date, and a run must not be dropped because of that.
         let context = app.store.run_context(team, site, tool).await?;
         begun = begin(app, incoming, sent_at, context).await?;
     }
@@ -226,7 +226,7 @@ async fn run(
         }
     } else if run.check.is_automatic() {
         match clear_timer(app, &run.site, tool, &state).await {
-            // The concurrent write has decided on the timer.
+            // The concurrent write has decided about the timer.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -239,17 +239,17 @@ async fn run(
 
 /// How a message's run begins.
 enum Begun {
-    /// It is wanted.
+    /// The run is still wanted.
     Wanted {
-        /// The message, at a slot that no check has.
+        /// The message, with a slot that no other check has.
         message: CheckMessage,
         context: Box<RunContext>,
-        /// Whether plan, settings and this deployment have the tool run.
+        /// Whether the plan, the settings and this deployment enable the tool.
         runs: bool,
     },
     /// The site was deleted.
     Gone,
-    /// It counts nothing.
+    /// The run does not count.
     Discarded(CheckId, Discard),
 }
 
@@ -306,9 +306,8 @@ async fn save(
     })
 }
 
-/// The message at a slot that no check has. After the clock was set back, slots come again that were used
-/// before: a scheduled run moves on by a millisecond, so that the site is still checked, and other runs are
-/// dropped.
+/// The message with a slot that no other check has. After the clock is set back, slots repeat. A scheduled run then
+/// moves by a millisecond, so that the site is still checked; other runs are dropped.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The Lambda function that consumes one check queue, or the one with the browser. Its `Handler` names the tool;
-//! for a container image, its command line does.
+//! The Lambda function that consumes one check queue, or the browser function. Its `Handler` names the tool; in a
+//! container image, the command line does.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
@@ -75,8 +75,8 @@ async fn consume(tool: Tool) -> Result<(), Error> {
     .await
 }
 
-/// Does jobs that checkers hand over, one at a time. No client of AWS is made here: the function's role may do
-/// nothing that one would be needed for.
+/// Runs jobs that checkers pass on, one at a time. It creates no AWS client, because the function's role allows none of
+/// the calls.
 async fn browse() -> Result<(), Error> {
     let (outbound, engines) = Config::of_browser(&environment)?;
     let engines = Engines::new(outbound, engines)?;
@@ -85,12 +85,12 @@ async fn browse() -> Result<(), Error> {
         let engines = &engines;
         async move {
             let request_id = event.context.request_id;
-            // The error of a job that was written by another version would repeat parts of it.
+            // The error of a job from another version would repeat parts of it, so it is not logged.
             let job: BrowserJob = serde_json::from_value(event.payload)
                 .map_err(|_| "this is no job: function and image are of different versions")?;
             let span = error_span!("job", request_id, tool = %job.tool());
             async {
-                // Afterwards nobody waits for the answer.
+                // After that, no caller waits for the answer any more.
                 let done = timeout(job.tool().limits().answer(), engines.do_job(&job)).await;
                 let answer = done.map_err(|_| "the job took too long")?;
                 match &answer {

@@ -1,5 +1,5 @@
-//! Metrics of checks for CloudWatch: one log line for each batch, in the embedded metric format. By
-//! tool and never by site: a metric costs as much a month as 100,000 checks.
+//! Metrics of checks for CloudWatch: one log line for each batch, in the embedded metric format. Metrics are by tool
+//! and never by site: each costs as much a month as 100,000 checks.
 
 use std::io::{Write as _, stdout};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use vedette_domain::checks::tool::{CheckStatus, Tool};
 
 use crate::{Finished, Handled};
 
-/// Values that CloudWatch takes of a metric in one line.
+/// The most values of a metric that CloudWatch accepts in one line.
 const VALUES_MAX: usize = 100;
 
 /// The checks of a batch.
@@ -27,7 +27,7 @@ struct Counts {
 }
 
 impl Metrics {
-    /// Counts what became of a message.
+    /// Counts the outcome of a message.
     pub fn add(&self, handled: &Handled) {
         let Handled::Finished(finished) = handled else { return };
         let Finished { check, lag, probe_time, .. } = &**finished;
@@ -39,11 +39,11 @@ impl Metrics {
         counts.probe_times.extend(probe_time.map(milliseconds));
     }
 
-    /// Tells CloudWatch, where there were checks.
+    /// Writes the metrics for CloudWatch, if there were any checks.
     pub fn emit(self, namespace: &str, tool: Tool, now: Timestamp) {
         let mut out = stdout().lock();
         for line in self.lines(namespace, tool, now) {
-            // A log that takes no line takes no complaint either.
+            // If the log does not accept this line, it does not accept an error either.
             let _ = writeln!(out, "{line}");
         }
     }

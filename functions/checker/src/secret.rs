@@ -1,12 +1,12 @@
-//! The auditor's API key, where it is kept in Secrets Manager.
+//! The auditor's API key, if it is stored in Secrets Manager.
 
 use aws_types::SdkConfig;
 use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::Read;
 use vedette_runtime::{SecretError, secret};
 
-/// Reads the key of PageSpeed Insights from the secret that the environment names. None if it names
-/// none, or if this function's tool audits nothing and may not read it.
+/// Reads the key of PageSpeed Insights from the secret that the environment names. `None` if it names no secret, or if
+/// this function's tool audits nothing and may not read the secret.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Finished runs that could not be saved. Their messages come again, and then the same result is saved: a
-//! target is not asked five times because our disk is full.
+//! Finished runs that could not be saved. When their messages are delivered again, the same result is saved. A full
+//! disk must not make Vedette check a target five times.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,9 +12,9 @@ use vedette_domain::checks::run::Run;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
 
-/// How many runs are kept, where each is small: some 40 MB.
+/// The most runs that are kept. With small results they take about 40 MB.
 const KEPT: usize = 10_000;
-/// How many small results the result of a crawl or an audit counts as.
+/// How many small results one result of a crawl or an audit counts as.
 const LONG: usize = 100;
 
 /// A finished run.
@@ -22,13 +22,13 @@ const LONG: usize = 100;
 pub(crate) struct Unsaved {
     pub(crate) run: Run,
     pub(crate) finish: Finish,
-    /// From its slot to its start.
+    /// The time from its slot to its start.
     pub(crate) lag: Option<SignedDuration>,
-    /// How long the engine took.
+    /// How long the probe took.
     pub(crate) probe_time: Option<Duration>,
 }
 
-/// Of each site and tool the newest automatic one, and the newest one on demand: older ones no longer count.
+/// For each site and tool, the newest automatic run and the newest on-demand run are kept. Older ones no longer count.
 type Key = (Partition, Tool, bool);
 
 /// The finished runs of this process that could not be saved.
@@ -40,9 +40,9 @@ pub(crate) struct UnsavedRuns {
 #[derive(Default)]
 struct Kept {
     runs: HashMap<Key, (u64, Arc<Unsaved>)>,
-    /// The sum of what they count as.
+    /// The sum of their weights.
     weight: usize,
-    /// How many were ever kept.
+    /// How many runs have been kept so far.
     count: u64,
 }
 
@@ -63,15 +63,15 @@ impl UnsavedRuns {
         kept.runs.insert(key(unsaved.run.check), (number, unsaved));
     }
 
-    /// The finished run of a check, if it could not be saved. It stays until it is forgotten: its message may
-    /// be there twice.
+    /// The finished run of a check, if it could not be saved. The run stays here until it is forgotten, because its
+    /// message may arrive twice.
     pub(crate) fn of(&self, check: CheckId) -> Option<Arc<Unsaved>> {
         let kept = self.kept();
         let (_, unsaved) = kept.runs.get(&key(check))?;
         (unsaved.run.check == check).then(|| Arc::clone(unsaved))
     }
 
-    /// Forgets the run of a check, which is saved or no longer asked for.
+    /// Forgets the run of a check that was saved or is no longer needed.
     pub(crate) fn forget(&self, check: CheckId) {
         let mut kept = self.kept();
         if kept.runs.get(&key(check)).is_some_and(|(_, unsaved)| unsaved.run.check == check) {
