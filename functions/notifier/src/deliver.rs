@@ -1,5 +1,5 @@
-//! One channel at a time: whoever holds the channel's lease loads what is outstanding, executes a delivery run,
-//! and saves how the channel has behaved.
+//! One channel at a time: the process that holds the channel's lease loads what is outstanding, executes a delivery
+//! run, and saves how the channel has behaved.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::NotifierError;
 use crate::execute::Executor;
 use crate::transport::Transport;
 
-/// How long to wait before looking again whether a channel is free.
+/// How long to wait before checking again whether a channel is free.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Sends what is due to a channel.
 ///
 /// # Errors
 ///
-/// When the table does not answer. What was sent and is not saved is sent once more.
+/// When the table does not answer. Messages that were sent but not saved are sent once more.
 pub async fn deliver(
     app: &App,
     transport: &impl Transport,
@@ -33,7 +33,7 @@ pub async fn deliver(
         app.store.channel_state(place),
     )?;
     let (Some(channel), Some(team)) = (channel, team) else {
-        // What is left of a channel that was removed meanwhile.
+        // The channel was removed meanwhile; this removes what is left of it.
         app.store.delete_deliveries(place).await?;
         return Ok(Delivered::default());
     };
@@ -41,7 +41,7 @@ pub async fn deliver(
         wake(app, place, BUSY).await;
         return Ok(Delivered::default());
     };
-    // What the last holder of the lease has written is there, as that ended before.
+    // The last holder's writes ended before it released the lease, so they are visible here.
     let (leased, deliveries, target) = futures::join!(
         app.store.put_channel_state(place, &state, Audit::None),
         app.store.deliveries(place),
@@ -70,7 +70,7 @@ pub async fn deliver(
     let executor = Executor { app, transport, channel: &channel, target, team: &team };
     let executed = executor.execute(&mut run).await;
     let delivered = run.delivered();
-    // Whatever goes wrong next: nothing says so again.
+    // Send this before anything else can fail: no later run would send it.
     if delivered.given_up > 0 {
         metrics::emit(&[(Metric::AlertsGivenUp, delivered.given_up)], app.clock.now());
     }
@@ -79,7 +79,7 @@ pub async fn deliver(
     Ok(delivered)
 }
 
-/// Gives the lease back, and asks for a message when something is due again.
+/// Releases the lease, and enqueues a message for the next time something is due.
 async fn end(app: &App, place: ChannelRef, run: DeliveryRun<'_>) -> Result<(), NotifierError> {
     let (state, wait) = run.end(app.clock.now());
     app.store.put_channel_state(place, &state, Audit::None).await?;

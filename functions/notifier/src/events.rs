@@ -1,4 +1,4 @@
-//! The bodies of events: what webhooks are notified of an issue as it was when something happened.
+//! The bodies of events, which tell webhooks about an issue as it was when something happened.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use vedette_store::{IssueWithSite, TeamWithSettings};
 
 use crate::NotifierError;
 
-/// The event of an outbox entry, which is made once, for the first channel that asks for it.
+/// The event of an outbox entry. It is created once, for the first channel that needs it.
 #[derive(Debug)]
 pub(crate) struct EventBody<'a> {
     app: &'a App,
@@ -28,13 +28,13 @@ pub(crate) struct EventBody<'a> {
 }
 
 impl<'a> EventBody<'a> {
-    /// The event of one of the entries that an issue has; the last of them has its site, where that was deleted.
+    /// The event of one of an issue's outbox entries. If the site was deleted, the last entry contains it.
     pub(crate) fn new(app: &'a App, entry: &'a OutboxEntry, entries: &'a [OutboxEntry]) -> Self {
         let deleted_site = entries.iter().find_map(|entry| entry.deleted_site.as_deref());
         Self { app, entry, deleted_site, made: None }
     }
 
-    /// The event; none where the site is gone.
+    /// The event; `None` if the site is gone.
     pub(crate) async fn of(
         &mut self,
         event: EventKind,
@@ -64,7 +64,7 @@ fn without_tool(issue: Issue, site: Site) -> IssueWithSite {
     IssueWithSite { issue, site, state: ToolState::default() }
 }
 
-/// An event about an issue as it is in `found`, and why monitoring ended where that is the event.
+/// An event about an issue as it is in `found`, with the reason if monitoring ended.
 pub(crate) async fn event_of(
     app: &App,
     found: &IssueWithSite,
@@ -72,7 +72,7 @@ pub(crate) async fn event_of(
     (event, reason): (EventKind, Option<EndReason>),
     at: Timestamp,
 ) -> Result<Content, NotifierError> {
-    // The header that checks send may be a password, and is none of a receiver's business.
+    // The header that checks send may be a password, which receivers must not see.
     let (mut found, mut team) = (found.clone(), team.clone());
     found.site.overrides.request_header = None;
     team.settings.request_header = RequestHeader::default();

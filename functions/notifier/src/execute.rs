@@ -1,4 +1,4 @@
-//! Executes the steps of a delivery run: reads, writes and sends what they say.
+//! Executes the steps of a delivery run: reads, writes and messages.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,10 +26,10 @@ use crate::message::{NoBase, message};
 use crate::owner::notify_owner;
 use crate::transport::Transport;
 
-/// How long a confirmation waits while there is no address for its link.
+/// How long a confirmation waits while the service has no address for its link.
 const NO_BASE: Duration = Duration::from_mins(15);
 
-/// What executes the steps of a run over a channel, which this process alone sends to.
+/// Executes the steps of a run for a channel. No other process sends to the channel at the same time.
 pub(crate) struct Executor<'a, T> {
     pub(crate) app: &'a App,
     pub(crate) transport: &'a T,
@@ -42,7 +42,7 @@ pub(crate) struct Executor<'a, T> {
 impl<T: Transport> Executor<'_, T> {
     /// Executes a run to its end.
     pub(crate) async fn execute(&self, run: &mut DeliveryRun<'_>) -> Result<(), NotifierError> {
-        // What is remembered of the tools that found the issues, which events say.
+        // The states of the tools that found the issues, which events include.
         let mut tools: BTreeMap<IssueId, ToolState> = BTreeMap::new();
         while let Some(step) = run.next(self.now()) {
             match step {
@@ -115,7 +115,7 @@ impl<T: Transport> Executor<'_, T> {
         Ok(())
     }
 
-    /// Makes events and queues them; none if the channel learnt something more of the issue meanwhile.
+    /// Creates events and queues them. Queues none if the channel has learned something else about the issue meanwhile.
     async fn queue_events(
         &self,
         plan: &EventPlan,
@@ -135,7 +135,7 @@ impl<T: Transport> Executor<'_, T> {
         Ok(unless_conflict(saved)?.then_some(events))
     }
 
-    /// Writes something, and says whether it was as it had been read.
+    /// Makes a write. Returns whether the item was still as it was read.
     async fn write(&self, write: &Write) -> Result<bool, StoreError> {
         let (store, place) = (&self.app.store, self.place());
         match write {
@@ -153,7 +153,7 @@ impl<T: Transport> Executor<'_, T> {
         }
     }
 
-    /// Saves what people know now. What happened meanwhile is sent next.
+    /// Saves what people know by now. Changes that happened meanwhile are sent next.
     async fn save_notified(&self, saved: &NotifiedIssue) -> Result<bool, StoreError> {
         let NotifiedIssue { before, next, issue, notified } = saved;
         let (store, place) = (&self.app.store, self.place());
@@ -173,7 +173,7 @@ impl<T: Transport> Executor<'_, T> {
         Ok(false)
     }
 
-    /// Removes what was sent, whatever happened to it meanwhile.
+    /// Removes what was sent, even if it has changed meanwhile.
     async fn delete_queued(&self, queued: &Queued) -> Result<(), StoreError> {
         let (store, place) = (&self.app.store, self.place());
         let mut read = Some(queued.clone());

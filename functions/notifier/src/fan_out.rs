@@ -1,4 +1,4 @@
-//! What each channel is to learn of a change of an issue.
+//! What each channel needs to learn about a change of an issue.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 use crate::NotifierError;
 use crate::events::EventBody;
 
-/// Notes for the channels of a team all changes of an issue that they do not know yet, in order.
+/// Records all changes of an issue for the team's channels that do not know them yet, in order.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ async fn fan_outs(
     Ok(fan_outs)
 }
 
-/// What says that a channel is off, if it is.
+/// Why a channel is off, if it is.
 fn off(channel: &Channel, state: &ChannelState) -> Option<Off> {
     if !channel.is_on() {
         return Some(Off::Channel(channel.rev));

@@ -5,9 +5,9 @@ use vedette_store::keys::Prefix::{
     Channel, ChannelSecret, Delivery, Host, IssueIndex, Site, Team, User,
 };
 
-/// The notifier reads what alerts say, and writes what is outstanding for channels. It alone reads the secrets
-/// of channels, and counts what it sends to a host. It talks to strangers, so it can neither write where a channel
-/// leads nor make anything that lets somebody in.
+/// The notifier reads the content of alerts, and writes what is outstanding for channels. Only the notifier reads the
+/// secrets of channels and counts what it sends to a host. It talks to strangers, so it can neither change where a
+/// channel leads nor create anything that lets somebody in.
 pub const NOTIFIER: Grant = Grant {
     get: &[Channel, ChannelSecret, Delivery],
     batch_get: &[Delivery, Site, Team, User],

@@ -1,7 +1,7 @@
-//! The notifier: tells channels of what happens to issues.
+//! The notifier: tells channels what happens to issues.
 //!
-//! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
-//! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was notified of.
+//! Each change of an issue is written together with an entry in the outbox. [`fan_out`] decides what each channel needs
+//! to learn about the change. [`deliver`] sends to one channel what is due, and saves what the channel now knows.
 
 mod deliver;
 mod events;
@@ -31,16 +31,16 @@ pub use transport::Transport;
 pub use vedette_actions::wake;
 pub use vedette_domain::alerts::delivery_run::Delivered;
 
-/// Why something was not sent. No alert is lost: the table still has it.
+/// Why something was not sent. No alert is lost: it is still in the table.
 #[derive(Debug, thiserror::Error)]
 pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Links in letters would lead nowhere.
+    /// Links in emails would lead nowhere.
     #[error("the service's own address is not configured")]
     NoBase,
-    /// A message is not one of the notifier's.
+    /// A message that the notifier does not know.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
 }
@@ -80,7 +80,7 @@ pub async fn handle(
 ///
 /// # Errors
 ///
-/// When it is none, or the table does not answer.
+/// When the text is not a message, or the table does not answer.
 pub async fn handle_body(
     app: &App,
     transport: &impl Transport,

@@ -11,7 +11,7 @@ use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
-/// Messages that an invocation handles at once. Most of them wait for a receiver, each with a socket and some
+/// The most messages that an invocation handles at once. Most of them wait for a receiver, each with a socket and about
 /// 100 KB.
 const AT_ONCE: usize = 100;
 

@@ -12,11 +12,11 @@ use vedette_domain::time::wire;
 
 use crate::send::OutgoingMessage;
 
-/// The address of the service's pages is not configured, so a link would lead nowhere.
+/// The dashboard's address is not configured, so a link would lead nowhere.
 #[derive(Debug)]
 pub(crate) struct NoBase;
 
-/// The message of a delivery to a channel of a team; `base` is where the service's pages are.
+/// The message of a delivery to a team's channel. `base` is the address of the dashboard.
 pub(crate) fn message(
     of: DeliveryMessage<'_>,
     channel: &Channel,

@@ -1,4 +1,4 @@
-//! Tells the owners of a channel that does not work.
+//! Tells a team that one of its channels does not work.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
-/// Tells the team through another channel for people that a channel is failing; preferably by mail.
+/// Tells the team through another channel for people that a channel is failing, preferably by email.
 pub(crate) async fn notify_owner(
     app: &App,
     broken: &Channel,
@@ -38,7 +38,7 @@ pub(crate) async fn notify_owner(
     let (channel, reason) = (broken.name.clone(), why.to_owned());
     let content = Content::BrokenChannel { id, uuid: Some(broken.id), channel, reason };
     let notice = Queued::notice(group, content, now);
-    // It may have been queued before somebody died.
+    // A process may have queued it and died before it was sent.
     if unless_conflict(app.store.put_queued(other.into(), &notice).await)? {
         wake(app, other.into(), Duration::ZERO).await;
     }

@@ -1,4 +1,4 @@
-//! Deriving again what is due: after a change of settings, and of everything from the table.
+//! Derives again what is due: after settings have changed, or for everything in the table.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::NotifierError;
 pub struct Rebuilt {
     /// Channels looked at.
     pub channels: u64,
-    /// Active issues that a channel had not learnt of.
+    /// Active issues that a channel should have known.
     pub missing: u64,
-    /// Issues that a channel remembered, and that are gone.
+    /// Issues that a channel knew although they no longer exist.
     pub stray: u64,
 }
 
-/// Has everything that the channels of a team know looked at again, after their settings changed or one
-/// of them was enabled again, which learns of what it has missed.
+/// Makes a team's channels look again at everything that they know, after their settings changed or one of them was
+/// enabled again. A channel that was enabled learns what it has missed.
 ///
 /// # Errors
 ///
@@ -35,7 +35,8 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     rebuild(app, team).await?;
     for channel in app.store.channels(team).await? {
         let place = ChannelRef::from(&channel);
-        // What quiet time holds back; what was given up has no time, and what failed keeps its own.
+        // A message that quiet time holds back. A message that was given up has no time, and a message that failed
+        // keeps its own time.
         let is_held = |queued: &&Queued| queued.failing.is_none() && queued.due.is_some();
         let deliveries = app.store.deliveries(place).await?;
         for queued in deliveries.queued.iter().filter(is_held) {
@@ -49,7 +50,7 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     Ok(())
 }
 
-/// Makes what the channels of a team know follow from its issues, and has all of it looked at again.
+/// Corrects what the channels of a team know to match its issues, and makes them look again at all of it.
 ///
 /// # Errors
 ///
@@ -92,10 +93,10 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
     Ok(rebuilt)
 }
 
-/// Notes for a channel an active issue that it should know. Returns false if the issue or the delivery state
-/// was written meanwhile, or if the outbox has newer entries.
+/// Adds an active issue that a channel should know. Returns false if the issue or the delivery state has changed since,
+/// or if the outbox has newer entries.
 async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, NotifierError> {
-    // Read after the issue: whatever the outbox no longer has was fanned out.
+    // The outbox is read after the issue: what is no longer there was fanned out.
     if !issue.lifecycle.is_active()
         || !app.store.outbox(issue.id.partition(), issue.id.fingerprint()).await?.is_empty()
     {

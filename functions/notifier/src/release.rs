@@ -1,4 +1,4 @@
-//! What a process that has died leaves to the next.
+//! Cleans up after a process that has died.
 
 use jiff::Timestamp;
 use vedette_runtime::App;
@@ -6,9 +6,9 @@ use vedette_store::{Audit, ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
-/// Ends the leases of channels that were taken before `start`, for a process that is alone with the table and
-/// has its queues in memory: the process that took them has died, and the messages under way with it. Nothing
-/// that is due waits for either. Returns the number of channels.
+/// Ends the leases of channels that were taken before `start`. Use it in a process that is alone with the table and has
+/// its queues in memory: the process that took the leases has died, and its messages with it. Nothing that is due has
+/// to wait for them. Returns the number of channels.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a clock that was set back leaves behind: channels that would wait until time catches up.
+//! Repairs channels after the clock was set back, which would otherwise wait until time catches up.
 
 use std::time::Duration;
 
@@ -9,13 +9,12 @@ use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use crate::NotifierError;
 
-/// Has no channel wait for an instant that lies too far ahead, after the clock of the one process that is
-/// alone with the table was set back. Reminders, which follow from their issues, are left to
-/// [`rebuild`](crate::rebuild).
+/// Makes sure that no channel waits for an instant too far ahead, after the clock was set back. Use it in a process
+/// that is alone with the table. Reminders follow from their issues and are left to [`rebuild`](crate::rebuild).
 ///
 /// # Errors
 ///
-/// When the table does not answer; doing it again is safe.
+/// When the table does not answer. It is safe to do it again.
 pub async fn rewind(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {

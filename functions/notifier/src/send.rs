@@ -1,7 +1,7 @@
 //! Sends a message to the target of a channel, and returns the outcome.
 //!
-//! Nothing is retried here: the caller decides when, based on the outcome. Addresses of chats and
-//! keys are secret, and appear in no outcome and no log.
+//! Nothing is retried here: the caller decides when, based on the outcome. The addresses of chats and the keys are
+//! secret, and appear in no outcome and no log.
 
 mod hold;
 mod http;
@@ -26,14 +26,14 @@ pub use vedette_domain::alerts::send_outcome::SendOutcome;
 
 /// How messages are sent, and where to.
 pub struct SendConfig {
-    /// How mails are sent.
+    /// How email is sent.
     pub mail: MailConfig,
     /// What webhooks may reach.
     pub receivers: Outbound,
 }
 
 impl SendConfig {
-    /// Reads how messages are sent; mail goes through `other` if no mail server is configured.
+    /// Reads how messages are sent. Email goes through `other` if no mail server is configured.
     ///
     /// # Errors
     ///
@@ -51,49 +51,50 @@ impl SendConfig {
 pub enum OutgoingMessage {
     /// An alert, for people.
     Alert {
-        /// What is told.
+        /// What the alert says.
         alert: Alert,
-        /// Identity of the message, of letters, digits and hyphens: the same whenever it is sent again.
+        /// The id of the message, made of letters, digits and hyphens. It is the same whenever the message is sent
+        /// again.
         id: String,
-        /// Where the recipient of a mail unsubscribes.
+        /// Where the recipient of an email unsubscribes.
         unsubscribe_url: Option<String>,
     },
-    /// a transactional mail, by mail.
+    /// A transactional email.
     TransactionalMail {
-        /// What it asks.
+        /// What it asks for.
         mail: TransactionalMail,
-        /// Identity of the message, as that of an alert.
+        /// The id of the message, as for an alert.
         id: String,
     },
     /// An event, for programs.
     Event {
-        /// Identity of the event: `webhook-id`.
+        /// The id of the event: `webhook-id`.
         id: String,
         /// The body, as it is signed and sent.
         body: Vec<u8>,
     },
 }
 
-/// Sends messages. Costly to make; one a process.
+/// Sends messages. Expensive to create; a process has one.
 pub struct Sender {
     guard: Arc<SsrfGuard>,
     mail: MailConfig,
 }
 
 impl Sender {
-    /// A sender that reaches what the SSRF guard admits.
+    /// A sender that reaches only what the SSRF guard allows.
     pub fn new(guard: Arc<SsrfGuard>, mail: MailConfig) -> Self {
         Self { guard, mail }
     }
 
-    /// Reports to `health` from now on that no mail can be sent.
+    /// Reports to `health` from now on if no email can be sent.
     #[must_use]
     pub fn reporting_to(mut self, health: Health) -> Self {
         self.mail.report_to(health);
         self
     }
 
-    /// Sends a transactional mail to an address once.
+    /// Sends a transactional email to an address once.
     pub async fn write(
         &self,
         to: &str,
@@ -104,7 +105,7 @@ impl Sender {
         self.mail.write(to, mail, id, now).await
     }
 
-    /// Posts an event once to a program that has no key to verify it by.
+    /// Posts an event once to a receiver that has no key to verify it with.
     pub async fn post(
         &self,
         url: &SecretUrl,

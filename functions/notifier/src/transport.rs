@@ -1,4 +1,4 @@
-//! What carries messages to where channels lead.
+//! Carries messages to the targets of channels.
 
 use jiff::Timestamp;
 use vedette_domain::alerts::channel::{Channel, Target};
@@ -6,10 +6,10 @@ use vedette_domain::alerts::send_outcome::SendOutcome;
 
 use crate::send::{OutgoingMessage, Sender};
 
-/// What carries messages to where channels lead.
+/// Carries messages to the targets of channels.
 pub trait Transport: Sync {
-    /// Sends a message once to a channel, whose target is `target`, and returns the outcome. It takes 30
-    /// seconds at most.
+    /// Sends a message to a channel once and returns the outcome. `target` is where the channel leads. It takes at most
+    /// 30 seconds.
     fn send(
         &self,
         channel: &Channel,

@@ -1,5 +1,5 @@
-//! Holds mail back while all of it is refused. One mail at a time finds out whether that is over; the others
-//! wait, and the log says so once.
+//! Holds email back while all of it is refused. One email at a time tries whether that is over. The others wait, and
+//! the log reports it once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,45 +20,45 @@ const WAITS: [Duration; 5] = [
     Duration::from_mins(15),
 ];
 
-/// The first wait after a refusal, as an index into `WAITS`. Somebody has to fix something, and servers ban
-/// clients that try wrong credentials again and again.
+/// The first wait after a refusal, as an index into `WAITS`. Somebody has to fix something, and servers ban clients
+/// that keep trying wrong credentials.
 const FIRST_AFTER_REFUSAL: usize = 3;
 
-/// How long the others wait for the mail on trial: longer than sending a mail may take.
+/// How long the others wait for the email that is being tried: longer than sending an email may take.
 const TRIAL: SignedDuration = SignedDuration::from_secs(35);
 
-/// A hold ends by itself after the longest wait that there is, whatever becomes of the clock.
+/// A hold ends by itself after the longest wait, even if the clock changes.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 
-/// Why a mail was not sent.
+/// Why an email was not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It concerns this mail or its recipient.
+    /// The reason is this email or its recipient.
     Mail(SendOutcome),
-    /// It concerns the sender.
+    /// The reason is the sender.
     Sender(SenderFailure),
 }
 
 /// A failure that says nothing about the recipient.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SenderFailure {
-    /// For people.
+    /// A text for people.
     pub(super) why: String,
-    /// Whether we were refused; otherwise, the server did not answer or asked us to come back.
+    /// Whether the server refused; otherwise, it did not answer or asked to try later.
     pub(super) is_refused: bool,
-    /// Whether every mail would fail in the same way.
+    /// Whether every email would fail in the same way.
     pub(super) is_of_all: bool,
-    /// When to try again, where the server says so.
+    /// When to try again, if the server says so.
     pub(super) after: Option<Duration>,
 }
 
 impl SenderFailure {
-    /// Every mail fails until somebody fixes something.
+    /// Every email fails until somebody fixes something.
     pub(super) fn refused(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_refused: true, is_of_all: true, after: None }
     }
 
-    /// Every mail fails for the moment.
+    /// Every email fails for the moment.
     pub(super) fn unavailable(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_refused: false, is_of_all: true, after: None }
     }
@@ -70,7 +70,7 @@ impl From<SenderFailure> for Failure {
     }
 }
 
-/// What mail waits for.
+/// The hold, if email is held back.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
     state: Mutex<State>,
@@ -87,14 +87,14 @@ struct State {
 #[derive(Debug)]
 struct Held {
     why: String,
-    /// Until when nothing is sent; none where other mail may pass.
+    /// Until when nothing is sent; `None` if other email may pass.
     until: Option<Timestamp>,
     /// The next wait, as an index into `WAITS`.
     step: usize,
     is_reported: bool,
 }
 
-/// Lets one mail pass, and knows which failures it was sent after.
+/// Lets one email pass. Remembers which failures came before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Admission(u64);
 
@@ -116,11 +116,11 @@ impl Hold {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a mail pass.
+    /// Lets an email pass.
     ///
     /// # Errors
     ///
-    /// While mail is held back: until when, and why.
+    /// While email is held back: until when, and why.
     pub(super) fn admit(&self, now: Timestamp) -> Result<Admission, SendOutcome> {
         let mut state = self.lock();
         let admission = Admission(state.failures);
@@ -135,8 +135,7 @@ impl Hold {
         }
     }
 
-    /// Takes the outcome of a mail that was let pass, and decides whether to hold back the next
-    /// ones.
+    /// Takes the outcome of an email that was let through, and decides whether to hold back the next ones.
     pub(super) fn settle(
         &self,
         admission: Admission,
@@ -149,7 +148,7 @@ impl Hold {
                 SendOutcome::Delivered
             }
             Err(Failure::Mail(outcome)) => {
-                // The server got as far as this mail.
+                // The server accepted everything up to this email.
                 self.end(|held| held.until.is_some());
                 outcome
             }
@@ -162,7 +161,7 @@ impl Hold {
                     Report::Error if is_of_all => {
                         self.health.report(Problem::MailHeld { why }, now);
                     }
-                    // It may name a recipient, of whom only the operator may know.
+                    // The reason may name a recipient, which only the operator may see.
                     Report::Error => error!(why, "the mail server refuses the sender"),
                 }
                 outcome
@@ -189,7 +188,7 @@ impl Hold {
             && let Some(until) = state.held.as_ref().and_then(|held| held.until)
             && let Some(after) = remaining(until, now)
         {
-            // Sent beside another one, which failed first: it is the same failure.
+            // It was sent at the same time as another email, which failed first. This is the same failure.
             return (Report::Nothing, held(after));
         }
         let first = if failure.is_refused { FIRST_AFTER_REFUSAL } else { 0 };
@@ -215,7 +214,7 @@ impl Hold {
     }
 }
 
-/// What is left of a wait; none once it is over.
+/// What is left of a wait; `None` when it is over.
 fn remaining(until: Timestamp, now: Timestamp) -> Option<Duration> {
     let left = until.duration_since(now);
     (left.is_positive() && left <= LONGEST).then(|| left.unsigned_abs())
@@ -229,7 +228,7 @@ mod tests {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
     }
 
-    /// A mail that fails: what is logged, and how long it waits.
+    /// Makes an email fail. Returns what is logged, and how long the email waits.
     fn fail(hold: &Hold, failure: &SenderFailure, second: i64) -> (Report, u64) {
         let admission = hold.admit(at(second)).expect("let pass");
         let (report, outcome) = hold.begin(admission, failure, at(second));

@@ -12,7 +12,7 @@ use super::SendOutcome;
 /// For a whole request.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// Sends a request of a channel, whichever kind that is, unless it has no URL to send it to.
+/// Sends a request to a channel of any kind that has a URL.
 pub(super) async fn send(
     guard: &SsrfGuard,
     request: Result<ChannelRequest, InvalidUrl>,
@@ -36,7 +36,7 @@ pub(super) async fn send(
     }
 }
 
-/// How long `Retry-After` asks us to wait, in seconds or until a date.
+/// How long `Retry-After` asks to wait, in seconds or until a date.
 fn delay(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     let seconds = value.parse().map(Duration::from_secs);

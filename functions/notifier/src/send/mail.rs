@@ -1,4 +1,4 @@
-//! Mail, and how it is sent: through Amazon SES, an SMTP server, or into a folder.
+//! Email, and how it is sent: through Amazon SES, through an SMTP server, or into a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,41 +18,40 @@ use super::hold::{Failure, Hold, SenderFailure};
 use super::smtp::SmtpServer;
 use super::{OutgoingMessage, SendOutcome, ses};
 
-/// The sender of mails that nobody but this machine gets.
+/// The sender of emails that do not leave this machine.
 const LOCAL_SENDER: &str = "vedette@localhost";
 
-/// The sender's name, unless the deployment has another one.
+/// The sender's name, unless the deployment sets another one.
 const NAME: &str = "Vedette";
 
 const SMTP: &str = "VEDETTE_SMTP";
 const MAIL_FROM: &str = Service::MAIL_FROM;
 const MAIL_FROM_NAME: &str = "VEDETTE_MAIL_FROM_NAME";
 
-/// From whom mails come, and the way that they take.
+/// The sender of emails, and how they are sent.
 pub struct MailConfig {
-    /// None where this deployment sends no mail.
+    /// `None` if this deployment sends no email.
     from: Option<Mailbox>,
     way: MailTransport,
     hold: Hold,
 }
 
-/// The way that mails take.
+/// How email is sent.
 pub enum MailTransport {
     /// Amazon SES.
     Ses(Box<SdkConfig>),
     /// An SMTP server.
     Smtp(Box<SmtpServer>),
-    /// Files `*.eml` in a folder, for a reader to look at.
+    /// Files `*.eml` in a folder, for somebody to read.
     Folder(PathBuf),
 }
 
 impl MailConfig {
-    /// Reads the sender with its name, and the SMTP server; if none is configured, mail goes through
-    /// `other`.
+    /// Reads the sender with its name, and the SMTP server. If no server is configured, email goes through `other`.
     ///
     /// # Errors
     ///
-    /// The first variable that is missing or invalid. The text holds no password.
+    /// The first variable that is missing or invalid. The text contains no password.
     pub fn read(read: Read<'_>, other: MailTransport) -> Result<Self, ConfigError> {
         let way = match read(SMTP) {
             Some(url) => {
@@ -81,17 +80,17 @@ impl MailConfig {
         Ok(Self { from, way, hold: Hold::default() })
     }
 
-    /// Whether mails reach anybody, rather than a folder.
+    /// Whether emails reach people rather than a folder.
     pub const fn reaches_people(&self) -> bool {
         self.from.is_some() && !matches!(self.way, MailTransport::Folder(_))
     }
 
-    /// Reports to `health` that no mail can be sent.
+    /// Reports to `health` if no email can be sent.
     pub fn report_to(&mut self, health: Health) {
         self.hold.report_to(health);
     }
 
-    /// Sends a transactional mail to an address once, unless mail is held back. `id` is the identity of the message.
+    /// Sends a transactional email to an address once, unless email is held back. `id` is the id of the message.
     pub async fn write(
         &self,
         to: &str,
@@ -102,7 +101,7 @@ impl MailConfig {
         self.send(to, &OutgoingMessage::TransactionalMail { mail, id }, now).await
     }
 
-    /// Sends a mail to an address, unless mail is held back.
+    /// Sends an email to an address, unless email is held back.
     pub(super) async fn send(
         &self,
         to: &str,
@@ -164,15 +163,15 @@ impl MailConfig {
     }
 }
 
-/// SES, which lets functions send from one address only, and SMTP servers compare addresses without names.
+/// SES lets functions send from one address only, and it compares addresses without names, as SMTP servers do.
 const BARE_ADDRESS: &str = "must be a bare address; put the name into VEDETTE_MAIL_FROM_NAME";
 
 fn invalid(name: &'static str, problem: &str) -> ConfigError {
     ConfigError { name, problem: problem.to_owned() }
 }
 
-/// Writes a mail into a folder. Its name begins with the time, so that files sort by time; what is
-/// there is whole.
+/// Writes an email to a folder. Its file name begins with the time, so that files sort by time. A file appears only
+/// when it is complete.
 async fn keep(folder: &Path, now: Timestamp, bytes: &[u8]) -> io::Result<()> {
     let hash = ring::digest::digest(&ring::digest::SHA256, bytes);
     let hash = HEXLOWER.encode(&hash.as_ref()[..8]);

@@ -1,5 +1,5 @@
-//! Amazon SES, version 2, asked without its SDK client: that would take minutes to compile for this
-//! one request, which is signed and sent here with what the other clients are made of.
+//! Amazon SES, version 2, without its SDK client. The client would take minutes to compile for this one request, which
+//! is signed and sent here with the parts that the other clients use.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,14 +21,14 @@ use super::hold::{Failure, SenderFailure};
 
 const PATH: &str = "/v2/email/outbound-emails";
 
-/// SES asks to wait up to ten minutes where a limit is reached.
+/// SES asks clients to wait up to ten minutes when they reach a limit.
 const LIMITED: Duration = Duration::from_mins(10);
 
-/// How a rejection begins that says nothing of the message: the sender is not known to be the operator's, nor,
-/// as long as the account may not write to everybody, the recipient.
+/// The beginning of a rejection that says nothing about the message. Either the sender is not verified, or the account
+/// is still in the sandbox and the recipient is not verified.
 const NOT_VERIFIED: &str = "Email address is not verified";
 
-/// What SES answers other than that it has the mail.
+/// An answer of SES that does not accept the email.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("SES: {code}: {message}")]
 struct Refusal {
@@ -37,7 +37,7 @@ struct Refusal {
     message: String,
 }
 
-/// Who writes to whom.
+/// The sender and the recipient.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses<'a> {
     pub(super) from: &'a str,
@@ -65,8 +65,8 @@ pub(super) async fn send(
     }
 }
 
-/// What a refusal means. Most concern the account: sending is paused, the sender is not verified, the role may
-/// not, a limit is reached.
+/// What a refusal means. Most concern the account: sending is paused, the sender is not verified, the role lacks the
+/// permission, or a limit is reached.
 fn failure(refusal: &Refusal, addresses: Addresses<'_>) -> Failure {
     let why = refusal.to_string();
     let names = |address: &str| refusal.message.to_lowercase().contains(&address.to_lowercase());
@@ -108,7 +108,7 @@ async fn call(
         .http_client(http)
         .endpoint_url(&endpoint)
         .no_auth()
-        // SES has no token by which it would recognize a mail that it already has.
+        // SES has no token with which it could recognize a repeated email.
         .standard_retry(&RetryConfig::disabled())
         .timeout_config(
             TimeoutConfig::builder()
@@ -140,7 +140,7 @@ fn read(response: &HttpResponse) -> Result<(), OrchestratorError<Refusal>> {
     }
     let body = response.body().bytes().unwrap_or_default();
     let notified: Value = serde_json::from_slice(body).unwrap_or_default();
-    // `Code:where it is explained`
+    // `Code:URL of its documentation`
     let code = response.headers().get("x-amzn-errortype").or_else(|| notified["__type"].as_str());
     let code = code.unwrap_or_default().rsplit('#').next().unwrap_or_default();
     let message = notified["message"].as_str().or_else(|| notified["Message"].as_str());

@@ -1,5 +1,4 @@
-//! Mail to an SMTP server. What a refusal means depends on what is refused, so the dialog is conducted
-//! command by command.
+//! Email to an SMTP server. What a refusal means depends on the refused command, so the dialog runs command by command.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,10 +17,10 @@ use vedette_domain::ErrorChain;
 use super::SendOutcome;
 use super::hold::{Failure, SenderFailure};
 
-/// For a whole mail, from the connection on.
+/// For a whole email, including the connection.
 const DEADLINE: Duration = Duration::from_secs(28);
 
-/// For the end of the dialog. The mail has arrived by then, or has not.
+/// For the end of the dialog. The email has arrived by then, or has not.
 const QUIT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// A mail server.
@@ -33,7 +32,7 @@ pub struct SmtpServer {
     credentials: Option<Credentials>,
 }
 
-/// How far the dialog is. Up to `Sender` it is the same for every mail.
+/// How far the dialog has come. Up to `Sender` it is the same for every email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DeliveryStep {
     Connection,
@@ -59,8 +58,8 @@ impl DeliveryStep {
 }
 
 impl SmtpServer {
-    /// A server by its URL: `smtps` speaks TLS from the start; `smtp` switches to it if the server can,
-    /// and must if there is a password. Only connections to this machine stay in clear text.
+    /// Parses the URL of a server: `smtps` uses TLS from the start; `smtp` switches to TLS if the server can, and must
+    /// switch if there is a password. Only connections to this machine stay in clear text.
     pub(super) fn parse(url: &str) -> Result<Self, &'static str> {
         let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, the user optional";
         let url = Url::parse(url).map_err(|_| problem)?;
@@ -87,7 +86,7 @@ impl SmtpServer {
         Ok(Self { host, port, tls, credentials })
     }
 
-    /// Sends a whole mail to one recipient.
+    /// Sends a whole email to one recipient.
     pub(super) async fn send(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), Failure> {
         let (mut step, mut connection) = (DeliveryStep::Connection, None);
         let dialog = self.dialog(&mut step, &mut connection, envelope, mail);
@@ -97,13 +96,13 @@ impl SmtpServer {
             Err(_) => Err(silence(step)),
         };
         if let Some(mut connection) = connection {
-            // Whether the server says goodbye changes nothing.
+            // It does not matter whether the server says goodbye.
             let _ = timeout(QUIT_DEADLINE, connection.abort()).await;
         }
         sent
     }
 
-    /// Notes in `step` how far it gets, and leaves in `connection` what is to be closed.
+    /// Runs the dialog. Records in `step` how far it gets, and leaves in `connection` what must be closed.
     async fn dialog(
         &self,
         step: &mut DeliveryStep,
@@ -134,7 +133,7 @@ impl SmtpServer {
         Ok(())
     }
 
-    /// A connection on which mail can be sent.
+    /// A connection that is ready to send email.
     async fn connect(&self, step: &mut DeliveryStep) -> Result<AsyncSmtpConnection, Error> {
         let name = ClientId::default();
         let tls = match &self.tls {
@@ -162,7 +161,7 @@ impl SmtpServer {
 
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
-        // Only special schemes have their addresses parsed.
+        // The URL parser recognizes IP addresses only in special schemes.
         Some(Host::Domain(name)) => {
             let address = name.parse::<IpAddr>();
             name == "localhost" || address.is_ok_and(|address| address.is_loopback())
@@ -176,17 +175,17 @@ fn is_this_machine(url: &Url) -> bool {
 /// Enhanced codes (RFC 3463) of a mailbox that does not exist, has moved, or is closed.
 const NO_MAILBOX: [&str; 3] = ["5.1.1", "5.1.6", "5.2.1"];
 
-/// Enhanced codes of a recipient's address and mailbox begin so.
+/// How enhanced codes about a recipient's address or mailbox begin.
 const OF_RECIPIENT: [&str; 2] = ["5.1.", "5.2."];
 
-/// Enhanced codes of a sender's address.
+/// Enhanced codes about a sender's address.
 const OF_SENDER: [&str; 2] = ["5.1.7", "5.1.8"];
 
-/// Codes of a server that wants credentials, or others, or TLS.
+/// Codes of a server that wants credentials, other credentials, or TLS.
 const OF_CREDENTIALS: [u16; 4] = [530, 534, 535, 538];
 
-/// What servers say who refuse the sender only when the recipient is named, as Postfix does by default
-/// (`smtpd_delay_reject`), or who do not relay our mail (Postfix, Exim, Exchange, Sendmail).
+/// What servers say that refuse the sender only once the recipient is named, as Postfix does by default
+/// (`smtpd_delay_reject`), or that do not relay our email (Postfix, Exim, Exchange, Sendmail).
 const SAID_OF_SENDER: [&str; 7] = [
     "relay access denied",
     "relaying denied",
@@ -197,7 +196,7 @@ const SAID_OF_SENDER: [&str; 7] = [
     "helo command rejected",
 ];
 
-/// What it means that a step failed.
+/// What the failure of a step means.
 fn failure(step: DeliveryStep, error: &Error) -> Failure {
     let why = format!("the mail server, at {}: {}", step.as_str(), ErrorChain(error));
     let code = error.status().map_or(0, u16::from);
@@ -208,7 +207,7 @@ fn failure(step: DeliveryStep, error: &Error) -> Failure {
     let said = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     let enhanced = said.split_whitespace().next().unwrap_or_default();
     if is_refused && concerns_sender(code, enhanced, &said) {
-        // A server may repeat here what another one told it: that must not hold back all mail.
+        // A server may repeat here what another server has said. That must not hold back all email.
         return SenderFailure { is_of_all: false, ..SenderFailure::refused(why) }.into();
     }
     let is_of_recipient = step == DeliveryStep::Recipient
@@ -227,7 +226,7 @@ fn concerns_sender(code: u16, enhanced: &str, said: &str) -> bool {
         || SAID_OF_SENDER.iter().any(|words| said.contains(words))
 }
 
-/// What it means that a server does not answer.
+/// What it means when a server does not answer.
 fn silence(step: DeliveryStep) -> Failure {
     let why =
         format!("the mail server, at {}: no answer within {} s", step.as_str(), DEADLINE.as_secs());
