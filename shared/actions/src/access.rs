@@ -1,4 +1,4 @@
-//! The caller, and which of their teams they may work with.
+//! The caller, and the teams that they may work with.
 
 use futures::try_join;
 use jiff::Timestamp;
@@ -14,19 +14,19 @@ use vedette_store::{
 
 use crate::AccessError;
 
-/// Somebody who is known, by a token or a session.
+/// A user who has authenticated with a token or a session.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The user.
     pub user: User,
     /// The teams they belong to.
     pub memberships: Vec<Membership>,
-    /// When the request came in; everything decided about it is decided at this instant.
+    /// When the request came in. Every decision about the request uses this instant.
     pub now: Timestamp,
 }
 
 impl Caller {
-    /// As the audit log names them.
+    /// The caller as the audit log names them.
     pub const fn actor(&self) -> Actor {
         Actor::User(self.user.id)
     }
@@ -35,18 +35,19 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// When the team is not one of theirs, as if it did not exist: its existence is not revealed.
+    /// When the team is not one of theirs. The error is the same as for a team that does not exist, so it reveals
+    /// nothing.
     pub fn role_in(&self, team: TeamId) -> Result<Role, AccessRefusal> {
         let membership = self.memberships.iter().find(|membership| membership.team == team);
         membership.map(|membership| membership.role).ok_or(AccessRefusal::NotFound)
     }
 
-    /// A team of the caller's.
+    /// One of the caller's teams.
     ///
     /// # Errors
     ///
-    /// When it is none of theirs, when its plan is inactive, when the caller's role lacks the
-    /// permission, or a fault of the table.
+    /// When the team is not one of theirs, when its plan is inactive, when the caller's role lacks the permission, or a
+    /// fault of the table.
     pub async fn team(
         &self,
         store: &Store,
@@ -63,7 +64,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// As [`Caller::team`].
+    /// See [`Caller::team`].
     pub async fn site(
         &self,
         store: &Store,
@@ -71,16 +72,16 @@ impl Caller {
         permission: Permission,
     ) -> Result<SiteAccess, AccessError> {
         let access = self.partition(store, site.partition(), permission).await?;
-        // A partition holds 62 bits of the id.
+        // A partition holds only 62 bits of the id.
         if access.stored.site.id == site { Ok(access) } else { Err(AccessRefusal::NotFound.into()) }
     }
 
-    /// A check of a site of one of the caller's teams. Past the team's retention it counts as gone,
-    /// even if its row has not been removed yet.
+    /// A check of a site of one of the caller's teams. A check older than the team's retention counts as gone, even if
+    /// its row still exists.
     ///
     /// # Errors
     ///
-    /// As [`Caller::team`].
+    /// See [`Caller::team`].
     pub async fn check(
         &self,
         store: &Store,
@@ -88,7 +89,7 @@ impl Caller {
         permission: Permission,
     ) -> Result<CheckAccess, AccessError> {
         let stored = store.check(check).await?.ok_or(AccessRefusal::NotFound)?;
-        // A check that does not exist is reported as such before any lack of permission.
+        // A check that does not exist is reported as missing before any lack of permission.
         let site = self.partition(store, check.partition(), Permission::View).await?;
         if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
             return Err(AccessRefusal::NotFound.into());
@@ -101,7 +102,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// As [`Caller::team`].
+    /// See [`Caller::team`].
     pub async fn issue(
         &self,
         store: &Store,
@@ -119,7 +120,7 @@ impl Caller {
         partition: Partition,
         permission: Permission,
     ) -> Result<SiteAccess, AccessError> {
-        // Who belongs to one team alone waits once for both.
+        // For a caller with a single team, both can be read at the same time.
         let only = match self.memberships[..] {
             [Membership { team, .. }] => Some(team),
             _ => None,
@@ -157,7 +158,7 @@ impl SiteAccess {
         self.team.settings_for(&self.stored.site)
     }
 
-    /// Whether DNS checks have learnt the site's records.
+    /// Whether DNS checks have learned the site's records.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Where a team's alerts go: adding channels, trying them, and having them receive alerts again.
+//! Where a team's alerts go: adds channels, tests them, and turns their alerts on again.
 
 mod resend;
 mod trial;
@@ -24,14 +24,14 @@ pub use resend::{look_again, send_again};
 pub use trial::{queue_test, try_channel};
 pub use waiting::{WaitingDelivery, waiting_for};
 
-/// Has what is due to a channel sent.
+/// Makes the notifier send what is due to a channel.
 pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {
     let message = AlertMessage::Channel { team, channel: id };
     app.enqueue_or_leave(Message::Alert(message), delay).await;
 }
 
-/// Adds a channel to a team, and asks the reader of an email address to confirm. Without a name, it is
-/// named after its target.
+/// Adds a channel to a team, and asks the reader of an email address to confirm it. A channel without a name gets the
+/// name of its target.
 ///
 /// # Errors
 ///
@@ -75,11 +75,12 @@ pub async fn add_channel(
     Ok(channel)
 }
 
-/// Gives a channel another name, and says anew what it is told.
+/// Changes a channel's name and its choice of alerts.
 ///
 /// # Errors
 ///
-/// When another channel has the name, or a fault of the table; a conflict when the channel was written meanwhile.
+/// When another channel has the name, or a fault of the table; a conflict when the channel has changed since it was
+/// read.
 pub async fn edit_channel(
     app: &App,
     channel: &Channel,
@@ -93,7 +94,7 @@ pub async fn edit_channel(
     if others.iter().any(|other| other.id != channel.id && other.name == name) {
         return Err(ChannelRefusal::NameTaken(name.to_owned()).into());
     }
-    // What it is told from now on may be due already.
+    // Alerts that it gets from now on may be due already.
     request_rederivation(app, channel.team, now).await?;
     save_channel(app, &edited, ChannelChange::Edited, by).await?;
     enqueue_rederivation(app, channel.team).await;
@@ -104,7 +105,7 @@ pub async fn edit_channel(
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when it was written meanwhile.
+/// A fault of the table; a conflict when it has changed since it was read.
 pub async fn save_channel(
     app: &App,
     channel: &Channel,
@@ -128,12 +129,12 @@ pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(
     retry_on_conflict(budget::WRITE, || app.store.delete_channel(channel, audit)).await
 }
 
-/// Confirms an address, which then gets alerts, including what happened since its reader unsubscribed. Returns
-/// the channel; none if it was already confirmed.
+/// Confirms an address, which then gets alerts, including what happened since its reader unsubscribed. Returns the
+/// channel; `None` if it was already confirmed.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when the channel was written meanwhile.
+/// A fault of the table; a conflict when the channel has changed since it was read.
 pub async fn confirm_channel(
     app: &App,
     channel: &Channel,
@@ -157,7 +158,7 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
     }
 }
 
-/// Mails an address to ask whether it may receive alerts, unless that is about to happen. The mail says who is
+/// Emails an address to ask whether it may receive alerts, unless that is about to happen. The email says who is
 /// asking.
 async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let asked_by = app.store.users(by.user()).await?.into_values().next();
@@ -169,12 +170,12 @@ async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result
     Ok(())
 }
 
-/// Enables a channel, whoever disabled it, and has everything that it missed looked at. Asks the reader
-/// of an unconfirmed address.
+/// Enables a channel, no matter who disabled it, and makes it look at everything that it missed. Asks the reader of an
+/// unconfirmed address.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict while somebody sends to the channel.
+/// A fault of the table; a conflict while another process sends to the channel.
 pub async fn enable_channel(
     app: &App,
     channel: &Channel,
@@ -182,8 +183,8 @@ pub async fn enable_channel(
 ) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
     request_rederivation(app, channel.team, now).await?;
-    // A person's decision is stored with the channel, the receiver's with the state. Both have the same
-    // entry.
+    // A person's decision is stored in the channel, and the receiver's in its state. Enabling has the same audit entry
+    // in both cases.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
     let entry = AuditEntry::new(channel.team, by, event, now);
     let audit = Audit::Entry(&entry);
@@ -200,12 +201,11 @@ pub async fn enable_channel(
     Ok(enabled)
 }
 
-/// Sends now what failed and what was given up, and asks the reader of an unconfirmed address again.
+/// Sends what failed and what was given up again now, and asks the reader of an unconfirmed address again.
 ///
 /// # Errors
 ///
-/// When the channel is disabled, or a fault of the table; a conflict while somebody sends to the
-/// channel.
+/// When the channel is disabled, or a fault of the table; a conflict while another process sends to the channel.
 pub async fn resend_to_channel(
     app: &App,
     channel: &Channel,

@@ -17,12 +17,11 @@ use vedette_store::{Changes, StoreError, Usage};
 use crate::OrderError;
 use crate::access::SiteAccess;
 
-/// Queues a check of each tool, all of them or none; `asked` is `None` if the site's settings
-/// decide.
+/// Queues a check of each tool, all of them or none. With `asked` as `None`, the site's settings decide which tools.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when the site's tools were written meanwhile.
+/// The refusal, or a fault of the table; a conflict when the site's tools have changed since they were read.
 pub async fn order_checks(
     app: &App,
     access: &SiteAccess,
@@ -35,7 +34,7 @@ pub async fn order_checks(
     Ok(orders)
 }
 
-/// Applies the rules to what was read of the site.
+/// Applies the rules to the site as it was read.
 async fn decide(
     app: &App,
     access: &SiteAccess,

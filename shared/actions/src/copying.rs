@@ -6,17 +6,17 @@ use vedette_store::{
     Copied, CopyConflict, CopyMark, CopyPart, CopyPlan, CopyRules, MayConflict, Store, StoreError,
 };
 
-/// How often both tables are compared while differences are still found.
+/// How often both tables are compared while they still differ.
 const COMPARISONS: usize = 3;
 
-/// What is to be copied, and how.
+/// What to copy, and how.
 #[derive(Debug, Clone)]
 pub struct CopyOrder {
-    /// The teams; all of the table where there are none.
+    /// The teams; if empty, all teams of the table.
     pub teams: Vec<TeamId>,
-    /// Whether nothing writes to the table that the copy is from, whether its teams are active or not.
+    /// Whether the source is at rest: nothing writes to its table, even if its teams are active.
     pub is_stopped: bool,
-    /// What disabled channels say about it.
+    /// The reason that disabled channels show.
     pub reason: String,
 }
 
@@ -27,18 +27,18 @@ pub struct CopyDone {
     pub teams: u64,
     /// Their members.
     pub users: u64,
-    /// What both tables have, as it was compared at the end.
+    /// What both tables have, according to the last comparison.
     pub compared: Copied,
     /// Items written before that.
     pub written: u64,
-    /// Whether a copy was finished that had been cut off.
+    /// Whether this finished a copy that was interrupted.
     pub resumed: bool,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress {
-    /// Parts that are done, of teams, sites and users.
+    /// Parts that are done: teams, sites and users.
     pub done: u64,
     /// All of them.
     pub total: u64,
@@ -53,7 +53,7 @@ pub enum CopyError {
     /// There is nothing to copy.
     #[error("there are no teams to copy")]
     NoTeams,
-    /// What is copied could change meanwhile.
+    /// The source could change during the copy.
     #[error(
         "the team {0} is active: stop the service, or pause the team with `vedette plan deactivate {0}` (and \
          `plan activate` later)"
@@ -62,12 +62,12 @@ pub enum CopyError {
     /// Something would be overwritten.
     #[error("nothing was copied, as this is there already: {}", listed(.0))]
     Conflicts(Vec<CopyConflict>),
-    /// A copy of other teams was cut off.
+    /// A copy of other teams was interrupted.
     #[error(
         "a copy that began at {} is unfinished: run it again to finish it, with {}", .0.started_at, teams(.0)
     )]
     Unfinished(CopyMark),
-    /// The tables differ after all was copied.
+    /// The tables still differ after everything was copied.
     #[error(
         "the tables still differ in {0} items: somebody writes to one of them. Run the command again"
     )]
@@ -96,13 +96,12 @@ fn teams(mark: &CopyMark) -> String {
     mark.teams.iter().map(|team| format!("--team {team}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Copies teams with their members, sites, history and channels. Until everything is there the teams are inactive
-/// in the table that the copy goes to; the channels stay disabled. A copy that was cut off is finished by another
-/// one with the same teams.
+/// Copies teams with their members, sites, history and channels. In the target table, the teams are inactive until
+/// everything is there, and the channels stay disabled. To finish an interrupted copy, copy the same teams again.
 ///
 /// # Errors
 ///
-/// When nothing may be copied, or a table does not answer.
+/// When nothing may be copied, or when a table does not answer.
 pub async fn copy_teams(
     from: &Store,
     to: &Store,
@@ -167,7 +166,7 @@ async fn planned(from: &Store, order: &CopyOrder, now: Timestamp) -> Result<Copy
     Ok(plan)
 }
 
-/// Begins a copy, or goes on with the one that was cut off.
+/// Begins a copy, or continues one that was interrupted.
 async fn begin(
     to: &Store,
     plan: &CopyPlan,
@@ -191,7 +190,7 @@ async fn begin(
     Ok(next)
 }
 
-/// Compares what both tables answer for a part, item by item, and writes again what differs.
+/// Compares a part in both tables, item by item, and writes again what differs.
 async fn compare(
     from: &Store,
     to: &Store,

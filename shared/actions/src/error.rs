@@ -14,41 +14,41 @@ use vedette_store::{MayConflict, StoreError};
 /// Why an action was not carried out: it was refused, or it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError<R: Error + 'static> {
-    /// It is refused, and would be again.
+    /// It was refused, and would be refused again.
     #[error(transparent)]
     Refused(R),
-    /// It failed; whoever asked may try again.
+    /// It failed; the caller may try again.
     #[error(transparent)]
     Failed(Fault),
 }
 
-/// What failed behind an action.
+/// What caused an action to fail.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// There is no randomness for ids and secrets.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// The table does not answer, or a conflict: somebody else wrote the same meanwhile.
+    /// The table does not answer, or a conflict: another process has changed the same item.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Whether somebody may do something with a team or with what belongs to it.
+/// Why the caller may not work with a team or with what belongs to it.
 pub type AccessError = ActionError<AccessRefusal>;
-/// Why something was not done with users, members, invitations or tokens.
+/// Why an action on users, members, invitations or tokens was not carried out.
 pub type AccountError = ActionError<AccountRefusal>;
-/// Why something was not done with a channel.
+/// Why an action on a channel was not carried out.
 pub type ChannelError = ActionError<ChannelRefusal>;
 /// Why a decision about an issue was not carried out.
 pub type DecisionError = ActionError<InvalidTransition>;
 /// Why checks were not ordered.
 pub type OrderError = ActionError<OnDemandRefusal>;
-/// Why no link that signs in is sent.
+/// Why no sign-in link is sent.
 pub type SignInError = ActionError<SignInRefusal>;
 /// Why a site was not created or changed.
 pub type SiteError = ActionError<SiteRefusal>;
 
-/// A reason for which actions are refused: `?` makes an [`ActionError`] of it.
+/// A reason to refuse an action. `?` turns it into an [`ActionError`].
 pub trait Refusal: Error + 'static {}
 
 impl Refusal for AccessRefusal {}

@@ -12,12 +12,12 @@ use vedette_store::{Audit, Newcomer, StoreError, TeamWithSettings};
 use crate::AccountError;
 use crate::members::need_seats;
 
-/// Keeps a seat of a team for an address, as a member who has the role `own`. The secret is to be shown once: it is
-/// not stored. The answer does not reveal whether the address has an account, because that is not looked at.
+/// Invites an address to a team and reserves a seat, as a member who has the role `own`. Show the secret once: it is
+/// not stored. The answer does not reveal whether the address has an account, because Vedette does not look.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when members or invitations changed meanwhile.
+/// The refusal, or a fault of the table; a conflict when members or invitations have changed since the team was read.
 pub async fn invite(
     app: &App,
     team: &TeamWithSettings,
@@ -52,8 +52,8 @@ pub async fn invite(
     Ok((secret, invitation))
 }
 
-/// Renews an invitation, as a member who has the role `own`: with another link, for another week, whatever
-/// became of the previous sender.
+/// Renews an invitation, as a member who has the role `own`: with another link and for another week, even if the
+/// previous sender has left the team.
 ///
 /// # Errors
 ///
@@ -100,9 +100,9 @@ pub async fn withdraw_invitation(
 pub struct OpenInvitation {
     /// The team.
     pub team: TeamWithSettings,
-    /// The invitation, as the link has it that leads to it.
+    /// The invitation, as stored with the link.
     pub invitation: Invitation,
-    /// The sender's role, which lets them give that of the invitation.
+    /// The sender's role, which must allow them to give the role of the invitation.
     inviter: Role,
 }
 
@@ -125,8 +125,8 @@ pub async fn open_invitation(
         app.store.membership(invitation.by, invitation.team),
     )?;
     let (Some(team), Some(inviter)) = (team, inviter) else { return Ok(None) };
-    // A link from a mail outlives an invitation that was accepted or withdrawn. And admitting somebody takes
-    // both: neither a function that may write teams nor one that may write links can do it alone.
+    // A link from an email may outlive an invitation that was accepted or withdrawn. Admitting somebody takes both
+    // items, so a function that may write only teams or only links cannot do it alone.
     let is_listed = team.team.invitation(&invitation.hash).is_some_and(|listed| {
         *listed == Invitation { by_mail: listed.by_mail, ..invitation.clone() }
     });
@@ -138,14 +138,14 @@ pub async fn open_invitation(
 const MEMBER: usize = 2;
 const ADDRESS: usize = 6;
 
-/// Makes the account that an invitation is for, and adds it to the team. Unless the link came by mail, its
-/// address is still to be verified: the sender has the link as well, and could otherwise hold the account
-/// of somebody else's address, to which other teams may give access.
+/// Creates the account that an invitation is for, and adds it to the team. Unless the link came by email, its address
+/// is not confirmed yet. The sender has the link as well, and could otherwise take over somebody else's address, to
+/// which other teams may give access.
 ///
 /// # Errors
 ///
-/// When the address has an account, when the team's plan has shrunk below its members, or a fault of the table; a
-/// conflict when the invitation was used, or the team or the role of who invited changed meanwhile.
+/// When the address has an account, when the team's plan has fewer seats than the team has members, or a fault of the
+/// table; a conflict when the invitation was used, or when the team or the sender's role has changed since.
 pub async fn join_with_new_account(app: &App, open: &OpenInvitation) -> Result<(), AccountError> {
     let (invitation, now) = (&open.invitation, app.clock.now());
     let user = User {
@@ -158,12 +158,12 @@ pub async fn join_with_new_account(app: &App, open: &OpenInvitation) -> Result<(
     join(app, open, Newcomer::New(&user), user.id).await
 }
 
-/// Adds the user whom an invitation is for to the team; they have signed in.
+/// Adds the signed-in user whom an invitation is for to the team.
 ///
 /// # Errors
 ///
-/// When they are a member, when the team's plan has shrunk below its members, or a fault of the table; a conflict when
-/// the invitation was used, or the team or the role of who invited changed meanwhile.
+/// When they are already a member, when the team's plan has fewer seats than the team has members, or a fault of the
+/// table; a conflict when the invitation was used, or when the team or the sender's role has changed since.
 pub async fn join_as(app: &App, open: &OpenInvitation, user: &User) -> Result<(), AccountError> {
     join(app, open, Newcomer::Known(user.id), user.id).await
 }
@@ -187,12 +187,11 @@ async fn join(
     })
 }
 
-/// Declines an invitation on behalf of whoever has its link. The audit log does not say whether they have an
-/// account.
+/// Declines an invitation for the person who has its link. The audit log does not say whether they have an account.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when members or invitations changed meanwhile.
+/// A fault of the table; a conflict when members or invitations have changed since.
 pub async fn decline_invitation(
     app: &App,
     OpenInvitation { team, invitation, .. }: &OpenInvitation,

@@ -1,5 +1,5 @@
-//! What people do to sites, issues, settings, channels and accounts, in one way for the API, the dashboard and the
-//! command line: load, decide, save, send.
+//! Everything that people do to sites, issues, settings, channels and accounts. The API, the dashboard and the command
+//! line share it. Each action loads, decides, saves and sends.
 
 pub mod access;
 mod channels;

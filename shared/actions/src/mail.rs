@@ -1,4 +1,4 @@
-//! Transactional mails that somebody requests: each is counted, and a function of its own writes it.
+//! Transactional emails that somebody requests. Each one is counted, and a separate function writes it.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use vedette_store::StoreError;
 
 use crate::AccountError;
 
-/// Has a pending invitation sent to the address that it is for.
+/// Emails a pending invitation to its address.
 ///
 /// # Errors
 ///
-/// When the sender can no longer invite, when the mailbox or the team has reached its limit, when the queue takes no
+/// When the sender can no longer invite, when the mailbox or the team has reached its limit, when the queue accepts no
 /// message, or a fault of the table.
 pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), AccountError> {
     let Invitation { team, email, hash, .. } = invitation;
@@ -37,7 +37,7 @@ pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), A
     sent.map_err(|_| AccountRefusal::NotSent(email.clone()).into())
 }
 
-/// What a team asks a stranger for.
+/// What a team asks of a stranger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     /// To confirm an address for alerts.
@@ -46,18 +46,18 @@ pub(crate) enum Question {
     Join,
 }
 
-/// Whether a stranger may be asked for something.
+/// Whether a team may ask a stranger for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allowance {
     /// They may be asked.
     Free,
     /// The mailbox has reached its limit, for this team or for all teams.
     MailboxIsFull,
-    /// The team has asked often enough, whomever.
+    /// The team has reached its limit for all addresses together.
     TeamIsDone,
 }
 
-/// Counts a team's question to an address, and returns whether it may be asked.
+/// Counts a team's request to an address, and returns whether it may be sent.
 pub(crate) async fn ask(
     app: &App,
     team: TeamId,
@@ -75,7 +75,7 @@ pub(crate) async fn ask(
         (of_team, limit_of_team, Allowance::TeamIsDone),
         (format!("mailbox#{mailbox}"), REQUESTS_TO_MAILBOX, Allowance::MailboxIsFull),
     ] {
-        // What one limit refuses is not counted by the limits after it.
+        // A request that one limit refuses does not count toward the limits after it.
         if app.store.count(&subject, limit.window, app.clock.now()).await? > limit.times {
             return Ok(spent);
         }

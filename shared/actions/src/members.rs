@@ -1,4 +1,4 @@
-//! Who belongs to a team.
+//! Adds and removes members of a team, and changes their roles.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
@@ -9,11 +9,11 @@ use vedette_store::{Audit, MemberRow, TeamWithSettings};
 
 use crate::AccountError;
 
-/// Adds a user to a team, within the seats that pending invitations leave.
+/// Adds a user to a team, within the seats that pending invitations leave free.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when members or invitations changed meanwhile.
+/// The refusal, or a fault of the table; a conflict when members or invitations have changed since.
 pub async fn add_member(
     app: &App,
     team: &TeamWithSettings,
@@ -44,11 +44,11 @@ pub(crate) fn need_seats(team: &TeamWithSettings, needed: u32) -> Result<(), Acc
     }
 }
 
-/// Gives a member another role, as somebody who has the role `own`.
+/// Gives a member another role, on behalf of somebody with the role `own`.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when the member's role changed meanwhile.
+/// The refusal, or a fault of the table; a conflict when the member's role has changed since.
 pub async fn change_role(
     app: &App,
     team: TeamId,
@@ -75,12 +75,12 @@ pub async fn change_role(
     Ok(())
 }
 
-/// Takes a member out of a team, as somebody who has the role `own`, or who leaves; says which role they
-/// had.
+/// Removes a member from a team, on behalf of somebody with the role `own` or of the member. Returns the role that the
+/// member had.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when the member's role changed meanwhile.
+/// The refusal, or a fault of the table; a conflict when the member's role has changed since.
 pub async fn remove_member(
     app: &App,
     team: TeamId,
@@ -110,7 +110,7 @@ fn role_of(members: &[MemberRow], user: &User) -> Result<Role, AccountError> {
     found.map(|row| row.role).ok_or_else(|| AccountRefusal::NoMember(user.email.clone()).into())
 }
 
-/// An owner who stays when another one leaves.
+/// An owner who stays when another owner leaves.
 fn other_owner(members: &[MemberRow], leaving: &User) -> Result<UserId, AccountError> {
     let stays = |row: &&MemberRow| row.role == Role::Owner && row.user != leaving.id;
     let found = members.iter().find(stays).map(|row| row.user);

@@ -1,4 +1,4 @@
-//! Changing what all of a team's sites start from.
+//! Changes the monitoring settings of a team, which its sites start from.
 
 use std::time::Duration;
 
@@ -12,12 +12,11 @@ use vedette_store::{Audit, StoreError, TeamWithSettings};
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-/// Saves a team's monitoring settings, and has schedules and alerts follow; unchanged settings change
-/// nothing.
+/// Saves a team's monitoring settings, and makes schedules and alerts follow. If nothing has changed, nothing is saved.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when plan or settings were changed since the team was read.
+/// A fault of the table; a conflict when the plan or the settings have changed since the team was read.
 pub async fn change_monitoring(
     app: &App,
     team: TeamWithSettings,

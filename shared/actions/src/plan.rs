@@ -1,4 +1,4 @@
-//! Changing what a team may use.
+//! Changes a team's plan.
 
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
@@ -8,7 +8,7 @@ use vedette_store::StoreError;
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-/// Changes or deactivates a team's plan, and has schedules and alerts follow.
+/// Changes or deactivates a team's plan, and makes schedules and alerts follow.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
-/// Notes that a team's alerts must be derived again, before a write that changes them.
+/// Requests that a team's alerts are derived again, before a write that changes them.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(crate) async fn request_rederivation(
     app.store.request_rederivation(team, due).await
 }
 
-/// Has them derived again now, once it is written.
+/// Starts it right away, after that write.
 pub(crate) async fn enqueue_rederivation(app: &App, team: TeamId) {
     let message = Message::Alert(AlertMessage::Team(team));
     app.enqueue_or_leave(message, Duration::ZERO).await;

@@ -13,12 +13,12 @@ use vedette_store::{Taken, budget, retry_on_conflict};
 
 use crate::SignInError;
 
-/// Has a sign-in link sent to an address, if it has an account and has not got too many. The caller
-/// learns neither: the reads and writes are the same, and a message is sent in any case.
+/// Emails a sign-in link to an address, if it has an account and is below its limit. The caller learns neither: the
+/// reads and writes are the same, and a message is sent in every case.
 ///
 /// # Errors
 ///
-/// When the source has asked for too many, or a fault of the table.
+/// When the source has requested too many links, or a fault of the table.
 pub async fn mail_sign_in(app: &App, email: &str, source: Source) -> Result<(), SignInError> {
     retry_on_conflict(budget::WRITE, || ask(app, email, source)).await
 }
@@ -41,8 +41,7 @@ async fn ask(app: &App, email: &str, source: Source) -> Result<(), SignInError> 
     let taken = subjects.into_iter().zip(full_at).zip(after);
     let taken = taken.map(|((subject, before), after)| Taken { subject, before, after });
     store.take(&taken.collect::<Vec<_>>()).await?;
-    // If nobody has the address, the message names a user who does not exist, and no mail is
-    // written.
+    // If nobody has the address, the message names a user who does not exist, and no email is written.
     let user = user.unwrap_or_else(|| nobody(email));
     let message = MailRequest::SignIn { user, asked_at: now };
     app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;

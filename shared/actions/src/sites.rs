@@ -1,4 +1,4 @@
-//! Sites: adding one, changing it, and deleting it.
+//! Sites: adds, changes and deletes them.
 
 mod delete;
 mod update;
@@ -33,7 +33,7 @@ pub use update::{pause_site, resume_site, save_site};
 pub struct TeamWithCooldowns {
     /// The team.
     pub team: TeamWithSettings,
-    /// Loaded for the first site; another one may follow.
+    /// Loaded for the first site, and kept for the next ones.
     cooldowns: Option<Cooldowns>,
 }
 
@@ -43,7 +43,7 @@ impl TeamWithCooldowns {
         Self { team, cooldowns: None }
     }
 
-    /// How a site begins under the team's plan, settings and cooldowns.
+    /// How a new site begins under the team's plan, settings and cooldowns.
     async fn begin(&mut self, app: &App, site: &Site) -> Result<Beginning, StoreError> {
         let (plan, settings) = (self.team.plan(), self.team.settings_for(site));
         let mut running = Tool::ALL.to_vec();
@@ -56,7 +56,8 @@ impl TeamWithCooldowns {
     }
 }
 
-/// Adds a site to its team, notifies the reconciler, and says how the site begins. After a conflict, the team is to be loaded again.
+/// Adds a site to its team, notifies the reconciler, and returns how the site begins. After a conflict, load the team
+/// again.
 ///
 /// # Errors
 ///
@@ -92,25 +93,25 @@ pub async fn create_site(
     Ok(stored)
 }
 
-/// The most sites of a request that creates many.
+/// The most sites in a request that creates many.
 pub const SITES_MAX: usize = 100;
-/// Sites that are not begun by then are left out: the gateway gives up after 30 seconds, and the
-/// client would not learn what was created.
+/// Sites that have not been started by then are left out: the gateway gives up after 30 seconds, and the client would
+/// not learn which sites were created.
 const BUDGET: Duration = Duration::from_secs(25);
 
-/// What became of one of the sites of a request.
+/// What happened to one of the sites in a request.
 #[derive(Debug)]
 pub enum OneOfMany {
     /// It was created.
     Created(Box<SiteWithTools>),
-    /// The team monitors its URL already.
+    /// The team already monitors its URL.
     Duplicate,
-    /// The request ran out of time before.
+    /// The request ran out of time first.
     OutOfTime,
 }
 
-/// Creates one of the sites of a request, on its own; after a conflict again, with the team reloaded.
-/// Faults are logged.
+/// Creates one of the sites in a request independently of the others. After a conflict, loads the team again and
+/// retries. Logs faults.
 ///
 /// # Errors
 ///
@@ -157,8 +158,7 @@ async fn create_within(
     }
 }
 
-/// Whether the team has as many sites as its plan allows, and the plan is still the one that was
-/// `read`.
+/// Whether the team has as many sites as its plan allows, and the plan is still the one that was `read`.
 async fn is_full(app: &App, caller: &Caller, read: &TeamWithSettings) -> Result<bool, AccessError> {
     let team = caller.team(&app.store, read.id(), Permission::ManageSites).await?;
     let limit = team.plan().limits().sites;

@@ -1,4 +1,4 @@
-//! Choosing the time zone of a team.
+//! Changes the time zone of a team.
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
@@ -9,12 +9,12 @@ use vedette_store::{Audit, StoreError};
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-/// Saves a team's time zone, and has its alerts follow: the quiet time is another one. A zone that the team has
-/// already changes nothing.
+/// Saves a team's time zone, and makes its alerts follow, because the quiet time changes. If the team already has this
+/// zone, nothing changes.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when the zone was changed since the team was read.
+/// A fault of the table; a conflict when the zone has changed since the team was read.
 pub async fn change_time_zone(
     app: &App,
     team: Team,

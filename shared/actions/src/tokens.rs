@@ -11,8 +11,7 @@ use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
-/// Creates a token for a user, valid for so many days. Its secret is to be shown once: it is not
-/// stored.
+/// Creates a token for a user, valid for this many days. Show its secret once: it is not stored.
 ///
 /// # Errors
 ///
@@ -42,7 +41,7 @@ pub async fn create_token(
     Ok((secret, token))
 }
 
-/// Makes a token stop working at once.
+/// Revokes a token, which stops working at once.
 ///
 /// # Errors
 ///
@@ -55,8 +54,8 @@ pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), Sto
     retry_on_conflict(budget::WRITE, || app.store.revoke_token(token, audit)).await
 }
 
-/// The entries for the audit log of each team of the token's user. Those that do not fit into its transaction are
-/// written before.
+/// The entries in the audit log of each team of the token's user. Entries that do not fit into the token's transaction
+/// are written before it.
 async fn entries(
     app: &App,
     user: UserId,
@@ -70,7 +69,7 @@ async fn entries(
         .iter()
         .map(|place| AuditEntry::new(place.team, by, event.clone(), now))
         .collect();
-    // For a user of very many teams, some entries are written before the token.
+    // A user with very many teams needs more entries than fit into the token's transaction.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);
     for some in entries[..told_before].chunks(TOLD_AT_ONCE) {
         app.store.record(some).await?;
@@ -78,6 +77,5 @@ async fn entries(
     Ok(entries.split_off(told_before))
 }
 
-/// The most teams whose logs are written in the token's own transaction, which may have a hundred
-/// items.
+/// The most teams whose audit logs are written in the token's own transaction, which may have at most 100 items.
 const TOLD_AT_ONCE: usize = 90;

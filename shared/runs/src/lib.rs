@@ -1,8 +1,7 @@
-//! Saves finished runs: the only way in which checks end, issues open and resolve, and timers are
-//! set.
+//! Saves finished runs. Checks end, issues open and resolve, and timers are set only here.
 //!
-//! [`record_run`] reads what a run is judged by, asks witnesses about an outage, has [`ToolState::apply_run`] decide, and
-//! commits.
+//! [`record_run`] reads what it needs to judge a run, asks witnesses about an outage, lets [`ToolState::apply_run`]
+//! decide, and commits.
 
 use std::time::Duration;
 
@@ -26,14 +25,14 @@ use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry
 /// How long a witness may look at a target: its answer is to be back before nobody waits for it any more.
 const ANSWER_IN: Duration = QUESTION_TIMEOUT.saturating_sub(Duration::from_secs(1));
 
-/// What became of a finished run.
+/// What happened to a finished run.
 #[derive(Debug)]
 pub enum Recorded {
-    /// It counts nothing.
+    /// The run does not count.
     Discarded(Discard),
     /// Its site is gone.
     SiteGone,
-    /// It is saved.
+    /// The run was saved.
     Saved {
         /// The check.
         check: Check,
@@ -42,12 +41,12 @@ pub enum Recorded {
     },
 }
 
-/// Saves a run and sends the retry or follow-up that it asks for. When something else was written
-/// meanwhile, the same result is applied to the current state; nothing is probed and nobody is asked twice.
+/// Saves a run, and sends the retry or follow-up that it needs. After a conflict, the same result is applied to the
+/// current state: no target is probed and no witness is asked twice.
 ///
 /// # Errors
 ///
-/// When the table does not answer; the run may be recorded again, it counts once.
+/// When the table does not answer. The run may be recorded again; it counts once.
 pub async fn record_run(
     app: &App,
     run: &Run,
@@ -75,7 +74,7 @@ pub async fn record_run(
                 state.apply_run(run, finish, evaluations, testimony, closed.as_ref(), now);
             let change = match applied {
                 Ok(change) => packed(app, run, change, finish, now),
-                // The given state may be as it was a moment ago.
+                // The given state may be out of date.
                 Err(_) if is_given => return Err(StoreError::STALE),
                 Err(discard) => return Ok(Recorded::Discarded(discard)),
             };
@@ -84,8 +83,8 @@ pub async fn record_run(
             let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
             app.store.commit(&changes).await?;
             let [ToolChange { check, timer, .. }] = tools;
-            // Tracker and record are written together; if they ever differ, the tracker wins.
-            // (After a conflict, the state that was read is out of date and means nothing.)
+            // The tracker and the issue are written together. If they ever differ, the tracker wins. (After a conflict,
+            // the state that was read is out of date and proves nothing.)
             for refusal in refused {
                 error!(site = %site.id, check = %check.id, %refusal, "an issue was left as it is");
             }
@@ -134,8 +133,8 @@ fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timest
     change.packed(finish, |state| fits_a_unit(partition, run.tool(), state, now))
 }
 
-/// The learned records that a DNS result is compared with. The records themselves are read only
-/// when the result differs, to say how.
+/// The learned records that a DNS result is compared with. The records themselves are read only if the result differs,
+/// to show the difference.
 async fn dns_baseline(
     app: &App,
     state: &ToolState,
@@ -157,7 +156,7 @@ async fn dns_baseline(
     Ok(Some(DnsBaseline { hashes, records }))
 }
 
-/// The issues' records after the events, and what the records do not allow.
+/// The issues after the events, and the events that the issues do not allow.
 async fn change_issues(
     app: &App,
     events: &[IssueEvent],
@@ -174,7 +173,7 @@ async fn change_issues(
     Ok((changes, refused))
 }
 
-/// Tells the notifier of a committed change of an issue.
+/// Tells the notifier about a committed change of an issue.
 pub async fn enqueue_alert(app: &App, site: &Site, IssueChange { after, .. }: &IssueChange) {
     enqueue_issue(app, site.team, after.id).await;
 }
@@ -185,8 +184,8 @@ pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
 }
 
-/// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
-/// sent by the reconciler in time, as is what cannot be sent now.
+/// Sends a retry or follow-up with its delay. If it lies further ahead than a queue can delay, or cannot be sent now,
+/// the reconciler sends it in time.
 pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
     let now = app.clock.now();
     if !timer.fits_a_queue(now) {
@@ -197,11 +196,11 @@ pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
     app.enqueue_or_leave(message, delay).await;
 }
 
-/// Clears the first run, retry or follow-up of a tool that is not to run.
+/// Clears the first run, retry or follow-up of a tool that should not run.
 ///
 /// # Errors
 ///
-/// A conflict when the tool was written meanwhile.
+/// A conflict when the tool has changed since.
 pub async fn clear_timer(
     app: &App,
     site: &Site,

@@ -1,4 +1,4 @@
-//! Sending again what a channel did not take.
+//! Sends again what a channel did not accept.
 
 use std::time::Duration;
 
@@ -9,13 +9,12 @@ use vedette_store::{Audit, ChannelRef, StoreError, unless_conflict};
 
 use super::wake;
 
-/// Has everything that waits for a channel sent now, including what was given up, and looks again at
-/// everything that it knows.
+/// Makes everything that waits for a channel due now, including what was given up, and everything that the channel
+/// knows.
 ///
 /// # Errors
 ///
-/// When the table does not answer; a conflict while somebody sends to the channel, which ends before
-/// long.
+/// When the table does not answer; a conflict while another process sends to the channel, which ends soon.
 pub(super) async fn resend(
     app: &App,
     channel: &Channel,
@@ -25,7 +24,7 @@ pub(super) async fn resend(
     let states = app.store.states_of_channels(&[place]).await?;
     let state = states.first().and_then(|state| state.enabled(app.clock.now()));
     app.store.put_channel_state(place, &state.ok_or(StoreError::STALE)?, audit).await?;
-    // Read after that: until then, what the channel misses is noted.
+    // Read this after the state: until then, what the channel misses is recorded.
     let deliveries = app.store.deliveries(place).await?;
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
@@ -37,7 +36,7 @@ pub(super) async fn resend(
     Ok(())
 }
 
-/// Has a message sent now, unless it was sent meanwhile.
+/// Makes a message due now, unless it was sent meanwhile.
 ///
 /// # Errors
 ///
@@ -46,7 +45,7 @@ pub async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result
     unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
 }
 
-/// Has an issue looked at now, unless it was written, and thus looked at, meanwhile.
+/// Makes an issue due now, unless the channel has looked at it meanwhile.
 ///
 /// # Errors
 ///

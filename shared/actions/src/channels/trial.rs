@@ -1,4 +1,4 @@
-//! Tests a channel: a test takes the same path as alerts, and is tried once.
+//! Tests a channel. A test takes the same path as alerts, but is sent only once.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use vedette_store::{ChannelRef, StoreError, budget, retry_on_conflict, unless_co
 use super::wake;
 use crate::ChannelError;
 
-/// How often to look whether the test was sent.
+/// How often to check whether the test was sent.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Has a test sent to a channel, unless one is under way, which then serves both callers. The channel's state
-/// has the outcome.
+/// Queues a test for a channel. If a test is already in progress, it serves both callers. The channel's state has the
+/// outcome.
 ///
 /// # Errors
 ///
-/// When nothing is sent to the channel, or a fault of the table.
+/// When the channel receives nothing, or a fault of the table.
 pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelError> {
     queue(app, channel).await.map(|(queued, _)| queued)
 }
 
-/// The same; also returns whether the test is this call's own.
+/// Queues a test like [`queue_test`]; also returns whether the test is this call's own.
 async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelError> {
     let place = ChannelRef::from(channel);
     let state = app.store.states_of_channels(&[place]).await?.into_iter().next();
@@ -44,7 +44,7 @@ async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelEr
         false => {
             let pending = app.store.deliveries(place).await?.queued;
             let pending = pending.into_iter().find(|queued| queued.group == test.group);
-            // One that was sent meanwhile makes room for this one.
+            // A test that was sent meanwhile makes room for this one.
             pending.ok_or(StoreError::STALE)?
         }
     };
@@ -56,7 +56,7 @@ async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelEr
 ///
 /// # Errors
 ///
-/// Why it did not arrive, or was not sent; a fault of the table.
+/// Why the test did not arrive or was not sent, or a fault of the table.
 pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result<(), ChannelError> {
     let place = ChannelRef::from(channel);
     let (test, is_own) = retry_on_conflict(budget::WRITE, || queue(app, channel)).await?;
@@ -76,7 +76,7 @@ pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result
                 if queued.is_some_and(|queued| queued.due > Some(app.clock.now())) {
                     return Err(ChannelRefusal::HostIsFull.into());
                 }
-                // Who asked for another one waits for it.
+                // If another caller requested the test, that caller waits for it.
                 if is_own {
                     take_back(app, place, &test).await?;
                 }
@@ -87,7 +87,7 @@ pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result
     }
 }
 
-/// Nobody wants a test hours later.
+/// Removes a test that was not sent in time. Nobody wants a test hours later.
 async fn take_back(app: &App, place: ChannelRef, test: &Queued) -> Result<(), StoreError> {
     retry_on_conflict(budget::WRITE, || async {
         match app.store.queued(place, test).await? {

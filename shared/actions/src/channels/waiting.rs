@@ -18,13 +18,13 @@ pub struct WaitingDelivery {
     pub what: String,
     /// The issue that it is about.
     pub issue: Option<IssueId>,
-    /// Since when it could not be delivered, if it was tried.
+    /// Since when delivery has failed, if it was tried.
     pub failing_since: Option<Timestamp>,
-    /// When it will be sent; none if it is sent only on request.
+    /// When it will be sent; `None` if it is sent only on request.
     pub due: Option<Timestamp>,
 }
 
-/// What waits to be sent to a channel, in the order in which it is due.
+/// What waits to be sent to a channel, in the order of its due times.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub async fn waiting_for(
     Ok(waiting)
 }
 
-/// What people would hear now of the issues that a channel knows.
+/// What people would be told now about the issues that a channel knows.
 async fn news_for(
     app: &App,
     channel: &Channel,

@@ -1,4 +1,4 @@
-//! Taking a site away.
+//! Deletes a site.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteWithTools, StoreError};
 
-/// Deletes a site as it was read: it is gone at once, with its schedules, checks and issues.
+/// Deletes a site that was read. It is gone at once, with its schedules, checks and issues.
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when anything of it was written meanwhile.
+/// A fault of the table; a conflict when any part of the site has changed since.
 pub async fn delete_site(
     app: &App,
     stored: &SiteWithTools,
@@ -25,7 +25,7 @@ pub async fn delete_site(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (store, SiteWithTools { site, tools }) = (&app.store, stored);
-    // Read after the tools' states: an issue that opens in between has raised their `rev`.
+    // Read this after the tools' states: an issue that opens in between raises their `rev`.
     let issues = store.issues_of_site(site.id.partition()).await?;
     let cooldowns = if outlive_their_site(tools, now) {
         store.cooldowns(site.team).await?.after_deletion(&site.url, tools, now)
@@ -49,8 +49,7 @@ pub async fn delete_site(
     Ok(())
 }
 
-/// Whether a channel may not know yet that an issue is over: it is still active, or was resolved
-/// recently.
+/// Whether a channel may not know yet that an issue is over: the issue is still active, or was resolved recently.
 fn may_be_untold(issue: &Issue, now: Timestamp) -> bool {
     let resolved_at = issue.lifecycle.resolved_at();
     resolved_at.is_none_or(|at| now.duration_since(at) <= MISSED_TIME)

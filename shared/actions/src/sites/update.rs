@@ -1,4 +1,4 @@
-//! Changing a site.
+//! Changes a site.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub async fn pause_site(
     save_overrides(app, access, SiteOverrides::paused, by, now).await
 }
 
-/// Has a site checked by the tools that its team enables.
+/// Makes a site follow the tools that its team enables.
 ///
 /// # Errors
 ///
@@ -58,11 +58,11 @@ async fn save_overrides(
     save_site(app, access, wanted, by, now).await
 }
 
-/// Saves a site as `wanted`, if that changes anything, and has its schedules follow.
+/// Saves a site as `wanted`, if that changes anything, and makes its schedules follow.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table; a conflict when it was written meanwhile.
+/// The refusal, or a fault of the table; a conflict when the site has changed since it was read.
 pub async fn save_site(
     app: &App,
     access: &mut SiteAccess,
@@ -72,7 +72,7 @@ pub async fn save_site(
 ) -> Result<(), SiteError> {
     let site = &access.stored.site;
     let Some(next) = site.change_to(wanted, now) else { return Ok(()) };
-    // Texts that are already too long may be shortened, and the site changed otherwise.
+    // If the texts are already too long, they may still be shortened, and the rest of the site may change.
     if next.listed_texts() > site.listed_texts() {
         next.check_texts()?;
     }
@@ -95,7 +95,7 @@ pub async fn save_site(
     Ok(())
 }
 
-/// Has channels look at the active issues of tools that run on the site from now on, or do not any more.
+/// Makes channels look at the active issues of tools that this change starts or stops.
 async fn outbox(
     app: &App,
     access: &SiteAccess,
@@ -112,7 +112,7 @@ async fn outbox(
     if !Tool::ALL.into_iter().any(is_changed) {
         return Ok(Vec::new());
     }
-    // Read after the tools' states: an issue that opens in between has raised their `rev`.
+    // Read this after the tools' states: an issue that opens in between raises their `rev`.
     let issues = app.store.issues_of_site(next.id.partition()).await?;
     let concerned = issues
         .into_iter()
