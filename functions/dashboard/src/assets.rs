@@ -1,4 +1,4 @@
-//! What pages are shown with: files whose names say what is in them, and which browsers keep for good.
+//! The files that pages load. Their names contain a hash of their content, so browsers cache them forever.
 
 use std::sync::LazyLock;
 
@@ -11,9 +11,9 @@ use vedette_http::response::Response;
 
 use crate::RequestContext;
 
-/// A file of a page.
+/// A file that pages load.
 struct Asset {
-    /// As its address ends.
+    /// The end of its path.
     name: String,
     media_type: &'static str,
     text: &'static str,
@@ -40,33 +40,33 @@ static ICON: LazyLock<Asset> = LazyLock::new(|| {
 });
 static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("app", include_str!("../assets/app.js")));
-/// Version 1.6.32 of npm's `uplot`, as it is published.
+/// npm's `uplot`, version 1.6.32, as published.
 static UPLOT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("uplot", include_str!("../assets/uplot/uPlot.iife.min.js")));
 static PLOT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("plot", include_str!("../assets/plot.js")));
 
-/// Where the style is.
+/// The path of the style sheet.
 pub(crate) fn style() -> String {
     format!("/assets/{}", STYLE.name)
 }
 
-/// Where the icon is.
+/// The path of the icon.
 pub(crate) fn icon() -> String {
     format!("/assets/{}", ICON.name)
 }
 
-/// Where the script is.
+/// The path of the script.
 pub(crate) fn script() -> String {
     format!("/assets/{}", SCRIPT.name)
 }
 
-/// Where the scripts of a plot are, in the order in which they run.
+/// The paths of the scripts for plots, in the order in which they run.
 pub(crate) fn plot() -> [String; 2] {
     [&UPLOT, &PLOT].map(|asset| format!("/assets/{}", asset.name))
 }
 
-/// A file by the name that pages of this version have for it.
+/// Serves a file under the name that this version's pages use.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let mut assets = [&STYLE, &ICON, &SCRIPT, &UPLOT, &PLOT].into_iter();
     let asset = assets.find(|asset| asset.name == context.parameters.value("asset"));

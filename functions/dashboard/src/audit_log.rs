@@ -1,4 +1,4 @@
-//! Who changed what in a team.
+//! The audit log of a team.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::members::role_word;
 use crate::settings::{Part, beside_others};
 use crate::{RequestContext, layout};
 
-/// The entries of a page.
+/// The entries on a page.
 const PAGE: usize = 50;
 /// Longer than any place in a log.
 const PLACE_MAX: usize = 128;
@@ -88,7 +88,7 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
             td { (layout::instant(entry.at)) }
             td {
                 @match entry.actor {
-                    // Names can be chosen.
+                    // Users choose their own names, so the address is shown too.
                     Actor::User(user) => {
                         (name(user, users))
                         @if let Some(user) = users.get(&user) { br; span.quiet { (user.email) } }
@@ -198,7 +198,7 @@ fn list(differences: &[Difference]) -> Markup {
     }
 }
 
-/// A setting with what it was and is, as far as that is kept.
+/// A setting with its old and new value, as far as the log has them.
 fn changed(Difference { setting, before, after }: &Difference) -> Markup {
     html! {
         code { (setting) } ": "

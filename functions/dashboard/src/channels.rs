@@ -1,5 +1,6 @@
-//! The channels of a team, and the pages that a mail leads to: one to confirm its address, one to unsubscribe it. Who has the link
-//! has read the mail; whoever has not gets the same answer as for a channel that does not exist.
+//! The channels of a team, and the two pages that an email links to: one confirms its address, one unsubscribes it. A
+//! visitor with the link has read the email; without the link, the answer is the same as for a channel that does not
+//! exist.
 
 pub(crate) mod add;
 pub(crate) mod change;
@@ -21,7 +22,7 @@ use vedette_store::ChannelRef;
 
 use crate::{RequestContext, layout};
 
-/// Asks whether an address is to be confirmed.
+/// Asks whether to confirm an address.
 pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(context).await?;
     if opened.channel.disabled.is_some() || opened.channel.since.is_some() {
@@ -35,7 +36,7 @@ pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Respon
 /// Confirms an address, once.
 pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(context).await?;
-    // Who has unsubscribed wants no alerts, even if an older mail is opened afterwards.
+    // A reader who has unsubscribed wants no alerts, even if they open an older email afterwards.
     if opened.channel.disabled.is_some() {
         return Ok(opened.present_state(context));
     }
@@ -44,7 +45,7 @@ pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, Api
     Ok(Opened { channel, ..opened }.present_state(context))
 }
 
-/// Asks whether an address is to be unsubscribed.
+/// Asks whether to unsubscribe an address.
 pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(context).await?;
     if opened.channel.disabled.is_some() {
@@ -54,7 +55,7 @@ pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Re
     Ok(layout::form(context, "Unsubscribe this address", &question, "Unsubscribe"))
 }
 
-/// Unsubscribes an address, once; by the form, or by a mail program in its reader's place (RFC 8058).
+/// Unsubscribes an address, once. The request comes from the form, or from the reader's email program (RFC 8058).
 pub(crate) async fn unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(context).await?;
     let Some(channel) = opened.channel.unsubscribed(context.app.clock.now()) else {
@@ -64,7 +65,7 @@ pub(crate) async fn unsubscribe(context: RequestContext<'_>) -> Result<Response,
     Ok(Opened { channel, ..opened }.present_state(context))
 }
 
-/// A channel of mail whose key the visitor has.
+/// An email channel whose key the visitor has.
 struct Opened {
     channel: Channel,
     address: String,
@@ -92,7 +93,7 @@ impl Opened {
         html! { b { bdi { (self.address) } } }
     }
 
-    /// Whether alerts are sent to the address.
+    /// Says whether the address receives alerts.
     fn present_state(&self, context: RequestContext<'_>) -> Response {
         let (title, content) = if self.channel.is_on() {
             let content = html! {

@@ -1,4 +1,4 @@
-//! Pictures of a site's past, drawn here; what they show stands beside them in words, too.
+//! Charts of a site's past, drawn here. A text next to each chart says the same.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,25 +8,25 @@ use vedette_domain::checks::history::DayUptime;
 
 use crate::words::counted;
 
-/// A day with the gap behind it, and its bar.
+/// The width of a day with the gap after it, and of its bar.
 const DAY: usize = 3;
 const BAR: usize = 2;
 const HEIGHT: u32 = 24;
 
-/// Where bars stand.
+/// Where bars are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bars {
-    /// In a row of a list, as they are.
+    /// In a row of a list, at their own size.
     OfList,
-    /// Over the width of a site's page.
+    /// Across a site's page.
     OfSite,
 }
 
-/// How a day is shown, the worst first.
+/// The state of a day, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bar {
     Down,
-    /// Today, where the newest check failed and no issue is open.
+    /// Today, when the newest check failed and no issue is open.
     Failing,
     Partly,
     Up,
@@ -68,7 +68,7 @@ impl Bar {
     }
 }
 
-/// A bar for each day, in one path for each kind of day; the last one is today, on which the site may be failing.
+/// A bar for each day, drawn as one path for each state. The last bar is today, when the site may be failing.
 pub(crate) fn uptime_bars(days: &[DayUptime], is_failing: bool, bars: Bars) -> Markup {
     let mut paths: BTreeMap<Bar, (usize, String)> = BTreeMap::new();
     for (place, &day) in days.iter().enumerate() {
@@ -116,19 +116,19 @@ pub(crate) fn legend(is_failing: bool) -> Markup {
     }
 }
 
-/// How a site does not answer: since so many hours, or since just now.
+/// How a site does not answer: down for this many hours, or failing since a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Trouble {
     Down(f64),
     Failing,
 }
 
-/// The step from an hour to the next in a sparkline, in which a line has the lower of these heights and the upper.
+/// The width of an hour in a sparkline, and the heights between which its line runs.
 const HOUR: usize = 4;
 const LINE: (f64, f64) = (21.0, 4.0);
 
-/// The mean response times of the last hours, the present one last. The line is broken where there is none, and ends
-/// where the site no longer answers.
+/// The mean response times of the last hours; the current hour is the last. The line has a gap where there is no value,
+/// and ends when the site stops answering.
 pub(crate) fn sparkline(means: &[Option<u32>], trouble: Option<Trouble>) -> Markup {
     let width = HOUR * means.len().saturating_sub(1);
     let block = trouble.map(|trouble| {
@@ -150,7 +150,7 @@ pub(crate) fn sparkline(means: &[Option<u32>], trouble: Option<Trouble>) -> Mark
     ) else {
         return html! { span {} };
     };
-    // A few milliseconds more or less are no mountain.
+    // A difference of a few milliseconds must not look like a mountain.
     let span = (most - least).max(most * 0.4).max(1.0);
     let middle = f64::midpoint(least, most);
     let y = |ms: f64| {
@@ -176,35 +176,35 @@ pub(crate) fn sparkline(means: &[Option<u32>], trouble: Option<Trouble>) -> Mark
     }
 }
 
-/// Width and height of a plot. It is stretched; its words are not.
+/// Width and height of a plot. The plot is stretched, but its text is not.
 const WIDTH: f64 = 1000.0;
 const PLOT: f64 = 240.0;
-/// How many parts the height has.
+/// The number of horizontal parts.
 const GRID: u32 = 4;
 
 /// A line of values over time.
 #[derive(Clone, Copy)]
 pub(crate) struct Plot<'a> {
-    /// The values by their place among so many, in ascending order; the line is broken where there is none.
+    /// The values by their place on the time axis, in ascending order. The line has a gap where there is none.
     pub(crate) values: &'a [(usize, f64)],
     /// A second line, above the first.
     pub(crate) upper: &'a [(usize, f64)],
-    /// Single values, by how far from the left they are, from 0 to 1. One that is too high is at the top.
+    /// Single values, each with its distance from the left, from 0 to 1. A value above the top is drawn at the top.
     pub(crate) dots: &'a [(f64, f64)],
-    /// Where there was no value, as something failed.
+    /// Where a failure left no value, from 0 to 1.
     pub(crate) marks: &'a [f64],
     pub(crate) places: usize,
-    /// How many places further the next value may be for a line to lead to it.
+    /// The line connects two values that are at most this many places apart.
     pub(crate) reach: usize,
-    /// The highest value that there is room for, which is rounded up; the lowest is 0.
+    /// The highest value to make room for, which is rounded up; the lowest is 0.
     pub(crate) top: f64,
     pub(crate) unit: &'a str,
-    /// What the plot shows, in a sentence, and what is the most of it.
+    /// A sentence that says what the plot shows and its highest value.
     pub(crate) label: &'a str,
     pub(crate) title: &'a str,
-    /// Outages: from where to where of the width, from 0 to 1, and how long they were.
+    /// Outages: where each begins and ends, from 0 to 1, and how long it was.
     pub(crate) bands: &'a [(f64, f64, String)],
-    /// What stands below, from left to right.
+    /// The labels below the plot, from left to right.
     pub(crate) ticks: &'a [Markup],
 }
 
@@ -217,7 +217,7 @@ fn step(top: f64) -> f64 {
     found.unwrap_or(least)
 }
 
-/// Bands that can have their duration above them without a crowd.
+/// The most bands that show their duration above them without crowding.
 const NAMED_BANDS: usize = 3;
 
 pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
@@ -289,7 +289,7 @@ fn lines(plot: &Plot<'_>, values: &[(usize, f64)], top: f64) -> (String, String)
         let at = |(place, value): &(usize, f64)| {
             ((*place as f64 + 0.5) * width, PLOT - PLOT * value / top)
         };
-        // A lone value is a short line.
+        // A single value becomes a short line.
         let points = match run {
             [(place, value)] => {
                 let (x, y) = at(&(*place, *value));

@@ -1,4 +1,4 @@
-//! The checks of a site: its history, and one of them whole.
+//! The checks of a site: its history, and single checks.
 
 pub(crate) mod list;
 pub(crate) mod show;

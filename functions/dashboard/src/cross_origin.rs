@@ -1,5 +1,5 @@
-//! Whether a form was sent from one of our pages: the algorithm of `http.CrossOriginProtection` in Go,
-//! which needs no token in the form, but for requests that no browser sends. These are refused here.
+//! Whether a form was sent from one of our pages, with the algorithm of `http.CrossOriginProtection` in Go. It needs no
+//! token in the form. Go accepts requests that no browser sends; they are refused here.
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::{HOST, HeaderName, ORIGIN};
@@ -7,8 +7,8 @@ use vedette_http::error::ApiError;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses what another site's page may have sent. Browsers say so themselves; where they do not, over
-/// plain HTTP to other machines, the host of the page must be ours.
+/// Refuses what the page of another site may have sent. Most browsers say where a form comes from. Over plain HTTP to
+/// another machine they do not; then the host of the page must be ours.
 pub(crate) fn check(headers: &HeaderMap, base_url: Option<&str>) -> Result<(), ApiError> {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let is_ours = match text(&SEC_FETCH_SITE) {
@@ -24,7 +24,7 @@ pub(crate) fn check(headers: &HeaderMap, base_url: Option<&str>) -> Result<(), A
     Err(ApiError::Forbidden(message.to_owned()))
 }
 
-/// Host and port of an address.
+/// The host and port of a URL.
 fn host(address: &str) -> Option<&str> {
     address.split_once("://")?.1.split('/').next()
 }
@@ -43,7 +43,7 @@ mod tests {
             (&[(site, "none")], true),
             (&[(site, "same-site")], false),
             (&[(site, "cross-site")], false),
-            // What the browser says counts, whatever the addresses look like.
+            // The browser's own statement counts, whatever the addresses look like.
             (&[(site, "cross-site"), ("origin", "https://a.test")], false),
             (&[(site, "same-origin"), ("origin", "https://b.test")], true),
             (&[("origin", "https://a.test")], true),

@@ -1,4 +1,4 @@
-//! What happened to the sites of a team: issues that opened and that were resolved.
+//! The events of a team's sites: issues that opened, and issues that were resolved.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ use crate::layout::{Heading, NavTab};
 use crate::look::Look;
 use crate::{RequestContext, layout, words};
 
-/// The events of a page.
+/// The events on a page.
 const PAGE: usize = 25;
-/// The most pages: each event may need an issue to be read, those of the pages before included.
+/// The most pages. Each event on a page or before it may need to read an issue.
 const PAGES: u64 = 20;
 
 /// An event.
@@ -51,7 +51,7 @@ fn end_of(page: u64) -> usize {
     usize::try_from(page).unwrap_or(1).saturating_mul(PAGE)
 }
 
-/// The issues that have the events up to the end of a page, and one more event if there is any.
+/// The issues that contain the events up to the end of a page, and one more event if there is one.
 async fn load(
     store: &Store,
     team: TeamId,
@@ -59,8 +59,8 @@ async fn load(
 ) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
     let (active, resolved) =
         futures::try_join!(store.issue_index(team, true), store.issue_index(team, false))?;
-    // So many events are among those of as many issues to which something happened last: each of these
-    // has one that is newer than any of the others'. One issue more says whether there are more.
+    // The newest N events belong to the N issues that changed last: each of these has an event that is newer than any
+    // event of the other issues. One more issue says whether there are more events.
     let mut rows: Vec<IndexRow> = active.into_iter().chain(resolved).collect();
     rows.sort_unstable_by_key(|row| Reverse((row.last_event(), row.id)));
     rows.truncate(end_of(page) + 1);
@@ -72,7 +72,7 @@ struct EventsPage<'a> {
     number: u64,
     events: Vec<Event<'a>>,
     has_more: bool,
-    /// Whether nothing has happened at all.
+    /// Whether there are no events at all.
     is_blank: bool,
 }
 

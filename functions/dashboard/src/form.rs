@@ -15,7 +15,7 @@ use crate::look::Look;
 pub(crate) use input::{Choice, FormInput};
 pub(crate) use vedette_http::wording::{capitalized, sentence};
 
-/// A field's text; empty where it was not sent.
+/// A field's text; empty if it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
     let mut fields = form_urlencoded::parse(body);
     fields.find(|(sent, _)| sent == name).map(|(_, text)| text).unwrap_or_default()
@@ -27,12 +27,12 @@ pub(crate) fn fields(body: &[u8], name: &str) -> Vec<String> {
     sent.map(|(_, text)| text.into_owned()).collect()
 }
 
-/// What the API says of a field, as it is said beside that: without the name of the field, and with the last parts of
-/// other names alone.
+/// The API's message about a field, to show next to that field: without the field's own name, and with only the last
+/// part of other names.
 fn beside_field(text: &str) -> String {
     let rest = text.strip_prefix("The ").and_then(|rest| rest.split_once(" field "));
     let Some((name, rest)) = rest else { return text.to_owned() };
-    // Of several lines, it is said which one.
+    // For one of several lines, the message says which one.
     let line = name.rsplit('.').next().and_then(|part| part.parse::<usize>().ok());
     let line = line.map(|line| format!("Line {}: ", line + 1)).unwrap_or_default();
     let words = rest.split(' ').map(|word| {
@@ -43,7 +43,7 @@ fn beside_field(text: &str) -> String {
     capitalized(&format!("{line}{}", words.collect::<Vec<_>>().join(" ")))
 }
 
-/// What is wrong with a field, to stand beside it, and what the field says of that.
+/// What is wrong with a field, as shown next to it, and the attributes that refer to it.
 #[derive(Debug)]
 pub(crate) struct Problems {
     id: String,
@@ -51,7 +51,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// What a refusal says of the field at a path; `id` is that of the element.
+    /// What a refusal says about the field at a path; `id` is the id of the element.
     pub(crate) fn of(refused: Option<&ValidationError>, path: &str, id: &str) -> Self {
         let texts = refused.into_iter().flat_map(|refused| refused.of_field(path));
         Self { id: format!("{id}-problem"), texts: texts.map(beside_field).collect() }

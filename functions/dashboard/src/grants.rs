@@ -1,4 +1,4 @@
-//! What the pages may do with the table.
+//! What the dashboard may do with the table.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
@@ -6,9 +6,9 @@ use vedette_store::keys::Prefix::{
     SignIn, Site, Team, Throttle, Token, TokenUse, User,
 };
 
-/// What pages show: to who is signed in, what the API shows, the team's channels, members and audit log, and
-/// their own tokens; to who has the link from a mail, its channel; to who is invited, the team. Requests are
-/// counted, and nothing else is written.
+/// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
+/// tokens. A visitor with the link from an email sees its channel, and an invited person sees the team. Only request
+/// counts are written.
 pub const READ_GRANT: Grant = Grant {
     get: &[Channel, Invitation, Session, SignIn, Site, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
@@ -17,9 +17,9 @@ pub const READ_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save
-/// settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user, or
-/// lets anybody in, and none reads a channel's secrets.
+/// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save settings, change
+/// where alerts go, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
+/// reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
@@ -31,8 +31,9 @@ pub const WRITE_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do that write users, members or tokens, and what lets somebody in. Who joins depends on the role of who
-/// invited them. A site is read only to try the connection, and none that exists: nothing that strangers wrote is read.
+/// What forms do that write users, members or tokens, or that let somebody in. Who may join depends on the role of the
+/// inviter. The only site that is read does not exist: the read opens the connection to the table. So nothing that strangers
+/// wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],

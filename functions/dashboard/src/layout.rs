@@ -1,5 +1,4 @@
-//! What all pages have: their frame, and headers that let a browser do no more with them than show them
-//! and send their forms.
+//! What all pages share: their frame, and headers that allow a browser only to show them and to send their forms.
 
 use jiff::Timestamp;
 use lambda_http::Body;
@@ -20,39 +19,38 @@ use vedette_http::response::Response;
 use crate::look::{Icon, Look};
 use crate::{RequestContext, assets, look};
 
-/// Nothing from elsewhere is loaded, nothing within a page is run but our own file, and forms lead back
-/// here.
+/// Nothing is loaded from elsewhere, only our own script runs, and forms lead only to this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What a page is about, and what stands beside that.
+/// The title of a page, and what is shown around it.
 pub(crate) struct Heading {
     title: String,
-    /// The ways to what the page is a part of, each with its address.
+    /// Links to the pages above this one, each with its path.
     crumbs: Vec<(String, String)>,
-    /// Beside the title: a state.
+    /// The state next to the title.
     state: Markup,
-    /// What is said below it.
+    /// The text below it.
     lead: Markup,
-    /// What can be done.
+    /// The actions.
     actions: Markup,
-    /// Whether the content has the title in a place of its own.
+    /// Whether the content contains the title itself.
     is_within: bool,
 }
 
 impl Heading {
-    /// A title that stands above the content.
+    /// A title above the content.
     pub(crate) fn new(title: impl Into<String>) -> Self {
         let [state, lead, actions] = [(); 3].map(|()| Markup::default());
         Self { title: title.into(), crumbs: Vec::new(), state, lead, actions, is_within: false }
     }
 
-    /// A title that the content has in a place of its own.
+    /// A title that the content contains itself.
     pub(crate) fn within(title: impl Into<String>) -> Self {
         Self { is_within: true, ..Self::new(title) }
     }
 
-    /// The same below something else.
+    /// Adds a link to the page above.
     pub(crate) fn below(mut self, address: String, name: &str) -> Self {
         self.crumbs.push((address, name.to_owned()));
         self
@@ -115,7 +113,7 @@ impl From<String> for Heading {
     }
 }
 
-/// A page with one heading and nothing around it, for anybody.
+/// A page for anybody, with one heading and no navigation.
 pub(crate) fn page(
     context: RequestContext<'_>,
     status: StatusCode,
@@ -125,7 +123,7 @@ pub(crate) fn page(
     framed(status, title, &lone(title, &degraded(context), content))
 }
 
-/// A part of a team's pages, as their navigation names it.
+/// An entry in a team's navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavTab {
     Sites,
@@ -139,7 +137,7 @@ pub(crate) enum NavTab {
 }
 
 impl NavTab {
-    /// What stands below the app bar. The others are found beside the settings.
+    /// The tabs below the app bar. The other entries are next to the settings.
     const TABS: [Self; 5] =
         [Self::Sites, Self::Issues, Self::Events, Self::Channels, Self::Settings];
 
@@ -169,7 +167,7 @@ impl NavTab {
         }
     }
 
-    /// The tab that it is found under.
+    /// The tab that contains it.
     const fn tab(self) -> Self {
         match self {
             Self::Sites | Self::Issues | Self::Events | Self::Channels | Self::Settings => self,
@@ -178,7 +176,7 @@ impl NavTab {
     }
 }
 
-/// A page of a team, with the ways to the team's other pages.
+/// A page of a team, with links to the team's other pages.
 pub(crate) fn team_page(
     context: RequestContext<'_>,
     (team, here): (&Team, NavTab),
@@ -198,7 +196,7 @@ pub(crate) fn team_page(
     member_page(context, Some((team, &tabs)), status, &heading.into(), content)
 }
 
-/// A page with one heading, with the ways to the other pages if somebody is signed in.
+/// A page with one heading, with links to the other pages if somebody is signed in.
 pub(crate) fn own_page(
     context: RequestContext<'_>,
     status: StatusCode,
@@ -218,7 +216,7 @@ fn member_page(
     let Some(signed_in) = context.signed_in else {
         return framed(status, &heading.title, &lone(&heading.title, &degraded(context), content));
     };
-    // What a form led to cannot be asked for again.
+    // The answer to a form cannot be requested again.
     let is_live = status == StatusCode::OK && context.head.method == Method::GET;
     let body = html! {
         header.bar {
@@ -233,13 +231,13 @@ fn member_page(
         }
         (degraded(context))
         main #main data-live[is_live] { div.wrap.stack { (heading.shown()) (content) } }
-        // The script names the reader's own.
+        // The script replaces it with the reader's time zone.
         footer.wrap.foot { p { "Times are in " span #zone { "UTC" } "." } }
     };
     framed(status, &heading.title, &body)
 }
 
-/// The team whose page it is, with the way to the others of somebody who belongs to several.
+/// The team of the page. If the caller belongs to several, it links to the others.
 fn team_menu(caller: &Caller, team: &Team) -> Markup {
     let face = html! { span.face.sq aria-hidden="true" { (initial(&team.name)) } };
     html! {
@@ -280,19 +278,19 @@ fn user_menu(caller: &Caller) -> Markup {
     }
 }
 
-/// What stands for a name where there is room for one letter.
+/// One letter that stands for a name.
 pub(crate) fn initial(name: &str) -> String {
     name.chars()
         .find(|letter| letter.is_alphanumeric())
         .map_or_else(String::new, |letter| letter.to_uppercase().collect())
 }
 
-/// What keeps the service from doing its work, if anything does. Strangers are not told what: it may
-/// name files of the operator's.
+/// What keeps the service from working, if anything does. Strangers do not see the details, which may name the
+/// operator's files.
 fn degraded(context: RequestContext<'_>) -> Markup {
     let notices = context.app.health.notices();
     html! {
-        // The script fills it, too.
+        // The script updates it.
         div #band {
             @if context.dashboard.is_demo {
                 aside.band.info aria-label="Demo" {
@@ -324,7 +322,7 @@ fn degraded(context: RequestContext<'_>) -> Markup {
     }
 }
 
-/// A page that belongs to nobody's team.
+/// A page that belongs to no team.
 fn lone(title: &str, degraded: &Markup, content: &Markup) -> Markup {
     html! {
         (degraded)
@@ -359,13 +357,14 @@ fn framed(status: StatusCode, title: &str, body: &Markup) -> Response {
     headers.insert(CONTENT_TYPE, fixed("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, fixed("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
-    // Links to pages carry keys. With none at all, browsers would not say where a form comes from.
+    // Links to pages contain keys, so other sites must not see them. Without any referrer, browsers would not say which
+    // page sent a form.
     headers.insert(REFERRER_POLICY, fixed("same-origin"));
     headers.insert(CONTENT_SECURITY_POLICY, fixed(POLICY));
     response
 }
 
-/// Something to know at the top of what it concerns.
+/// A note at the top of the content that it concerns.
 pub(crate) fn note(look: Look, content: &Markup) -> Markup {
     let role = if look == Look::Down { "alert" } else { "status" };
     html! { div class={ "note " (look.class()) } role=(role) { (look.shape()) p { (content) } } }
@@ -376,7 +375,7 @@ pub(crate) fn problem(why: &str) -> Markup {
     note(Look::Down, &html! { (why) })
 }
 
-/// A page that asks a question, with the one button that says yes to it.
+/// A page that asks a question, with one button that confirms it.
 pub(crate) fn form(
     context: RequestContext<'_>,
     title: &str,
@@ -385,13 +384,13 @@ pub(crate) fn form(
 ) -> Response {
     let content = html! {
         p { (question) }
-        // Without an address a form is sent to where it was read from, key included.
+        // A form without an action is sent to its own URL, including the key.
         form.stack.lg method="post" { button.main { (button) } }
     };
     page(context, StatusCode::OK, title, &content)
 }
 
-/// Sends the browser to another page, so that a form is not sent again when that is reloaded.
+/// Redirects the browser to another page, so that reloading does not send the form again.
 pub(crate) fn redirect(path: &str) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::Empty);
     *response.status_mut() = StatusCode::SEE_OTHER;
@@ -402,7 +401,7 @@ pub(crate) fn redirect(path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// What a form has just done: the address names it (`notice=`), and `words` has it in words.
+/// The notice after a form: the URL names it (`notice=`), and `words` has its text.
 pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Markup {
     let query = Query::parse(context.head.uri.query());
     let notice = query.search("said").unwrap_or_default();
@@ -410,7 +409,7 @@ pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Marku
     html! { @if let Some((_, words)) = found { (note(Look::Up, &html! { (words) })) } }
 }
 
-/// The ways to the pages before and after one of a list.
+/// Links to the pages before and after this one.
 pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> String) -> Markup {
     html! {
         @if number > 1 || has_more {
@@ -422,7 +421,7 @@ pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> 
     }
 }
 
-/// What a table begins with: its caption, and the heads of its columns.
+/// The caption and the column heads of a table.
 pub(crate) fn columns(caption: &str, heads: &[&str]) -> Markup {
     html! {
         caption.hide { (caption) }
@@ -430,14 +429,14 @@ pub(crate) fn columns(caption: &str, heads: &[&str]) -> Markup {
     }
 }
 
-/// How long ago something was, with the instant itself for whoever wants to know.
+/// How long ago something was, with the exact time for readers who want it.
 pub(crate) fn ago(at: Timestamp, now: Timestamp) -> Markup {
     html! {
         time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-ago { (time::ago(at, now)) }
     }
 }
 
-/// For how long something has lasted, with when it began.
+/// How long something has lasted, with the time when it began.
 pub(crate) fn lasting(since: Timestamp, now: Timestamp) -> Markup {
     html! {
         time.nb datetime=(time::wire(since)) title={ "Since " (time::instant(since)) } data-ago {
@@ -446,14 +445,14 @@ pub(crate) fn lasting(since: Timestamp, now: Timestamp) -> Markup {
     }
 }
 
-/// A time of today.
+/// A time of the current day.
 pub(crate) fn clock(at: Timestamp) -> Markup {
     html! {
         time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-clock { (time::clock(at)) }
     }
 }
 
-/// A day of an instant, near enough to be told without its time.
+/// The day of an instant that is close enough to leave out the time.
 pub(crate) fn day(at: Timestamp, now: Timestamp) -> Markup {
     html! {
         time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-day { (time::day(at, now)) }
@@ -465,7 +464,7 @@ pub(crate) fn instant(at: Timestamp) -> Markup {
     html! { time datetime=(time::wire(at)) { (time::instant(at)) } }
 }
 
-/// What is said instead of a page.
+/// The answer instead of a page.
 pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -> Response {
     let status = refusal.status();
     let (title, text) = if status == StatusCode::NOT_FOUND {

@@ -1,8 +1,9 @@
-//! The service's pages for browsers, each of them rendered here whole, and nothing from elsewhere. All work
-//! without the one script, which makes times local and pages fresh.
+//! The dashboard: pages for browsers, rendered completely on the server. They load nothing from elsewhere, and work
+//! without the one script, which shows local times and refreshes pages.
 //!
-//! [`PAGES`] is the table of pages. Three Lambda functions serve them: one what is shown, one what forms
-//! do, and one what those do that write users and tokens. One machine's process serves all of them beside the API's routes.
+//! [`PAGES`] is the table of pages. Three Lambda functions serve them: one shows pages, one handles forms, and one
+//! handles the forms that write users and tokens. On one machine, a single process serves all of them and the API's
+//! routes.
 
 mod assets;
 mod audit_log;

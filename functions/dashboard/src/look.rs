@@ -1,5 +1,5 @@
-//! What a state looks like, and the shapes that stand beside words. A state always is a shape, a word and a color; a
-//! shape says nothing that does not stand beside it in words.
+//! How a state looks, and the icons next to words. A state always has a shape, a word and a color; a shape says nothing
+//! that the words next to it do not say.
 
 use maud::{Markup, PreEscaped, html};
 use vedette_domain::alerts::channel::{ChannelKind, FieldShape};
@@ -7,7 +7,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
 
-/// How good or bad something is, as its shape and color say it.
+/// How good or bad something is, shown as a shape and a color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Up,
@@ -33,7 +33,7 @@ impl Look {
         }
     }
 
-    /// Its shape. What is filled has the class `f`, and what is cut out of that `k`.
+    /// Its shape. Filled parts have the class `f`, and cut-outs the class `k`.
     pub(crate) fn shape(self) -> Markup {
         shape(match self {
             Self::Up => {
@@ -59,18 +59,18 @@ impl Look {
         html! { span class={ "pill " (self.class()) } { (self.shape()) span { (word) } } }
     }
 
-    /// A word with its shape, without a tint: for what is normal, or stands on a tint.
+    /// A word with its shape, without a tint: for normal states, or on a tinted background.
     pub(crate) fn bare(self, word: &str) -> Markup {
         html! { span class={ "pill bare " (self.class()) } { (self.shape()) span { (word) } } }
     }
 
-    /// As [`Look::bare`], grey where there is none of it.
+    /// Like [`Look::bare`], but gray if the count is 0.
     pub(crate) fn counted(self, word: &str, count: usize) -> Markup {
         let on = if count > 0 { " on" } else { "" };
         html! { span class={ "pill bare " (self.class()) (on) } { (self.shape()) span { (word) } } }
     }
 
-    /// The shape alone, for what says the rest in words beside it.
+    /// The shape alone, next to words that say the rest.
     pub(crate) fn mark(self) -> Markup {
         html! { span class={ "txt bare " (self.class()) } { (self.shape()) } }
     }
@@ -89,7 +89,7 @@ impl From<SiteState> for Look {
     }
 }
 
-/// What an active issue looks like: a site that is down differs from one that works and has something wrong.
+/// How an active issue looks. A site that is down differs from a site that works but has a problem.
 impl From<Fingerprint> for Look {
     fn from(fingerprint: Fingerprint) -> Self {
         match fingerprint.severity() {
@@ -99,7 +99,7 @@ impl From<Fingerprint> for Look {
     }
 }
 
-/// An issue, as a list has it.
+/// An issue in a list.
 pub(crate) fn issue(status: IssueStatus, fingerprint: Fingerprint) -> Markup {
     match status {
         IssueStatus::Open => Look::from(fingerprint).pill("Open"),
@@ -108,12 +108,12 @@ pub(crate) fn issue(status: IssueStatus, fingerprint: Fingerprint) -> Markup {
     }
 }
 
-/// A shape with its lines.
+/// A shape made of these lines.
 fn shape(lines: &'static str) -> Markup {
     html! { svg.i viewBox="0 0 16 16" aria-hidden="true" { (PreEscaped(lines)) } }
 }
 
-/// A shape that is no state.
+/// A shape that is not a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Icon {
     Plus,
@@ -206,7 +206,7 @@ pub(crate) fn tool(tool: Tool) -> Markup {
     }
 }
 
-/// The mark of Vedette: a V that is a tick as well.
+/// The logo of Vedette: a V that is also a tick.
 pub(crate) fn mark(size: u8) -> Markup {
     html! {
         svg.mark width=(size) height=(size) viewBox="0 0 28 28" aria-hidden="true" {

@@ -1,5 +1,5 @@
-//! The Lambda functions of the pages: one shows them, one does what their forms ask for, and one does so with
-//! accounts and asks the OpenID provider.
+//! The Lambda functions of the dashboard: one shows pages, one handles forms, and one handles the forms for accounts
+//! and talks to the OpenID provider.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use vedette_routing::{find, serve};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, secret, telemetry};
 
-/// The OpenID provider, if there is one. Where its configuration is wrong, people still sign in by links.
+/// The OpenID provider, if there is one. If its configuration is wrong, people can still sign in with links.
 async fn provider(sdk: &SdkConfig) -> Option<Provider> {
     let stored = secret(ProviderConfig::SECRET, &environment, sdk).await;
     let read = || {
@@ -40,10 +40,10 @@ async fn main() -> Result<(), Error> {
     let function = Function::ALL.into_iter().find(|function| function.name() == name);
     let function = function.ok_or_else(|| format!("no handler is named `{name}`"))?;
     let sdk = aws::lambda_sdk_config(&environment)?;
-    // One function alone asks the OpenID provider.
+    // Only one function talks to the OpenID provider.
     let provider = if function == Function::Accounts { provider(&sdk).await } else { None };
     let dashboard = Dashboard::new(provider);
-    // One function alone looks at what people type.
+    // Only one function connects to addresses that people type.
     let dashboard = Arc::new(match function {
         Function::Write => dashboard.reaching(Outbound::read(&environment)?),
         Function::Read | Function::Accounts => dashboard,

@@ -1,4 +1,4 @@
-//! Who belongs to a team, and who is invited to it.
+//! The members of a team, and its invitations.
 
 pub(crate) mod add;
 pub(crate) mod change;
@@ -13,7 +13,7 @@ use vedette_store::TeamWithSettings;
 
 use crate::{RequestContext, layout};
 
-/// The roles that can be given to somebody new; a team's first owner comes with the team.
+/// The roles that a new member can get. A team's first owner is created with the team.
 const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
 
 /// A role in words.
@@ -26,7 +26,7 @@ pub(crate) const fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// The list of members, with what was done or why it was not.
+/// The list of members, with what was done, or why it was refused.
 async fn answer(
     context: RequestContext<'_>,
     team: &TeamWithSettings,

@@ -1,7 +1,8 @@
-//! Signing in at an OpenID provider (the authorization code flow with PKCE): a browser is sent there, and
-//! comes back with a code. What it has begun it keeps itself, so that strangers who begin write nothing.
+//! Signing in at an OpenID provider (the authorization code flow with PKCE). Vedette sends the browser there, and it
+//! comes back with a code. The browser itself keeps the attempt that it has begun, so strangers who begin one write
+//! nothing.
 //!
-//! Nobody gets an account by this: it is found by the address that the provider vouches for.
+//! This creates no account. The user is found by the email address that the provider confirms.
 
 mod config;
 mod http_client;
@@ -29,8 +30,8 @@ use self::provider::{Exchange, Failure};
 use crate::form::{FormInput, field};
 use crate::{RequestContext, layout, session, sign_in};
 
-/// Sends the browser to the provider. This is a link and no form: what forms lead to is held by the pages' own
-/// policy, wherever that is redirected.
+/// Redirects the browser to the provider. This is a link rather than a form, because the pages' own policy applies to
+/// the target of a form, even after redirects.
 pub(crate) async fn begin(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let provider = context.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
     let now = context.app.clock.now();
@@ -49,19 +50,19 @@ pub(crate) async fn begin(context: RequestContext<'_>) -> Result<Response, ApiEr
     Ok(response)
 }
 
-/// Takes the provider's answer: signs in, once.
+/// Takes the provider's answer and signs the user in, once.
 pub(crate) async fn answer(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let provider = context.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
     let now = context.app.clock.now();
     let sent = context.head.uri.query().unwrap_or_default().as_bytes();
     let attempt = session::attempt(context.app, context.head)
         .filter(|attempt| attempt.is_open(now) && field(sent, "state") == attempt.state());
-    // The browser keeps what it has begun: the answer may be of somebody else's making.
+    // The browser must have begun this attempt: another person may have made up the answer.
     let Some(attempt) = attempt else { return Ok(spent(context)) };
     let mut response = match &*field(sent, "error") {
         "" => {
             let redirect = redirect(context)?;
-            // Whoever makes up cookies and codes has us ask the provider each time.
+            // Without this limit, anyone could make us call the provider with made-up cookies and codes.
             provider
                 .count_answer(context.source(), now)
                 .map_err(|wait| ApiError::TooManyRequests { retry_after: retry_after(wait) })?;
@@ -69,7 +70,7 @@ pub(crate) async fn answer(context: RequestContext<'_>) -> Result<Response, ApiE
             let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock };
             match provider.email(of, &field(sent, "code")).await {
                 Ok(email) => enter(context, &attempt, &email).await?,
-                // It was not asked, so the answer is still good.
+                // The provider was not called, so the answer is still valid.
                 Err(failure @ Failure::Resting) => return Ok(failed(context, &failure)),
                 Err(failure) => failed(context, &failure),
             }
@@ -82,7 +83,7 @@ pub(crate) async fn answer(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Signs in who has this address.
+/// Signs in the user with this address.
 async fn enter(
     context: RequestContext<'_>,
     attempt: &SignInAttempt,
@@ -94,14 +95,14 @@ async fn enter(
     };
     let (cookie, session) = sign_in::new_session(context, user.id)?;
     match context.app.store.begin_session_by_provider(attempt, &user, &session).await {
-        // The code is used up: nothing is to be had by doing this again.
+        // The code is used up, so repeating this cannot help.
         Err(error) if error.is_conflict() => return Ok(spent(context)),
         begun => begun?,
     }
     sign_in::entered(context, &cookie)
 }
 
-/// Where the provider sends people back to, as it is registered there.
+/// The URL that the provider sends people back to, as registered there.
 fn redirect(context: RequestContext<'_>) -> Result<RedirectUrl, ApiError> {
     let address = session::address(context.app, context.head);
     RedirectUrl::new(format!("{address}{}", link::PROVIDER_ANSWER))

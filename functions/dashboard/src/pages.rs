@@ -16,9 +16,9 @@ use crate::{
     setup, sign_in, sites, time_zone, tokens,
 };
 
-/// All pages: name, path, whom the page is for, and what it works on with the permission that it takes there and the
-/// handler. GET shows a page and changes nothing, since mail scanners follow links; POST acts. Only the answer of an
-/// OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
+/// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
+/// page and changes nothing, because email scanners follow links; POST acts. The one exception is the answer of an
+/// OpenID provider, which comes by GET and signs in, but only in the browser that has asked for it.
 #[rustfmt::skip]
 pub const PAGES: &[Page] = &[
     get("channels.ask-to-confirm", link::CONFIRM, Linked, Request(&channels::ask_to_confirm)),
@@ -91,7 +91,7 @@ pub const PAGES: &[Page] = &[
     post("issues.note", "/issues/{issue}/note", Member, Issue(RunChecks, &issues::note)),
 ];
 
-/// The pages that only a service on one machine has: on AWS, an operator makes the first user.
+/// The pages that only a service on one machine has. In AWS, an operator creates the first user.
 pub const SETUP_PAGES: &[Page] = &[
     get("setup.ask", link::SETUP, Anybody, Request(&setup::ask)),
     account_form("setup.create", link::SETUP, Anybody, Request(&setup::create)),
@@ -115,7 +115,7 @@ const fn post(
     Page { name, method: "POST", path, audience, endpoint, function: Function::Write }
 }
 
-/// What a form does that writes users, members or tokens.
+/// A form that writes users, members or tokens.
 const fn account_form(
     name: &'static str,
     path: &'static str,
@@ -125,7 +125,7 @@ const fn account_form(
     Page { name, method: "POST", path, audience, endpoint, function: Function::Accounts }
 }
 
-/// What asks the OpenID provider.
+/// A page that talks to the OpenID provider.
 const fn provider_page(
     name: &'static str,
     path: &'static str,

@@ -1,4 +1,4 @@
-//! What a team's plan allows, and how much of it is used.
+//! What a team's plan allows, and how much of it the team uses.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
@@ -14,7 +14,7 @@ use crate::layout::{self, NavTab};
 use crate::settings::{Part, beside_others};
 use crate::words;
 
-/// Shows plan and usage.
+/// Shows the plan and its usage.
 pub(crate) async fn show(
     context: RequestContext<'_>,
     found: TeamWithSettings,

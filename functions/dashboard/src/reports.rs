@@ -1,4 +1,4 @@
-//! A report of a site over any days, as a page that prints and as CSV.
+//! A report about a site for any period, as a printable page and as CSV.
 
 mod page;
 mod table;
@@ -24,7 +24,7 @@ use self::table::Table;
 use crate::RequestContext;
 use crate::form::FormInput;
 
-/// The days of a report where nobody says which.
+/// The days of a report if the request names none.
 const DAYS_DEFAULT: u16 = 30;
 
 /// Shows the report.
@@ -46,7 +46,7 @@ pub(crate) async fn show(
     Ok(page::page(context, &access, &table))
 }
 
-/// The same as CSV: a row for each day.
+/// The report as CSV, with one row for each day.
 pub(crate) async fn csv(
     context: RequestContext<'_>,
     access: SiteAccess,
@@ -66,7 +66,7 @@ pub(crate) async fn csv(
     Ok(response)
 }
 
-/// The days that are asked for.
+/// The requested days.
 fn parse(query: &Query, today: Date) -> Result<Span, ValidationError> {
     let mut errors = Errors::new();
     let default = Span::until(today, DAYS_DEFAULT);

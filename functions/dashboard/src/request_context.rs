@@ -16,32 +16,32 @@ use crate::Provider;
 use crate::session::SignedIn;
 use crate::sites::directories::Directories;
 
-/// What the pages of a process have beside the service itself.
+/// What the pages of a process have besides the service itself.
 #[derive(Debug, Default)]
 pub struct Dashboard {
-    /// The OpenID provider, if there is one and this process asks it.
+    /// The OpenID provider, if there is one and this process talks to it.
     pub(crate) provider: Option<Provider>,
     pub(crate) directories: Directories,
-    /// What this process may reach of what people type, if it may reach any.
+    /// What this process may reach of the addresses that people type; `None` if nothing.
     outbound: Option<Outbound>,
     guard: OnceLock<Option<SsrfGuard>>,
-    /// Whether the sites and their history are made up, which every page says then.
+    /// Whether the sites and their history are made up. If so, every page says it.
     pub(crate) is_demo: bool,
 }
 
 impl Dashboard {
-    /// The pages, where people may sign in at this provider.
+    /// The pages, with the provider where people can sign in.
     pub fn new(provider: Option<Provider>) -> Self {
         Self { provider, ..Self::default() }
     }
 
-    /// The same, which may look at what people type, as far as this admits it.
+    /// The same pages, which may connect to the addresses that people type, as far as `outbound` allows.
     #[must_use]
     pub fn reaching(self, outbound: Outbound) -> Self {
         Self { outbound: Some(outbound), ..self }
     }
 
-    /// What admits the addresses that are looked at; made when it is first asked for, as it takes a while.
+    /// The guard for these addresses. It is created when it is first needed, because that takes a while.
     pub(crate) fn guard(&self) -> Option<&SsrfGuard> {
         let guard = self.guard.get_or_init(|| {
             let made = self.outbound.clone().map(SsrfGuard::new)?;
@@ -66,7 +66,7 @@ pub struct RequestContext<'a> {
     /// The values in the path.
     pub(crate) parameters: &'a PathParameters,
     pub(crate) signed_in: Option<&'a SignedIn>,
-    /// The form's fields, as they were sent.
+    /// The form's fields as they were sent.
     pub(crate) body: &'a [u8],
 }
 
@@ -76,7 +76,7 @@ impl<'a> RequestContext<'a> {
         source(self.head, &self.app.service.trusted_proxies)
     }
 
-    /// Who is signed in.
+    /// The signed-in user.
     pub(crate) fn member(&self) -> Result<&'a SignedIn, ApiError> {
         self.signed_in.ok_or(ApiError::Unauthenticated("Nobody is signed in."))
     }

@@ -1,4 +1,4 @@
-//! Who is signed in: the cookie of a session, and the caller that it stands for.
+//! The signed-in user: the session cookie, and the caller that it identifies.
 
 use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
@@ -12,25 +12,25 @@ use vedette_http::error::ApiError;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-/// A browser binds a cookie to host and path by this prefix, and it needs TLS.
+/// With this prefix, a browser binds a cookie to the host and the path, and requires TLS.
 const SECURE: &str = "__Host-";
-/// By which somebody is signed in.
+/// The session cookie.
 const SESSION: &str = "vedette";
-/// By which an answer of the OpenID provider is known to be for this browser.
+/// The cookie that proves that an answer of the OpenID provider is for this browser.
 const ATTEMPT: &str = "vedette-sign-in";
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Who is signed in, and by which session.
+/// The signed-in user, and their session.
 #[derive(Debug)]
 pub struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) session: Session,
-    /// The team whose page is shown, read while the request was counted.
+    /// The team on the page, read while the request was counted.
     pub(crate) team: Option<TeamWithSettings>,
 }
 
-/// Whether browsers reach this service by https: as it is configured, or as the request came.
+/// Whether browsers reach this service over https, from the configuration or else from the request.
 pub(crate) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     match &app.service.base_url {
         Some(url) => url.starts_with("https:"),
@@ -46,8 +46,8 @@ fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h st
     Some(value.trim())
 }
 
-/// Who is signed in, if anybody is. The user and their teams are read at each request, so that who was
-/// removed sees nothing any more. `shows` says which of their teams the page shows.
+/// The signed-in user, if there is one. The user and their teams are read for each request, so that a removed member
+/// sees nothing any more. `shows` says which of their teams the page shows.
 pub(crate) async fn signed_in(
     app: &App,
     head: &Parts,
@@ -76,7 +76,7 @@ pub(crate) async fn signed_in(
     Ok(Some(SignedIn { caller, session, team }))
 }
 
-/// The cookie by which a browser is signed in.
+/// The cookie that keeps a browser signed in.
 pub(crate) fn keep(
     app: &App,
     head: &Parts,
@@ -85,7 +85,7 @@ pub(crate) fn keep(
     set_cookie(app, head, SESSION, &cookie.reveal(), SESSION_LIFETIME.as_secs())
 }
 
-/// The cookie by which a browser forgets that it was.
+/// The cookie that signs a browser out.
 pub(crate) fn forget(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
     set_cookie(app, head, SESSION, "", 0)
 }
@@ -95,7 +95,7 @@ pub(crate) fn attempt(app: &App, head: &Parts) -> Option<SignInAttempt> {
     cookie_of(app, &head.headers, ATTEMPT).and_then(SignInAttempt::parse)
 }
 
-/// The cookie by which a browser keeps such a sign-in. It comes along from the provider's page, as links do.
+/// The cookie that remembers such a sign-in. Browsers also send it when they follow the link back from the provider.
 pub(crate) fn keep_attempt(
     app: &App,
     head: &Parts,
@@ -104,7 +104,7 @@ pub(crate) fn keep_attempt(
     set_cookie(app, head, ATTEMPT, &attempt.reveal(), ATTEMPT_LIFETIME.as_secs())
 }
 
-/// The cookie by which a browser forgets it.
+/// The cookie that removes it.
 pub(crate) fn forget_attempt(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
     set_cookie(app, head, ATTEMPT, "", 0)
 }
@@ -125,7 +125,7 @@ fn set_cookie(
     HeaderValue::try_from(cookie).map_err(ApiError::internal)
 }
 
-/// Where browsers reach the pages, without a slash at the end: as it is configured, or as the request came.
+/// The base URL of the dashboard without a trailing slash, from the configuration or else from the request.
 pub(crate) fn address(app: &App, head: &Parts) -> String {
     if let (Some(_), Some(base)) = (&app.service.base_url, app.service.pages_base()) {
         return base.to_owned();

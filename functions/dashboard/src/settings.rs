@@ -1,4 +1,4 @@
-//! The settings of a team: how its sites are monitored, in sections with a form each, and beside these the ways to the
+//! The settings of a team: how its sites are monitored, in sections with a form each. Next to them are links to the
 //! team's members, plan and audit log.
 
 mod section;
@@ -55,7 +55,7 @@ impl Part {
     }
 }
 
-/// A part with the ways to the others beside it.
+/// A page of the settings, with links to the other pages next to it.
 pub(crate) fn beside_others(team: TeamId, here: Part, content: &Markup) -> Markup {
     let groups = [
         ("Monitoring", Section::of_monitoring().map(Part::Section).collect()),

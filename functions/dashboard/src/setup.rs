@@ -1,4 +1,4 @@
-//! The first minutes of a service on one machine: who has the link that it prints makes the first account and team.
+//! Setting up a service on one machine: the person with the printed link creates the first account and team.
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::SET_COOKIE;
@@ -32,7 +32,7 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
     })
 }
 
-/// Makes the account and the team, and signs in.
+/// Creates the account and the team, and signs in.
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some(link) = usable(context).await? else { return Ok(spent(context)) };
     let input = FormInput::sent(context.body);
@@ -46,7 +46,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     let id = entropy.user_id().map_err(ApiError::internal)?;
     let team = entropy.team_id().map_err(ApiError::internal)?;
     let team = Team::new(team, &team_name(&name), PLAN, now);
-    // Who reads the terminal of the service need not show that the address is theirs.
+    // A person who can read the service's terminal does not need to confirm their address.
     let user = User { id, name, email, email_verified_at: Some(now), created_at: now };
     let (cookie, begun) = new_session(context, id)?;
     match context.app.store.set_up(&link, &user, &team, &begun).await {
@@ -74,7 +74,7 @@ fn read(input: &FormInput) -> Result<(String, String), ValidationError> {
         .map(|(name, email)| (name.to_owned(), email.to_owned()))
 }
 
-/// The name of somebody's first team, which can be changed.
+/// The name of a user's first team, which can be changed.
 fn team_name(name: &str) -> String {
     let own = format!("{}’s team", name.split(' ').next().unwrap_or(name));
     parse_name(&own).map_or_else(|_| "My team".to_owned(), str::to_owned)
@@ -92,7 +92,7 @@ async fn usable(context: RequestContext<'_>) -> Result<Option<SessionHash>, ApiE
 fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> Response {
     let content: Markup = html! {
         p.quiet { "Create your account on this service. The next step is the first site to watch." }
-        // Without an address the form is sent to where it was read from, secret included.
+        // A form without an action is sent to its own URL, including the secret.
         form.stack.lg.gm method="post" {
             (input.input("name", "text", "Your name"))
             (input.input("email", "email", "Email address"))

@@ -1,5 +1,5 @@
-//! Coming in and going out: an OpenID provider, or a link. That is shown with a button, since mail
-//! scanners follow links, and the button signs in.
+//! Signing in and out: with an OpenID provider, or with a link. The link leads to a page with a button that signs in,
+//! because email scanners follow links.
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
@@ -26,7 +26,7 @@ pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, Api
     Ok(how_to(context, StatusCode::OK, "Sign in to Vedette", &html! {}, &FormInput::default()))
 }
 
-/// Says how to sign in, after something else.
+/// Says how to sign in, after another message.
 pub(crate) fn how_to(
     context: RequestContext<'_>,
     status: StatusCode,
@@ -56,7 +56,7 @@ pub(crate) fn how_to(
     layout::own_page(context, status, title, &content)
 }
 
-/// Has a link sent to the address of an account. The answer is the same for an address that has none.
+/// Emails a link to the address of an account. The answer is the same if the address has no account.
 pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiError> {
     if !context.app.service.sends_mail {
         return Err(ApiError::NotFound);
@@ -84,7 +84,7 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
     Ok(layout::own_page(context, StatusCode::OK, "Check your email", &content))
 }
 
-/// The way to the OpenID provider, if there is one.
+/// The link to the OpenID provider, if there is one.
 pub(crate) fn with_provider(context: RequestContext<'_>) -> Markup {
     html! {
         @if let Some(with) = &context.app.service.sign_in_with {
@@ -98,7 +98,7 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
     Ok(match usable_link(context).await? {
         Some(link) => {
             let user = context.app.store.user(link.user).await?;
-            // Somebody may have sent a link of their own.
+            // The page shows the address, because another person may have sent a link of their own.
             let email = user.ok_or(ApiError::NotFound)?.email;
             let question = html! { "Sign in on this browser as " b { bdi { (email) } } "?" };
             layout::form(context, "Sign in", &question, "Sign in")
@@ -112,7 +112,7 @@ pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, Api
     let Some(link) = usable_link(context).await? else { return Ok(spent(context)) };
     let (cookie, session) = new_session(context, link.user)?;
     let store = &context.app.store;
-    // Who follows a link from the mailbox has the address.
+    // A person who follows a link from the mailbox owns the address.
     let verifies = match link.by_mail {
         true => store.user(link.user).await?.filter(User::is_unverified),
         false => None,
@@ -136,7 +136,7 @@ pub(crate) fn new_session(
     Ok((SessionCookie { user, secret }, session))
 }
 
-/// Sends the browser to the first page, with the cookie of its session.
+/// Redirects the browser to the first page, with the cookie of its session.
 pub(crate) fn entered(
     context: RequestContext<'_>,
     cookie: &SessionCookie,
@@ -149,7 +149,7 @@ pub(crate) fn entered(
 /// The place of the link in the transaction of `Store::begin_session`.
 const LINK: usize = 0;
 
-/// The link that the visitor has, if it still works.
+/// The visitor's link, if it still works.
 async fn usable_link(context: RequestContext<'_>) -> Result<Option<SignInLink>, ApiError> {
     let Some(secret) = SessionSecret::parse(context.parameters.value("secret")) else {
         return Ok(None);
@@ -180,7 +180,7 @@ pub(crate) async fn out(context: RequestContext<'_>) -> Result<Response, ApiErro
     Ok(response)
 }
 
-/// Shows in which browsers the member is signed in.
+/// Shows the browsers in which the member is signed in.
 pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let own = &context.member()?.session;
     let now = context.app.clock.now();
@@ -212,7 +212,7 @@ fn table<'a>(sessions: impl Iterator<Item = &'a Session>, own: &Session) -> Mark
     }
 }
 
-/// Ends a session of the member's.
+/// Ends one of the member's sessions.
 pub(crate) async fn end(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let own = &context.member()?.session;
     let hash = SessionHash(context.parameters.value("session").to_owned());

@@ -14,7 +14,7 @@ use url::Url;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
 
-/// The sites of a page: two items are read of each, and packed the page takes some 6 KB.
+/// The sites on a page. Each takes two reads, and the compressed page is about 6 KB.
 const PAGE: usize = 25;
 
 /// A state in words.
@@ -29,12 +29,12 @@ pub(crate) const fn word(state: SiteState) -> &'static str {
     }
 }
 
-/// A link to a site that is watched. Its URL is http or https, whoever chose it.
+/// A link to a monitored site. Its URL is always http or https.
 pub(crate) fn link_out(url: &SiteUrl) -> Markup {
     html! { a href=(url) rel="noreferrer noopener" { (url) } }
 }
 
-/// A URL that a site chose: a link where it leads to the Web, and text otherwise.
+/// A URL that a site chose: a link if it is http or https, and text otherwise.
 pub(crate) fn outward(url: &str) -> Markup {
     let is_web = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     html! {

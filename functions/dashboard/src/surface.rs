@@ -1,5 +1,4 @@
-//! The dashboard as a surface of the service: how clients are authenticated, and how refusals are
-//! shown.
+//! The dashboard as a surface of the service: how clients are authenticated, and how refusals are shown.
 
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
@@ -21,23 +20,22 @@ use crate::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 use crate::session::SignedIn;
 use crate::{Dashboard, RequestContext, cross_origin, layout, session};
 
-/// A page, or what its form does.
+/// A page, or the action of its form.
 pub type Page = vedette_routing::Route<Dashboard>;
 
 /// What a page works on.
 pub(crate) type Endpoint = vedette_routing::Endpoint<Dashboard>;
 
-/// Whom a page is for.
+/// The audience of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// The holder of the link, which can be a mail program. Nobody is signed in, and the body is
-    /// not looked at.
+    /// Anybody who has the link, or their email program. No session is needed, and the body is not read.
     Linked,
-    /// Whoever has a browser, signed in or not.
+    /// Anybody with a browser, signed in or not.
     Anybody,
-    /// Who is signed in.
+    /// Signed-in users.
     Member,
-    /// Who is signed in, as often in a minute as a user may order checks.
+    /// Signed-in users, as often per minute as a user may order checks.
     CheckRunner,
 }
 
@@ -46,11 +44,11 @@ pub enum Audience {
 pub enum Function {
     /// Shows pages.
     Read,
-    /// Does what forms ask for.
+    /// Handles forms.
     Write,
-    /// Does what forms ask for that write users, members or tokens, and asks the OpenID provider. That knows who has
-    /// an address, which is written with the user; and no other function knows the secret by which the provider
-    /// knows this service.
+    /// Handles forms that write users, members or tokens, and talks to the OpenID provider. The provider confirms who
+    /// has an address, which is stored with the user. No other function knows the secret with which this service
+    /// identifies itself to the provider.
     Accounts,
 }
 
@@ -80,7 +78,7 @@ impl Function {
 impl Surface for Dashboard {
     type Audience = Audience;
     type Function = Function;
-    /// Who is signed in, if anybody is.
+    /// The signed-in user, if there is one.
     type Client = Option<SignedIn>;
     type Context<'a> = RequestContext<'a>;
 
@@ -147,7 +145,7 @@ impl Surface for Dashboard {
     }
 }
 
-/// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
+/// The signed-in user, if the page needs one. Refuses forms from other sites, and strangers.
 async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, ApiError> {
     let Request { app, head, parameters } = request;
     if page.audience == Audience::Linked {
@@ -169,8 +167,7 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
     Ok(signed_in)
 }
 
-/// The team that a page shows, if it is one of the caller's. A form reads its own, again after each
-/// conflict.
+/// The team on a page, if it is one of the caller's. A form reads its team itself, and again after each conflict.
 fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Option<TeamId> {
     if page.method != Method::GET {
         return None;
@@ -182,12 +179,12 @@ fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Opti
     caller.role_in(team).is_ok().then_some(team)
 }
 
-/// What is said where there is no page.
+/// The answer if there is no such page.
 pub fn not_found(app: &App, head: &Parts) -> Response {
     pageless(app, head, &ApiError::NotFound)
 }
 
-/// The page for a request to a host name that is not the service's.
+/// The answer to a request for a host name that is not the service's.
 pub fn misdirected(app: &App, head: &Parts) -> Response {
     pageless(app, head, &ApiError::Misdirected)
 }

@@ -1,4 +1,4 @@
-//! The time zone of a team, in which its quiet time is meant and its alerts show times.
+//! The time zone of a team, which applies to its quiet time and to the times in its alerts.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
@@ -19,7 +19,7 @@ use crate::settings::{Part, beside_others};
 
 const FIELD: &str = "time_zone";
 
-/// Shows the zone: with a form to who may change it, and without to anybody else.
+/// Shows the zone: with a form for members who may change it, and as text for others.
 pub(crate) async fn show(
     context: RequestContext<'_>,
     team: TeamWithSettings,

@@ -1,4 +1,4 @@
-//! The API tokens of who is signed in. A token belongs to its user, and works for all their teams.
+//! The API tokens of the signed-in user. A token belongs to its user, and works for all of the user's teams.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::form::{Problems, field, fields};
 use crate::layout::{self, Heading};
 use crate::look::Look;
 
-/// A form as it was filled in.
+/// The input of the form.
 struct TokenInput {
     name: String,
     days: String,
     scopes: Vec<String>,
 }
 
-/// A token that somebody wants.
+/// The token to create.
 struct WantedToken<'a> {
     name: &'a str,
     days: i64,
@@ -39,7 +39,7 @@ impl TokenInput {
         Self { name: text("name"), days: text("days"), scopes: fields(body, "scopes") }
     }
 
-    /// What is wanted by somebody who holds so many tokens already.
+    /// The token to create, for a user who already has `held` tokens.
     fn parse(&self, held: usize) -> Result<WantedToken<'_>, ValidationError> {
         let mut errors = Errors::new();
         let name = parse_name(&self.name)
@@ -70,7 +70,7 @@ pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiErr
     page(context, None).await
 }
 
-/// Makes a token. Its secret is shown in the answer, and nowhere else.
+/// Creates a token. Its secret appears only in the answer.
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let input = TokenInput::read(context.body);
@@ -99,7 +99,7 @@ fn created_token(secret: &Secret, token: &Token) -> Markup {
     }
 }
 
-/// Makes a token stop working at once.
+/// Revokes a token, which stops working at once.
 pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let tokens = context.app.store.tokens_of(caller.user.id).await?;

@@ -1,4 +1,4 @@
-//! Words that several pages have in common.
+//! Words that several pages share.
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::EventKind;
@@ -10,7 +10,7 @@ use vedette_domain::sites::site::Site;
 
 use crate::form::capitalized;
 
-/// A tool as a part of a page is called after it.
+/// The name of a tool on pages.
 pub(crate) const fn tool(tool: Tool) -> &'static str {
     match tool {
         Tool::Status => "Status",
@@ -21,7 +21,7 @@ pub(crate) const fn tool(tool: Tool) -> &'static str {
     }
 }
 
-/// What is wrong with a site, in so few words that they stand beside its name.
+/// What is wrong with a site, short enough to fit next to its name.
 pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "Down",
@@ -54,7 +54,7 @@ pub(crate) const fn event(event: EventKind) -> &'static str {
     }
 }
 
-/// What is or was wrong, with the name of the site in place of its host: `Orders API is down: HTTP 503`.
+/// What is or was wrong, with the name of the site instead of its host: `Orders API is down: HTTP 503`.
 pub(crate) fn headline(issue: &Issue, site: &Site) -> String {
     match issue.lifecycle.is_active() {
         true => named(&issue.summary, site),
@@ -62,7 +62,7 @@ pub(crate) fn headline(issue: &Issue, site: &Site) -> String {
     }
 }
 
-/// A sentence that may begin with a site's host, with the site's name in place of that.
+/// A sentence that may begin with a site's host, with the site's name instead.
 pub(crate) fn named(sentence: &str, site: &Site) -> String {
     let rest = sentence.strip_prefix(site.url.domain()).filter(|rest| rest.starts_with([' ', ':']));
     rest.map_or_else(|| capitalized(sentence), |rest| format!("{}{rest}", site.name))
@@ -73,7 +73,7 @@ pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(number as u64)) }
 }
 
-/// A number in groups of three digits, between which is a narrow space.
+/// A number in groups of three digits, separated by narrow spaces.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 2);
@@ -86,7 +86,7 @@ pub(crate) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A percentage: 100 only where nothing failed, and rounded down below that.
+/// A percentage: 100 only if nothing failed, and rounded down below that.
 pub(crate) fn percentage(value: f64) -> String {
     if value >= 100.0 {
         "100".to_owned()
@@ -95,7 +95,7 @@ pub(crate) fn percentage(value: f64) -> String {
     }
 }
 
-/// A small number as a sentence has it.
+/// A small number in words.
 pub(crate) fn spelled(number: usize) -> String {
     const SMALL: [&str; 10] =
         ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
@@ -111,7 +111,7 @@ pub(crate) fn listed(parts: &[String]) -> String {
     }
 }
 
-/// What is not known, as eyes and screen readers are told so.
+/// An unknown value, for eyes and screen readers.
 pub(crate) fn unknown() -> Markup {
     html! { span.quiet { span aria-hidden="true" { "–" } span.hide { "Not known" } } }
 }

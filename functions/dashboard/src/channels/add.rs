@@ -1,4 +1,4 @@
-//! Adding a channel by a form. The signing key of a webhook is shown in the answer, and nowhere else.
+//! Adding a channel with a form. The signing key of a webhook appears only in the answer.
 
 use lambda_http::http::StatusCode;
 use maud::html;
@@ -66,7 +66,7 @@ fn added(
     }
 }
 
-/// Shows a signing key, once: it is in no address, and pages are not cached.
+/// Shows a signing key once: it is in no URL, and pages are not cached.
 fn key_page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,

@@ -1,4 +1,4 @@
-//! What is done with a channel of a team.
+//! The actions on a team's channel.
 
 use vedette_actions::{
     ActionError, ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel,
@@ -13,7 +13,7 @@ use super::list::{Refused, page};
 use crate::form::sentence;
 use crate::{RequestContext, layout};
 
-/// Has a test sent. The page of the channels shows what becomes of it.
+/// Queues a test. The page of the channels shows the outcome.
 pub(crate) async fn test(
     context: RequestContext<'_>,
     access: ChannelAccess,
@@ -22,7 +22,7 @@ pub(crate) async fn test(
     answer(context, &access, queued, "tested").await
 }
 
-/// Has the channel receive alerts again.
+/// Enables the channel again.
 pub(crate) async fn enable(
     context: RequestContext<'_>,
     access: ChannelAccess,
@@ -32,7 +32,7 @@ pub(crate) async fn enable(
     answer(context, &access, enabled, "enabled").await
 }
 
-/// Sends nothing more to the channel.
+/// Disables the channel.
 pub(crate) async fn disable(
     context: RequestContext<'_>,
     access: ChannelAccess,
@@ -46,7 +46,7 @@ pub(crate) async fn disable(
     answer(context, &access, Ok(()), "disabled").await
 }
 
-/// Sends what waits for the channel, the question whether it is welcome included.
+/// Sends what waits for the channel, including the email that asks to confirm its address.
 pub(crate) async fn resend(
     context: RequestContext<'_>,
     access: ChannelAccess,
@@ -65,7 +65,7 @@ pub(crate) async fn remove(
     answer(context, &access, Ok(()), "removed").await
 }
 
-/// The list of channels, with what was done or why it was not.
+/// The list of channels, with what was done, or why it was refused.
 async fn answer(
     context: RequestContext<'_>,
     access: &ChannelAccess,

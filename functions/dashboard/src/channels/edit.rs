@@ -1,4 +1,4 @@
-//! Changing the name of a channel, and what it is told.
+//! Changing a channel's name and its choice of alerts.
 
 use lambda_http::http::StatusCode;
 use maud::html;
@@ -23,7 +23,7 @@ pub(crate) async fn edit(
     Ok(page(context, &access, StatusCode::OK, &input, None))
 }
 
-/// Saves what was changed.
+/// Saves the changes.
 pub(crate) async fn save(
     context: RequestContext<'_>,
     access: ChannelAccess,

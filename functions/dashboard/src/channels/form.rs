@@ -1,4 +1,4 @@
-//! The form for another channel: its fields, and how they are read.
+//! The form for a channel: its fields, and how they are read.
 
 use std::collections::BTreeSet;
 
@@ -17,18 +17,18 @@ use vedette_store::TeamWithSettings;
 use crate::form::{Problems, capitalized, field, fields};
 use crate::words;
 
-/// The field that says where messages go. All kinds share it, whatever they call it themselves.
+/// The field for where messages go. All kinds of channels share it, under different labels.
 const DESTINATION: &str = "to";
 
-/// What the form calls another field of a kind.
+/// The name of another field of a kind.
 fn option_name(kind: ChannelKind, field: &ChannelField) -> String {
     format!("{kind}-{}", field.name)
 }
 
-/// A form as it was filled in.
+/// The input of the form.
 #[derive(Default)]
 pub(super) struct ChannelInput {
-    /// None where it is no kind that there is.
+    /// `None` if there is no such kind.
     kind: Option<ChannelKind>,
     values: FieldValues,
     pub(super) name: String,
@@ -38,12 +38,12 @@ pub(super) struct ChannelInput {
 }
 
 impl ChannelInput {
-    /// A form that nobody has filled in.
+    /// An empty form.
     pub(super) fn empty() -> Self {
         Self { kind: Some(ChannelKind::Email), ..Self::default() }
     }
 
-    /// A form with what is so now.
+    /// A form with a channel's current values.
     pub(super) fn of(channel: &Channel) -> Self {
         let Filter { events, tools, severities } = &channel.filter;
         Self {
@@ -56,7 +56,7 @@ impl ChannelInput {
         }
     }
 
-    /// A form as it was sent.
+    /// A form that was submitted.
     pub(super) fn read(body: &[u8]) -> Self {
         let text = |name: &str| field(body, name).trim().to_owned();
         let kind = ChannelKind::parse(&text("kind"));
@@ -74,7 +74,7 @@ impl ChannelInput {
         }
     }
 
-    /// What was typed of where it leads, as far as it is no secret.
+    /// The input for where the channel leads, unless it is a secret.
     fn destination(&self) -> &str {
         let shape = self.kind.map(|kind| kind.description().destination.shape);
         match shape {
@@ -83,7 +83,7 @@ impl ChannelInput {
         }
     }
 
-    /// Where it leads.
+    /// Where the channel leads.
     pub(super) fn target(
         &self,
         app: &App,
@@ -106,7 +106,7 @@ impl ChannelInput {
         }
     }
 
-    /// What it wants.
+    /// The alerts that it wants.
     pub(super) fn filter(&self) -> Result<Filter, ApiError> {
         Ok(Filter {
             events: all(&self.events, EventKind::parse)?,
@@ -116,13 +116,13 @@ impl ChannelInput {
     }
 }
 
-/// The values of boxes, which only a form of ours has.
+/// The values of checkboxes. Only our own form has them, so any other value is an error.
 fn all<T: Ord>(texts: &[String], parse: fn(&str) -> Option<T>) -> Result<BTreeSet<T>, ApiError> {
     let known: Option<BTreeSet<T>> = texts.iter().map(|text| parse(text)).collect();
     known.ok_or(ApiError::BadRequest("The form could not be understood."))
 }
 
-/// The form for another channel, with what was wrong with it.
+/// The form for a new channel, with what is wrong with its input.
 pub(super) fn form(
     team: &TeamWithSettings,
     input: &ChannelInput,
@@ -146,7 +146,7 @@ pub(super) fn form(
                     }
                     div.fld {
                         label for=(DESTINATION) { (destination_label()) }
-                        // A URL is a password: what was typed is not shown again.
+                        // The URL is a secret, so the page does not repeat it.
                         input id=(DESTINATION) name=(DESTINATION) required autocomplete="off" value=(input.destination())
                             aria-describedby=[to.described()] aria-invalid=[to.invalid()];
                         (to.shown())
@@ -171,7 +171,7 @@ pub(super) fn form(
     }
 }
 
-/// The boxes that say what a channel is told.
+/// The checkboxes for what a channel is told.
 fn wanted(input: &ChannelInput) -> Markup {
     html! {
         (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), words::event(kind))), &input.events))
@@ -180,7 +180,7 @@ fn wanted(input: &ChannelInput) -> Markup {
     }
 }
 
-/// The form for a channel that is there: its name, and what it is told.
+/// The form for an existing channel: its name, and what it is told.
 pub(super) fn edit_form(
     channel: &Channel,
     input: &ChannelInput,
@@ -209,7 +209,7 @@ pub(super) fn edit_form(
     }
 }
 
-/// What the kinds call where messages go: `Address, or URL to post to`.
+/// The label for where messages go, from all kinds: `Address, or URL to post to`.
 fn destination_label() -> String {
     let mut labels: Vec<&str> = Vec::new();
     for kind in ChannelKind::ALL {
@@ -221,7 +221,7 @@ fn destination_label() -> String {
     labels.join(", or ")
 }
 
-/// The fields that a kind has beside where messages go, if it has any.
+/// The other fields of a kind, if it has any.
 fn options(kind: ChannelKind, why: Option<&ValidationError>) -> Markup {
     let description = kind.description();
     let names = description.options.iter().map(|field| (field, option_name(kind, field)));
@@ -239,7 +239,7 @@ fn options(kind: ChannelKind, why: Option<&ValidationError>) -> Markup {
                 @for (field, name, problems) in &fields {
                     div.fld.m2 {
                         label for=(name) { (field.label) }
-                        // What was typed is not shown again: it may be a password.
+                        // The value may be a password, so the page does not repeat it.
                         input id=(name) name=(name) autocomplete="off"
                             aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
                         (problems.shown())

@@ -1,4 +1,4 @@
-//! The channels of a team: how they stand, and the form for another one.
+//! The channels of a team: their state, and the form for a new one.
 
 use futures::future::try_join_all;
 use lambda_http::http::StatusCode;
@@ -20,10 +20,10 @@ use crate::look::{Icon, Look};
 use crate::words::{counted, spelled};
 use crate::{RequestContext, words};
 
-/// Failed attempts that are shown of a channel, and messages that wait.
+/// How many failed attempts and waiting messages a channel shows.
 const FAILURES: usize = 3;
 
-/// What a form did, as the address names it, and in words.
+/// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 8] = [
     ("added", "Channel added."),
     ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
@@ -35,13 +35,13 @@ const SAID: [(&str, &str); 8] = [
     ("removed", "Channel deleted."),
 ];
 
-/// What was not done, and why.
+/// What was refused, and why.
 pub(super) enum Refused {
     /// A new channel.
     Addition(ChannelInput, ValidationError),
     /// A new channel, because another one leads to its URL.
     Taken(ChannelInput, ValidationError),
-    /// Something with a channel.
+    /// An action on a channel.
     Of(ChannelId, String),
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn page(
     Ok(layout::team_page(context, (&team.team, NavTab::Channels), status, title, &content))
 }
 
-/// What waits for a channel that does not take what it is sent; nobody asks that of one that does.
+/// What waits for a channel. It is read only if the channel is failing.
 async fn waiting(
     context: RequestContext<'_>,
     channel: &Channel,
@@ -125,7 +125,7 @@ async fn waiting(
     }
 }
 
-/// A channel, with what can be done with it.
+/// A channel, with its actions.
 fn one(
     channel: &Channel,
     leads_to: &str,
@@ -156,7 +156,7 @@ fn one(
 }
 
 fn delivered(channel: &Channel, state: &ChannelState) -> Markup {
-    // What was sent to ask its reader is no notification.
+    // The email that asks to confirm an address is not a notification.
     let began = channel.began();
     let delivered_at = state.delivered_at.filter(|at| began.is_some_and(|began| *at >= began));
     html! {
@@ -167,7 +167,7 @@ fn delivered(channel: &Channel, state: &ChannelState) -> Markup {
     }
 }
 
-/// Why a channel does not receive what it is to receive, and what that is.
+/// Why a channel does not receive its alerts, and what waits.
 fn troubles(
     channel: &Channel,
     state: &ChannelState,
@@ -204,7 +204,7 @@ fn troubles(
     }
 }
 
-/// What became of the last test, or that it is under way.
+/// The outcome of the last test, or that a test is in progress.
 fn last_test(state: &ChannelState, is_tested: bool) -> Markup {
     html! {
         @match &state.last_test {
@@ -252,7 +252,7 @@ fn actions(channel: &Channel, standing: Standing) -> Markup {
     }
 }
 
-/// How a channel stands, in a word.
+/// The state of a channel, in a word.
 const fn word(standing: Standing) -> (Look, &'static str) {
     match standing {
         Standing::On => (Look::Up, "Working"),
@@ -262,7 +262,7 @@ const fn word(standing: Standing) -> (Look, &'static str) {
     }
 }
 
-/// How the channels of a team stand, as the heading says it.
+/// The state of all channels of a team, as a heading.
 fn headline(channels: &[Standing]) -> String {
     let count = |standing| channels.iter().filter(|one| **one == standing).count();
     let (total, failing, on) = (channels.len(), count(Standing::Failing), count(Standing::On));
@@ -301,9 +301,9 @@ fn wanted(channel: &Channel) -> String {
     if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") }
 }
 
-/// Where a channel leads. Where that looks the same for another one, the beginning of the URL's digest tells them apart.
+/// Where a channel leads. If another channel looks the same, it also shows the beginning of the URL's digest.
 fn leads_to(channel: &Channel, all: &[Channel]) -> String {
-    /// Digits of a digest.
+    /// How many digits of a digest are shown.
     const DIGITS: usize = 6;
     let shown = channel.target.leads_to();
     let looks_same = |other: &Channel| other.id != channel.id && other.target.leads_to() == shown;

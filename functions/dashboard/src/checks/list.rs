@@ -60,7 +60,7 @@ fn content(site: SiteId, input: &FormInput, found: &Markup) -> Markup {
     }
 }
 
-/// The query without the fields that were left empty: of a form, these are sent as well.
+/// The query without empty fields, which forms also send.
 fn filled_in(context: RequestContext<'_>) -> String {
     let sent = context.head.uri.query().unwrap_or_default().as_bytes();
     let input = form_urlencoded::parse(sent).filter(|(_, value)| !value.is_empty());

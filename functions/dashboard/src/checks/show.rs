@@ -1,4 +1,4 @@
-//! One check, whole.
+//! The page of one check.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! What a check says, in a few words.
+//! The result of a check, in a few words.
 
 use maud::{Markup, html};
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use vedette_domain::checks::check::{
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::sites::settings::DnsRecordType;
 
-/// A check in a few words; what a stranger chose of them stands apart.
+/// A check in a few words. Text that a stranger chose is set apart.
 pub(crate) fn summary(check: &Check) -> Markup {
     let error = check.error.as_ref().map_or("no reason is known", |error| &error.message);
     match check.status {
@@ -31,7 +31,7 @@ fn completed(check: &Check) -> Option<Markup> {
     })
 }
 
-/// The result, if it has the form of today.
+/// The result, if it has the current form.
 fn read<R: DeserializeOwned>(check: &Check) -> Option<R> {
     serde_json::from_value(check.result.clone()?).ok()
 }

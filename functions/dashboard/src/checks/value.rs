@@ -1,4 +1,4 @@
-//! Any JSON as lists and tables, for results whose form is the tool's own affair.
+//! Renders any JSON as lists and tables, for results whose form only their tool knows.
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::form::capitalized;
 use crate::sites::outward;
 
-/// Results are a few levels deep; what is deeper is written as it is.
+/// Results are a few levels deep. Anything deeper is shown as JSON.
 const DEPTH: u8 = 6;
 
 /// The fields of an object, each with its value.
@@ -34,7 +34,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The name of a field as people read it.
+/// The name of a field for people.
 fn words(name: &str) -> String {
     let words: Vec<&str> = name.split('_').collect();
     let units = [("ms", " (ms)"), ("seconds", " (s)"), ("bytes", " (bytes)")];
@@ -71,7 +71,7 @@ fn shown(name: &str, value: &Value, depth: u8) -> Markup {
     }
 }
 
-/// The names of the fields, where all items are objects.
+/// The names of the columns, if all items are objects.
 fn columns(items: &[Value]) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! A form with many fields, as it is filled in when it is shown.
+//! A form with many fields, and its input.
 
 use maud::{Markup, html};
 use url::form_urlencoded;
@@ -9,12 +9,12 @@ use super::label::Label;
 use crate::layout;
 use crate::look::Look;
 
-/// One of what a field can be, as programs and as people call it.
+/// A choice, with its value and its name for people.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) value: String,
     pub(crate) label: String,
-    /// Whether it can be made.
+    /// Whether it can be chosen.
     pub(crate) is_open: bool,
 }
 
@@ -24,8 +24,7 @@ impl Choice {
     }
 }
 
-/// A form as it is filled in: by what is stored, or by what was sent and refused. A field bears the name
-/// that the API's errors have for it.
+/// The input of a form: what is stored, or what was sent and refused. Fields have the names that the API's errors use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FormInput {
     fields: Vec<(String, String)>,
@@ -33,7 +32,7 @@ pub(crate) struct FormInput {
 }
 
 impl FormInput {
-    /// The form as a browser sent it.
+    /// The form that a browser sent.
     pub(crate) fn sent(body: &[u8]) -> Self {
         Self { fields: form_urlencoded::parse(body).into_owned().collect(), refusal: None }
     }
@@ -43,18 +42,18 @@ impl FormInput {
         Self { refusal: Some(refusal), ..self }
     }
 
-    /// Fills in a field; one with several values is filled in several times.
+    /// Adds a value to a field. For a field with several values, call it for each of them.
     pub(crate) fn put(&mut self, name: impl Into<String>, text: impl Into<String>) {
         self.fields.push((name.into(), text.into()));
     }
 
-    /// What a field holds; nothing where it was not sent.
+    /// The text of a field; empty if it was not sent.
     pub(crate) fn text(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(input, _)| input == name);
         found.map_or("", |(_, text)| text)
     }
 
-    /// All that a field of several values holds.
+    /// All values of a field.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let fields = self.fields.iter().filter(move |(input, _)| input == name);
         fields.map(|(_, text)| text.as_str())
@@ -70,7 +69,7 @@ impl FormInput {
         self.text(name).lines().map(str::trim).filter(|line| !line.is_empty())
     }
 
-    /// What is wrong with the whole form, in short.
+    /// A short text about what is wrong with the form.
     pub(crate) fn summary(&self) -> Markup {
         html! {
             @if let Some(refusal) = &self.refusal {
@@ -79,8 +78,8 @@ impl FormInput {
         }
     }
 
-    /// That nothing was saved, and why, where that concerns none of these fields and would be said nowhere
-    /// else.
+    /// Says that nothing was saved. Shows the reason if it concerns none of these fields, because it would appear
+    /// nowhere else.
     pub(crate) fn unsaved<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Markup {
         html! {
             @if let Some(refusal) = &self.refusal {
@@ -126,7 +125,7 @@ impl FormInput {
         })
     }
 
-    /// A text that is not shown, not even to who typed it.
+    /// A text that is not shown, not even to the person who typed it.
     pub(crate) fn secret<'l>(&self, name: &str, label: impl Into<Label<'l>>) -> Markup {
         self.labeled(name, label, |described, invalid| {
             html! {
@@ -167,7 +166,7 @@ impl FormInput {
         })
     }
 
-    /// A box to tick, one of several with the same name or a lone one.
+    /// A checkbox, one of several with the same name or the only one.
     pub(crate) fn tick<'l>(&self, name: &str, value: &str, label: impl Into<Label<'l>>) -> Markup {
         let (id, Label { text, help }) = (format!("{name}.{value}"), label.into());
         html! {
@@ -179,7 +178,7 @@ impl FormInput {
         }
     }
 
-    /// Some of several choices, each with a box to tick.
+    /// Several choices, each with a checkbox.
     pub(crate) fn ticks<'l>(
         &self,
         name: &str,

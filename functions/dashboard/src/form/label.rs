@@ -1,10 +1,10 @@
-//! What settings are called on pages, and what there is to know about them.
+//! The labels of settings, and their help texts.
 
-/// What a field is called, and what helps to fill it in.
+/// The label of a field, and a help text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label<'a> {
     pub(crate) text: &'a str,
-    /// Empty where the name says it all.
+    /// Empty if the name says it all.
     pub(crate) help: &'a str,
 }
 
@@ -14,7 +14,7 @@ impl<'a> From<&'a str> for Label<'a> {
     }
 }
 
-/// A tool's own setting by the API's name of it; none where it has no words of its own.
+/// The label of a tool's own setting, by its name in the API; `None` if it has no label here.
 pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
     const NO_LIMIT: &str = "Leave empty for no limit.";
     const IN_A_ROW: &str = "Failed checks in a row.";

@@ -1,8 +1,8 @@
-//! A monitoring setting in a form: its control, how what is stored fills that, and the value that it stands
-//! for, in the form in which the API takes it.
+//! A monitoring setting in a form: its control, how the stored value fills the control, and the value that the control
+//! sends to the API.
 //!
-//! A site may take each setting from its team: on its page a choice for that stands before each control, with the team's
-//! value.
+//! A site may take each setting from its team. On a site's page, a choice for that comes before each control and shows
+//! the team's value.
 
 use maud::{Markup, html};
 use serde::Serialize;
@@ -20,36 +20,36 @@ use vedette_http::settings::TEAM_PATH;
 use super::label::{self, Label};
 use super::{Choice, FormInput, capitalized};
 
-/// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
+/// The choice of a value of its own, rather than the team's or a preset.
 const OWN: &str = "own";
 
 /// A setting with its control.
 pub(crate) struct Control {
-    /// Where it stands in the API's requests, names between dots. The field has this name, as the API's
-    /// errors do.
+    /// Where the setting is in the API's requests, with dots between names. The field has the same name, as in the
+    /// API's errors.
     name: String,
     label: String,
     help: &'static str,
     kind: Kind,
-    /// Values that have names.
+    /// Values with a name of their own.
     presets: Vec<Choice>,
 }
 
 /// How a setting is filled in.
 pub(crate) enum Kind {
-    /// A box to be ticked.
+    /// A checkbox.
     Flag,
     /// One of several values.
     One(Vec<Choice>),
     /// Some of several values.
     Some(Vec<Choice>),
-    /// A number within bounds; nothing may mean that there is no limit.
+    /// A number within bounds. Empty may mean that there is no limit.
     Number(u32, u32),
-    /// Texts, one in a line.
+    /// Texts, one on each line.
     Lines,
     /// A text.
     Text,
-    /// The page of a site, which no team has.
+    /// A page of the site, which teams do not have.
     Page,
     /// A time of day.
     Time,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
     Secret,
 }
 
-/// The controls of a tool: whether and how often it checks, and each of its own settings.
+/// The controls of a tool: whether it is enabled, its cadence, and its own settings.
 pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
     let control = move |name: &str, label: &str, kind| {
         Control::new(&format!("tools.{tool}.{name}"), label, kind)
@@ -67,7 +67,7 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
         is_open: minutes >= minimum,
         ..Choice::new(minutes, cadence_label(minutes))
     });
-    // Older names are not offered beside the present ones.
+    // Older names are not offered next to the current ones.
     let own = own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as);
     [
         control("enabled", "Check automatically", Kind::Flag),
@@ -85,7 +85,7 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
     }))
 }
 
-/// The controls of the header that is sent with checks.
+/// The controls of the header that checks send.
 pub(crate) fn of_header() -> [Control; 2] {
     [
         Control::new("request_header.name", "Header name", Kind::Text),
@@ -93,14 +93,14 @@ pub(crate) fn of_header() -> [Control; 2] {
     ]
 }
 
-/// Settings where they stand in the API's requests.
+/// Settings in the structure of the API's requests.
 pub(crate) fn placed(settings: &impl Serialize) -> Result<Value, ApiError> {
     let settings = serde_json::to_value(settings).map_err(ApiError::internal)?;
     Ok(json!({ TEAM_PATH: settings }))
 }
 
-/// Puts the value of a header in a request in which none was typed: it is in no form, and belongs to the
-/// name that it was `saved` with.
+/// Adds the saved value of a header to a request that has none. The form does not contain the value, which belongs to
+/// the name that it was `saved` with.
 pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>) {
     let header = &mut request[TEAM_PATH]["request_header"];
     if let Some((name, value)) = saved
@@ -112,7 +112,7 @@ pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>
 }
 
 impl Control {
-    /// A control for what stands somewhere in the monitoring settings.
+    /// A control for the monitoring setting at a path.
     pub(crate) fn new(path: &str, label: &str, kind: Kind) -> Self {
         Self {
             name: format!("{TEAM_PATH}.{path}"),
@@ -128,17 +128,17 @@ impl Control {
         &self.name
     }
 
-    /// Whether teams have the setting, and not sites alone.
+    /// Whether teams have the setting too.
     pub(crate) const fn is_of_teams(&self) -> bool {
         !matches!(self.kind, Kind::Page)
     }
 
-    /// The field that says where the value comes from, where it cannot say so itself.
+    /// The name of the field that says where the value comes from, if the control cannot say so itself.
     fn source(&self) -> String {
         format!("{}.from", self.name)
     }
 
-    /// Fills it in with what is stored.
+    /// Fills it in with the stored value.
     pub(crate) fn fill(&self, input: &mut FormInput, settings: &Value) {
         self.fill_value(input, settings);
         if !self.presets.is_empty() {
@@ -146,7 +146,7 @@ impl Control {
         }
     }
 
-    /// The preset that is stored, if one is.
+    /// The stored preset, if there is one.
     fn preset(&self, settings: &Value) -> &str {
         let stored = self.stored(settings).map(text);
         let preset = self.presets.iter().find(|preset| Some(&preset.value) == stored.as_ref());
@@ -167,13 +167,13 @@ impl Control {
         }
     }
 
-    /// Writes what it holds to where it stands in a request.
+    /// Adds its value to a request.
     pub(crate) fn write(&self, input: &FormInput, request: &mut Value) {
         let place = self.name.split('.').fold(request, |place, name| &mut place[name]);
         *place = self.value(input);
     }
 
-    /// The value that it holds; what is no value is left to the API's validation.
+    /// Its value. Invalid values are left to the API's validation.
     fn value(&self, input: &FormInput) -> Value {
         let from = self.source();
         let preset = self.presets.iter().find(|preset| preset.value == input.text(&from));
@@ -191,7 +191,7 @@ impl Control {
         }
     }
 
-    /// The control as a form has it.
+    /// The control in a form.
     pub(crate) fn shown(&self, input: &FormInput) -> Markup {
         if self.presets.is_empty() {
             return self.shown_as(input, self.label());
@@ -228,7 +228,7 @@ impl Control {
         }
     }
 
-    /// What is stored, for somebody who cannot change it.
+    /// The stored value, for somebody who cannot change it.
     pub(crate) fn summary(&self, settings: &Value) -> Markup {
         let text = match (&self.kind, self.stored(settings)) {
             (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
@@ -237,7 +237,7 @@ impl Control {
         html! { dt { (self.label) } dd { bdi { (text) } } }
     }
 
-    /// What a value is called where it is chosen.
+    /// The name of a value that can be chosen.
     fn called(&self, value: &Value) -> String {
         let text = text(value);
         let (Kind::One(choices) | Kind::Some(choices)) = &self.kind else { return text };
@@ -252,8 +252,8 @@ impl Control {
 
 /// On a site's page.
 impl Control {
-    /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
-    /// is where an own value starts from.
+    /// Fills it in with the settings in force, some of which are the site's `own`. Otherwise the team's value is where
+    /// an own value starts.
     pub(crate) fn fill_own(&self, input: &mut FormInput, own: &Value, in_force: &Value) {
         self.fill_value(input, in_force);
         input.put(self.source(), if self.stored(own).is_some() { OWN } else { "" });
@@ -264,14 +264,14 @@ impl Control {
         input.text(&self.source()) == OWN
     }
 
-    /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
+    /// Adds the chosen value to a request, unless the site takes it from the team.
     pub(crate) fn write_own(&self, input: &FormInput, request: &mut Value) {
         if self.is_own(input) {
             self.write(input, request);
         }
     }
 
-    /// The choice between the team's value and one of the site's own, with a control for that.
+    /// The choice between the team's value and a value of the site's own, with a control for it.
     pub(crate) fn shown_beside(&self, input: &FormInput, team: &Value) -> Markup {
         let theirs = match self.stored(team).unwrap_or(&Value::Null) {
             Value::Array(items) if items.len() > LISTED => {
@@ -309,7 +309,7 @@ impl Control {
     }
 }
 
-/// The most values of a setting that are named; of more it is said how many they are.
+/// The most values of a setting that are listed. If there are more, only their number is shown.
 const LISTED: usize = 8;
 
 impl Kind {
@@ -349,12 +349,12 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What looks like a number is one; anything else is left to be refused as it was typed.
+/// A number if the text looks like one. Anything else is kept as typed, to be refused.
 fn number_or_text(typed: &str) -> Value {
     typed.trim().parse::<i64>().map_or_else(|_| typed.into(), Value::from)
 }
 
-/// A value in words, of which parts are `called` something.
+/// A value in words. `called` gives the names of its parts.
 fn words(value: &Value, called: &dyn Fn(&Value) -> String) -> String {
     match value {
         Value::Null => "none".to_owned(),

@@ -1,5 +1,5 @@
-//! Inviting somebody, by an address: nothing here depends on whether it has an account. The link of an invitation is
-//! sent by mail, or shown in the answer, and nowhere else.
+//! Inviting an address. Nothing here depends on whether it has an account. The link of an invitation is either emailed
+//! or shown in the answer.
 
 use lambda_http::http::StatusCode;
 use maud::html;
@@ -22,7 +22,7 @@ use crate::form::{field, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
 
-/// The form for somebody new, as it was filled in.
+/// The input of the form for a new member.
 struct MemberInput {
     email: String,
     name: String,
@@ -45,7 +45,7 @@ impl MemberInput {
         if role.is_none() {
             errors.push("role", "Choose a role.");
         }
-        // Somebody without a name is called by their address.
+        // A person without a name is called by their address.
         let name = if self.name.is_empty() { &self.email } else { &self.name };
         let name = parse_name(name)
             .map_err(|error| errors.push("name", format!("The name field {error}.")));
@@ -76,7 +76,7 @@ pub(crate) async fn add(
     }
 }
 
-/// The list of members, with the form as it was filled in and what is wrong with it.
+/// The list of members, with the form's input and what is wrong with it.
 async fn refused(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
@@ -86,7 +86,7 @@ async fn refused(
     page(context, team, Some(&Refused { email, name, role, why }), None).await
 }
 
-/// Renews an invitation, also when its sender may no longer give the role; its former links stop working.
+/// Renews an invitation, even if its sender may no longer give the role. Its old links stop working.
 pub(crate) async fn renew(
     context: RequestContext<'_>,
     InvitationAccess { team, invitation }: InvitationAccess,
@@ -99,7 +99,7 @@ pub(crate) async fn renew(
     }
 }
 
-/// Mails a new link to the reader of the address, and to nobody else, where mail is sent; otherwise shows it.
+/// If email is configured, emails a new link to the reader of the address, and to nobody else. Otherwise shows it.
 async fn hand_over(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
@@ -111,7 +111,7 @@ async fn hand_over(
     }
     match mail_invitation(context.app, invitation).await {
         Ok(()) => answer(context, team, Ok(()), "invited").await,
-        // The invitation stands all the same, and is shown with why its letter was not sent.
+        // The invitation remains valid, and the page shows why its email was not sent.
         unsent => {
             let team = context.app.store.team(team.id(), context.app.clock.now()).await?;
             answer(context, &team.ok_or(ApiError::NotFound)?, unsent, "").await
@@ -119,7 +119,7 @@ async fn hand_over(
     }
 }
 
-/// Shows the link of an invitation, once: it is in no address, and pages are not cached.
+/// Shows the link of an invitation once: it is in no URL, and pages are not cached.
 fn link_page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,

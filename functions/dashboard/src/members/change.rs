@@ -23,7 +23,7 @@ pub(crate) async fn role(
     answer(context, &team, done, "changed").await
 }
 
-/// Takes a member out of the team.
+/// Removes a member from the team.
 pub(crate) async fn remove(
     context: RequestContext<'_>,
     MemberAccess { team, user }: MemberAccess,
@@ -39,7 +39,7 @@ pub(crate) async fn remove(
     answer(context, &team, done.map(drop), "removed").await
 }
 
-/// Takes an invitation back.
+/// Withdraws an invitation.
 pub(crate) async fn withdraw(
     context: RequestContext<'_>,
     InvitationAccess { team, invitation }: InvitationAccess,
@@ -49,7 +49,7 @@ pub(crate) async fn withdraw(
     layout::redirect(&format!("/teams/{}/members?said=withdrawn", team.id()))
 }
 
-/// Sends an invitation once more.
+/// Emails an invitation again.
 pub(crate) async fn mail(
     context: RequestContext<'_>,
     InvitationAccess { team, invitation }: InvitationAccess,

@@ -1,6 +1,6 @@
-//! Answering an invitation: a link is shown with buttons, since mail scanners follow links. Whoever has no account gets
-//! one by joining; whoever has one joins while signed in. Until somebody joins, the page says nothing of whether the
-//! address has an account: who invited may have the link as well.
+//! Answering an invitation. The link leads to a page with buttons, because email scanners follow links. A person
+//! without an account gets one by joining; a person with an account joins while signed in. Until somebody joins, the
+//! page does not reveal whether the address has an account, because the sender may have the link as well.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
@@ -45,7 +45,7 @@ fn question(
             (role_word(invitation.role)) "? The invitation is for "
             b { bdi { (invitation.email) } } "."
         }
-        // Without an address a form is sent to where it was read from, secret included.
+        // A form without an action is sent to its own URL, including the secret.
         form.stack.lg method="post" { button.main { "Join" } }
         form.stack.lg method="post" action=(link::declined_invitation("", secret)) {
             button { "Decline" }
@@ -59,7 +59,7 @@ fn question(
     }
 }
 
-/// Adds the invited person to the team: the user who is signed in, or a new one.
+/// Adds the invited person to the team: the signed-in user, or a new one.
 pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some((_, open)) = usable(context).await? else { return Ok(spent(context)) };
     let invitation = &open.invitation;
@@ -76,7 +76,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
             mail_link(context, invitation).await;
             Ok(welcome(context, &open))
         }
-        // Whoever has the link need not be who has the account.
+        // The visitor may have the link without owning the account.
         Err(ActionError::Refused(why @ AccountRefusal::AccountAlready(_))) => {
             let why = sentence(&why.to_string());
             let lead = html! { p { (why) } p { "Sign in, then open this link again." } };
@@ -93,7 +93,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
     }
 }
 
-/// Uses the invitation up without joining.
+/// Declines the invitation, which uses it up.
 pub(crate) async fn decline(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some((_, open)) = usable(context).await? else { return Ok(spent(context)) };
     let user = context.signed_in.map(|signed_in| &signed_in.caller.user);
@@ -110,8 +110,8 @@ pub(crate) async fn decline(context: RequestContext<'_>) -> Result<Response, Api
     Ok(layout::own_page(context, StatusCode::OK, "You have declined", &content))
 }
 
-/// Mails a link that signs in, where mail is sent. The account is made: whatever becomes of the letter, another one can
-/// be asked for.
+/// Emails a sign-in link, if email is configured. The account already exists, so a failure only means that its owner
+/// requests another link.
 async fn mail_link(context: RequestContext<'_>, invitation: &Invitation) {
     if context.app.service.sends_mail
         && let Err(error) = mail_sign_in(context.app, &invitation.email, context.source()).await
@@ -120,7 +120,7 @@ async fn mail_link(context: RequestContext<'_>, invitation: &Invitation) {
     }
 }
 
-/// The page for somebody whose account was made.
+/// The page after an account was created.
 fn welcome(
     context: RequestContext<'_>,
     OpenInvitation { team, invitation, .. }: &OpenInvitation,

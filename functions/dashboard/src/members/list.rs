@@ -20,7 +20,7 @@ use crate::look::Icon;
 use crate::settings::{Part, beside_others};
 use crate::words::counted;
 
-/// What a form did, as the address names it, and in words.
+/// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 4] = [
     ("changed", "Role changed."),
     ("removed", "Member removed."),
@@ -28,7 +28,7 @@ const SAID: [(&str, &str); 4] = [
     ("withdrawn", "Invitation withdrawn. Its link no longer works."),
 ];
 
-/// A form for somebody new, as it was filled in, and what is wrong with it.
+/// The input of the form for a new member, and what is wrong with it.
 pub(super) struct Refused<'a> {
     pub(super) email: &'a str,
     pub(super) name: &'a str,
@@ -44,7 +44,7 @@ pub(crate) async fn list(
     page(context, &team, None, None).await
 }
 
-/// The page, with what is wrong with the form for somebody new, or with what was done with a member.
+/// The page, with what is wrong with the form, or with what was done with a member.
 pub(super) async fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
@@ -71,7 +71,7 @@ pub(super) async fn page(
     Ok(layout::team_page(context, (&team.team, NavTab::Members), status, title, &content))
 }
 
-/// Who belongs to a team, as the table has it.
+/// A team's members as stored.
 struct Stored {
     rows: Vec<MemberRow>,
     users: BTreeMap<UserId, User>,
@@ -89,12 +89,12 @@ impl Stored {
 /// What the page shows.
 struct MembersView<'a> {
     team: &'a TeamWithSettings,
-    /// Who looks at it, and their role.
+    /// The signed-in user, and their role.
     viewer: UserId,
     role: Role,
-    /// The highest role first.
+    /// In the order of their roles, owners first.
     members: Vec<(User, Role)>,
-    /// Each with whether it can be accepted: not if its sender may no longer invite people.
+    /// Each with whether it can be accepted. It cannot if its sender may no longer invite people.
     invitations: Vec<(&'a Invitation, bool)>,
     sends_mail: bool,
 }

@@ -1,4 +1,4 @@
-//! Which OpenID provider there is, and who we are to it.
+//! The OpenID provider, and how this service is registered with it.
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 use url::{Host, Url};
@@ -14,7 +14,7 @@ const CLIENT_SECRET: &str = ProviderConfig::CLIENT_SECRET;
 pub struct ProviderConfig {
     pub(super) issuer: IssuerUrl,
     pub(super) client_id: ClientId,
-    /// Its `Debug` does not show it.
+    /// Its `Debug` output hides it.
     pub(super) client_secret: ClientSecret,
 }
 
@@ -24,7 +24,7 @@ impl ProviderConfig {
     /// The variable with the ARN of that secret in Secrets Manager, on AWS.
     pub const SECRET: &str = "VEDETTE_OIDC_SECRET";
 
-    /// Reads all that is to be known of the provider; `None` if nothing is.
+    /// Reads the settings of the provider; `None` if none are set.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl ProviderConfig {
             return Err(invalid("must have no query, no fragment and no password"));
         }
         Ok(Some(Self {
-            // As it is written: the provider's tokens must name it letter by letter.
+            // Kept as written: the provider's tokens must contain exactly the same text.
             issuer: IssuerUrl::new(issuer).map_err(|_| invalid("must be a URL"))?,
             client_id: ClientId::new(id),
             client_secret: ClientSecret::new(secret),
@@ -60,7 +60,7 @@ impl ProviderConfig {
     }
 }
 
-/// Whether nobody on the way can read what goes there: by https, or within this machine.
+/// Whether nobody on the network can read the traffic: the URL uses https or leads to this machine.
 pub(super) fn is_private(url: &Url) -> bool {
     match (url.scheme(), url.host()) {
         ("https", Some(_)) => true,

@@ -1,4 +1,4 @@
-//! The way to the provider: the connections of checks, and none that others could read.
+//! The HTTP client for the provider. It uses the connections of checks, but only those that nobody else can read.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,27 +10,28 @@ use vedette_probe::ssrf_guard::{Outbound, SsrfGuard, SsrfGuardError};
 
 use super::config::is_private;
 
-/// What one question to the provider may take.
+/// The limits of one request to the provider.
 const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 };
 
-/// Asks the provider, and nobody whom others could overhear.
+/// Sends requests to the provider, and only over connections that nobody else can read.
 pub(super) struct HttpClient {
     guard: SsrfGuard,
 }
 
-/// Why there is no way.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpClientError {
-    /// It has named an address that we do not go to.
+    /// The provider named a URL that is not allowed.
     #[error("it has named an address that is neither https nor on this machine")]
     NotPrivate,
-    /// Nobody answers there.
+    /// Nothing answers there.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
 }
 
 impl HttpClient {
-    /// A way that `outbound` describes, but to wherever the provider is: the operator has named it.
+    /// A client as `outbound` describes, but without limits on where the provider may be, because the operator has
+    /// named it.
     ///
     /// # Errors
     ///

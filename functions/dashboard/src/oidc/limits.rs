@@ -1,5 +1,5 @@
-//! Limits how often strangers make us ask the OpenID provider. Counts are kept in the process, so that strangers
-//! cause no writes.
+//! Limits how often strangers can make us call the OpenID provider. The counts are kept in the process, so that
+//! strangers cause no writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,16 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_domain::rate_limit::RateLimit;
 use vedette_domain::source::Source;
 
-/// Answers of the provider that are looked into.
+/// The limit for answers of the provider from all sources.
 const ALL: RateLimit = RateLimit { burst: 60, every: SignedDuration::from_secs(1) };
 
-/// Those of one source.
+/// The limit for each source.
 const OF_SOURCE: RateLimit = RateLimit { burst: 10, every: SignedDuration::from_secs(5) };
 
-/// How long the provider is left alone after it failed.
+/// How long no requests go to the provider after it failed.
 pub(super) const REST: SignedDuration = SignedDuration::from_secs(10);
 
-/// How often the provider is asked, and whether it is left alone.
+/// How often the provider was called, and whether it is left alone after a failure.
 #[derive(Debug, Default)]
 pub(super) struct Limits(Mutex<Buckets>);
 
@@ -29,30 +29,30 @@ struct Buckets {
 }
 
 impl Limits {
-    /// Counts an answer that a source has sent us, before it is looked into.
+    /// Counts an answer from a source before it is processed.
     ///
     /// # Errors
     ///
-    /// How long to wait, where that is one too many.
+    /// How long to wait, if the source or all sources have reached their limit.
     pub(super) fn take(&self, source: Source, now: Timestamp) -> Result<(), SignedDuration> {
         let mut buckets = self.buckets();
         let of_source = OF_SOURCE.take(buckets.of_sources.get(&source).copied(), now)?;
         buckets.all = Some(ALL.take(buckets.all, now)?);
-        // Those that are full say nothing; so there are never more than the first limit admits in a minute or two.
+        // Full buckets carry no information, so there are never more than the first limit allows in a minute or two.
         buckets.of_sources.retain(|_, full_at| now < *full_at);
         buckets.of_sources.insert(source, of_source);
         Ok(())
     }
 
-    /// Leaves the provider alone for a while.
+    /// Sends no requests to the provider for a while.
     pub(super) fn rest(&self, now: Timestamp) {
         self.buckets().rests_until = now.saturating_add(REST).ok();
     }
 
-    /// Whether the provider is left alone.
+    /// Whether the provider is left alone after a failure.
     pub(super) fn is_resting(&self, now: Timestamp) -> bool {
         let until = self.buckets().rests_until;
-        // Longer than it ever is where the clock was set back.
+        // If the wait looks longer than `REST`, the clock was set back.
         until.is_some_and(|until| (now < until) && until.duration_since(now) <= REST)
     }
 

@@ -1,5 +1,5 @@
-//! What the OpenID provider is asked: where people sign in there, and who has. Nothing that it answers is
-//! repeated in an error, since its answers hold tokens.
+//! The requests to the OpenID provider: where people sign in, and who has signed in. No error repeats the provider's
+//! answers, because they contain tokens.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -32,13 +32,13 @@ use super::config::{ProviderConfig, is_private};
 use super::http_client::{HttpClient, HttpClientError};
 use super::limits::Limits;
 
-/// What all questions of a request may take together: a function has less than half a minute.
+/// The time limit for all requests to the provider together. A function has less than 30 seconds.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// How long what the provider says of itself, its keys included, is taken for true.
+/// How long the provider's metadata and keys are cached.
 const LASTS: SignedDuration = SignedDuration::from_hours(1);
 
-/// Signatures that the provider alone can make. One by a shared secret is none.
+/// The signature algorithms that only the provider can use. Algorithms with a shared secret are not among them.
 const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -55,8 +55,7 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
 pub struct Provider {
     config: ProviderConfig,
     client: HttpClient,
-    /// What it says of itself. A caller that finds it too old asks again, and the others wait for
-    /// the answer.
+    /// The provider's metadata. A caller that finds it too old fetches it again, and the others wait for the answer.
     known: Mutex<Option<Arc<Known>>>,
     limits: Limits,
 }
@@ -67,7 +66,7 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// What the provider says of itself.
+/// The provider's metadata.
 struct Known {
     since: Timestamp,
     client: Client,
@@ -83,25 +82,25 @@ type Client = CoreClient<
     EndpointMaybeSet,
 >;
 
-/// Why a sign-in at the provider came to nothing.
+/// Why a sign-in at the provider failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The provider failed a moment ago, and is left alone.
+    /// The provider failed a moment ago, and gets no requests for a while.
     #[error("the provider is left alone for a moment")]
     Resting,
-    /// Nobody answers.
+    /// The provider does not answer.
     #[error("the provider does not answer")]
     NoAnswer(#[source] HttpClientError),
-    /// The provider answers something else than it should.
+    /// The provider's answer is invalid.
     #[error("the provider's {0} is invalid")]
     Unusable(&'static str),
-    /// The provider's token is not to be trusted.
+    /// The provider's token cannot be trusted.
     #[error("the provider's token is refused: {}", .0.as_str())]
     Untrusted(Untrusted),
-    /// The code was used, or never given out.
+    /// The code was used, or was never issued.
     #[error("the provider does not know the code")]
     UnknownCode,
-    /// The provider does not say that the user has an address, or that it is theirs.
+    /// The provider does not name an address, or does not confirm it.
     #[error("the provider vouches for no address")]
     NoAddress,
 }
@@ -110,15 +109,16 @@ pub(super) enum Failure {
 #[derive(Clone, Copy)]
 pub(super) struct Exchange<'a> {
     pub(super) attempt: &'a SignInAttempt,
-    /// Where the provider sends people back.
+    /// Where the provider sends people back to.
     pub(super) redirect: &'a RedirectUrl,
     pub(super) now: Timestamp,
-    /// Tells the time at which the provider fails, which may be long after it was asked.
+    /// For the time at which the provider fails, which may be long after the request.
     pub(super) clock: &'a Clock,
 }
 
 impl Provider {
-    /// The provider, reached as `outbound` says, but wherever it is: the operator has named it.
+    /// The provider, reached as `outbound` describes, but without limits on where it may be, because the operator has
+    /// named it.
     ///
     /// # Errors
     ///
@@ -132,11 +132,11 @@ impl Provider {
         })
     }
 
-    /// Counts an answer about which a source makes us ask the provider.
+    /// Counts an answer from a source before the provider is called about it.
     ///
     /// # Errors
     ///
-    /// How long to wait, where that is one too many.
+    /// How long to wait, if that exceeds the limit.
     pub(super) fn count_answer(
         &self,
         source: Source,
@@ -145,7 +145,7 @@ impl Provider {
         self.limits.take(source, now)
     }
 
-    /// Where people sign in.
+    /// The URL where people sign in.
     pub(super) async fn address(&self, of: Exchange<'_>) -> Result<Url, Failure> {
         let known = self.in_time(of, self.known(of)).await?;
         let verifier = PkceCodeVerifier::new(of.attempt.code_verifier());
@@ -161,19 +161,19 @@ impl Provider {
             .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
             .set_redirect_uri(Cow::Borrowed(of.redirect))
             .url();
-        // Whoever is on the way could ask for passwords.
+        // An attacker on the network could ask for passwords.
         is_private(&address)
             .then_some(address)
             .ok_or(Failure::NoAnswer(HttpClientError::NotPrivate))
     }
 
-    /// The address of who has signed in there and got a code, if the provider vouches for it.
+    /// The email address of the user who has signed in there and got a code, if the provider confirms it.
     pub(super) async fn email(&self, of: Exchange<'_>, code: &str) -> Result<String, Failure> {
         self.in_time(of, self.identify(of, code)).await
     }
 
-    /// What is asked for, unless the provider is left alone, or it takes too long, or others who ask for it do. Whoever
-    /// does not answer is left alone for a moment.
+    /// Makes a request, unless the provider is being left alone. Limits the time, including the wait for other
+    /// requests. A provider that does not answer is left alone for a moment.
     async fn in_time<T>(
         &self,
         of: Exchange<'_>,
@@ -201,7 +201,7 @@ impl Provider {
         let tokens = self.exchange(&known, of, code).await?;
         let mut claims = known.claims(&tokens, of);
         if matches!(claims, Err(Untrusted::UnknownKey)) {
-            // It may have a new key since we asked for its keys.
+            // The provider may have a new key that we have not fetched.
             known = self.learn(&known, of).await?;
             claims = known.claims(&tokens, of);
         }
@@ -209,7 +209,7 @@ impl Provider {
         if claims.email().is_some() && claims.email_verified().is_some() {
             return vouched(claims.email(), claims.email_verified());
         }
-        // Some providers say more to a client with the token.
+        // Some providers give the address only to a client with the token.
         if known.client.user_info_url().is_none() {
             return Err(Failure::NoAddress);
         }
@@ -227,7 +227,7 @@ impl Provider {
         Ok(Arc::clone(known.insert(self.discover(of).await?)))
     }
 
-    /// What the provider says of itself now, or has said since `before`.
+    /// The provider's current metadata, or metadata fetched since `before`.
     async fn learn(&self, before: &Arc<Known>, of: Exchange<'_>) -> Result<Arc<Known>, Failure> {
         let mut known = self.known.lock().await;
         if let Some(known) = &*known
@@ -238,7 +238,8 @@ impl Provider {
         Ok(Arc::clone(known.insert(self.discover(of).await?)))
     }
 
-    /// What the provider says of itself. Strangers have no part in that: if it is of no use, nor is it a moment later.
+    /// Fetches the provider's metadata. Strangers cannot influence it: if it is invalid, it will still be invalid a
+    /// moment later.
     async fn discover(&self, of: Exchange<'_>) -> Result<Arc<Known>, Failure> {
         self.awake(of)?;
         let described = self.describe(of.now).await;
@@ -304,7 +305,7 @@ impl Provider {
 }
 
 impl Known {
-    /// What the ID token says, if the provider has signed it for us, for this sign-in, and lately.
+    /// The claims of the ID token, if the provider signed it recently, for us and for this sign-in.
     fn claims(
         &self,
         tokens: &CoreTokenResponse,
@@ -319,7 +320,7 @@ impl Known {
     }
 }
 
-/// How the provider wants to be told our secret: in a header, unless it takes it in the body alone.
+/// How to send our secret to the provider: in a header, unless it accepts the secret only in the body.
 fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     let taken = metadata.token_endpoint_auth_methods_supported();
     let takes = |method| taken.is_some_and(|taken| taken.contains(&method));
@@ -328,7 +329,7 @@ fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     if in_body { AuthType::RequestBody } else { AuthType::BasicAuth }
 }
 
-/// The address, where the provider says that it is the user's.
+/// The address, if the provider says that it is the user's.
 fn vouched(email: Option<&EndUserEmail>, is_verified: Option<bool>) -> Result<String, Failure> {
     match (email, is_verified) {
         (Some(email), Some(true)) => Ok(email.as_str().to_owned()),
@@ -336,7 +337,7 @@ fn vouched(email: Option<&EndUserEmail>, is_verified: Option<bool>) -> Result<St
     }
 }
 
-/// Why an ID token is not to be trusted.
+/// Why an ID token cannot be trusted.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Untrusted {
     Missing,

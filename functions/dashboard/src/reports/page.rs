@@ -108,7 +108,7 @@ fn incidents(table: &Table<'_>) -> Markup {
                             td { (time::duration(incident.lasted(table.now))) }
                             td {
                                 a href={ "/issues/" (incident.issue.id) } {
-                                    // The summary is that of the latest opening.
+                                    // The summary of the latest opening.
                                     (words::fingerprint(incident.issue.id.fingerprint()))
                                 }
                             }

@@ -1,4 +1,4 @@
-//! What a report says: a row for each day, and the incidents.
+//! The content of a report: a row for each day, and the incidents.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub(super) struct Table<'a> {
     pub(super) uptime: Uptime,
     pub(super) days: Vec<Row>,
     pub(super) incidents: Vec<Incident<'a>>,
-    /// From when on all incidents are known.
+    /// Since when all incidents are known.
     pub(super) known_since: Option<Timestamp>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub(super) uptime: UptimeDay,
     /// The mean response time, in milliseconds.
     pub(super) mean_ms: Option<u64>,
-    /// `None` if they are not known any more.
+    /// `None` if they are no longer known.
     pub(super) incidents: Option<IncidentDay>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Table<'a> {
         Self { span, now, days: days.collect(), uptime, incidents, known_since: since }
     }
 
-    /// Nothing in it is anybody's text, and so nothing needs to be quoted. What is not known is empty.
+    /// The rows contain no text from users, so nothing needs quotes. Unknown values are empty.
     pub(super) fn csv(&self) -> String {
         let mut csv = String::from(
             "date,checks,up_checks,uptime_percentage,mean_response_time_ms,\

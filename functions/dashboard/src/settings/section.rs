@@ -1,4 +1,4 @@
-//! The sections of a team's settings, and what each of them has.
+//! The sections of a team's settings.
 
 use maud::Markup;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::form::{Choice, FormInput};
 use crate::look::{self, Icon};
 use crate::words;
 
-/// What is changed at once.
+/// A part of the settings that is saved together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     Tool(Tool),
@@ -34,7 +34,7 @@ impl Section {
         [Self::QuietTime, Self::Escalation]
     }
 
-    /// What it is a part of.
+    /// The group that contains it.
     pub(super) const fn group(self) -> &'static str {
         match self {
             Self::Tool(_) | Self::RequestHeader => "Monitoring",
@@ -51,7 +51,7 @@ impl Section {
         }
     }
 
-    /// As it is named in addresses.
+    /// Its name in URLs.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Tool(tool) => tool.as_str(),
@@ -119,7 +119,7 @@ impl Section {
         }
     }
 
-    /// What its form says of the settings, as the API would be sent it.
+    /// The form's settings, in the structure of the API's requests.
     pub(super) fn request(self, team: &TeamWithSettings, input: &FormInput) -> Value {
         let mut request = Value::Null;
         for control in self.controls(team.plan()) {

@@ -1,4 +1,4 @@
-//! Showing a section of a team's settings: with a form to who may change them, and without to anybody else.
+//! Showing a section of a team's settings: with a form for members who may change them, and as text for others.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(crate) async fn section(
     page(context, &team, section, None)
 }
 
-/// The page of a section, which may be `refused` as somebody filled it in.
+/// The page of a section; `refused` is the form that was refused.
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
@@ -73,13 +73,13 @@ struct SectionView<'a> {
     team: &'a TeamWithSettings,
     section: Section,
     may_change: bool,
-    /// The settings in force, as the API has them.
+    /// The settings in force, in the structure of the API.
     settings: Value,
     refused: Option<FormInput>,
 }
 
 impl SectionView<'_> {
-    /// The form as it is filled in; none for who only reads.
+    /// The input of the form; `None` for a member who may only read.
     fn input(&self, controls: &[Control]) -> Option<Cow<'_, FormInput>> {
         match &self.refused {
             Some(input) => Some(Cow::Borrowed(input)),
@@ -98,7 +98,7 @@ fn content(view: &SectionView<'_>) -> Markup {
         @match view.input(&controls) {
             Some(input) => {
                 (input.unsaved(controls.iter().map(Control::name)))
-                // What the service says of a field stands beside it, so the browser need not say it first.
+                // The service shows errors next to the fields, so the browser does not need to.
                 form.card method="post" action={ "/teams/" (view.team.id()) "/settings/" (section.as_str()) } novalidate {
                     (header)
                     div.fields { @for control in &controls { (control.shown(&input)) } }
@@ -113,7 +113,7 @@ fn content(view: &SectionView<'_>) -> Markup {
     }
 }
 
-/// What the settings amount to, if none of them says so.
+/// What the settings mean in practice, if no single setting says so.
 fn preview(view: &SectionView<'_>) -> Markup {
     let settings = view.team.settings.clone().on_plan(view.team.plan());
     html! {

@@ -1,4 +1,4 @@
-//! Changing a section of a team's settings, by the rules of the API.
+//! Changing a section of a team's settings, with the rules of the API.
 
 use vedette_actions::change_monitoring;
 use vedette_http::error::ApiError;
@@ -12,7 +12,7 @@ use super::show::page;
 use crate::form::FormInput;
 use crate::{RequestContext, layout};
 
-/// Saves a section; what is wrong with it stands beside its fields.
+/// Saves a section. Errors appear next to its fields.
 pub(crate) async fn update(
     context: RequestContext<'_>,
     team: TeamWithSettings,

@@ -1,4 +1,4 @@
-//! Deleting a site, which asks first.
+//! Deleting a site, with a confirmation.
 
 use lambda_http::http::StatusCode;
 use maud::html;
@@ -11,7 +11,7 @@ use super::link_out;
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout};
 
-/// Asks whether a site is to be deleted.
+/// Asks whether to delete a site.
 pub(crate) async fn ask_to_delete(
     context: RequestContext<'_>,
     access: SiteAccess,

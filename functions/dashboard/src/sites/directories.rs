@@ -1,5 +1,5 @@
-//! The directories of large teams, which are taken for what they are for a few seconds: they take long to read, and
-//! every look at the list needs them whole, for its counts and its order.
+//! A cache for the directories of large teams, for a few seconds. They take long to read, and each view of the list
+//! needs the whole directory for its counts and its order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,14 +8,14 @@ use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_store::{DirectoryRow, Store, StoreError};
 
-/// How long a directory is taken for what it is.
+/// How long a directory is cached.
 const LASTS: SignedDuration = SignedDuration::from_secs(10);
-/// The least sites of a directory that is kept: fewer are read in no time.
+/// The smallest directory that is cached, in sites. Smaller ones are read quickly.
 const LARGE: usize = 1_000;
-/// How many directories are kept, each of some megabytes.
+/// How many directories are cached, each a few megabytes.
 const KEPT: usize = 4;
 
-/// The directories that were read lately.
+/// The directories that were read recently.
 #[derive(Debug, Default)]
 pub(crate) struct Directories(Mutex<Vec<Directory>>);
 
@@ -27,7 +27,7 @@ struct Directory {
 }
 
 impl Directory {
-    /// Whether it still tells of a team. A site that was just added or deleted is seen at once.
+    /// Whether it is still valid for a team. A site that was just added or deleted shows at once.
     fn shows(&self, team: &Team, now: Timestamp) -> bool {
         self.team == team.id
             && self.rows.len() == team.sites as usize
@@ -36,7 +36,7 @@ impl Directory {
 }
 
 impl Directories {
-    /// A team's directory as it is, or as it was a few seconds ago if somebody has read it then.
+    /// A team's directory, as it is now or was a few seconds ago if it is cached.
     pub(super) async fn read(
         &self,
         store: &Store,

@@ -1,4 +1,4 @@
-//! Changing a site: what is said of it, where it is, and where it differs from its team.
+//! Changing a site: its name, its URL, and where it differs from its team.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
@@ -16,9 +16,9 @@ use crate::form::setting::{self, Control};
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout, words};
 
-/// Where the expected records stand in the API's requests.
+/// Where the expected records are in the API's requests.
 const RECORDS: &str = "dns_expected_records";
-/// A box that is no field of the API: it sends no records where there were none.
+/// A checkbox that is not a field of the API: it sends an empty list even if the site had no expected records.
 const FORGET: &str = "forget_records";
 
 /// Shows the form.
@@ -29,7 +29,7 @@ pub(crate) async fn ask_to_edit(
     page(context, &access, StatusCode::OK, &stored(&access)?)
 }
 
-/// Saves what was sent; what is refused stays in the form.
+/// Saves the form; refused input stays in it.
 pub(crate) async fn save(
     context: RequestContext<'_>,
     mut access: SiteAccess,
@@ -63,7 +63,7 @@ pub(crate) async fn pause(
     layout::redirect(&format!("/sites/{}?said=paused", access.stored.site.id))
 }
 
-/// Has the site checked again, by the tools that its team enables.
+/// Resumes the site with the tools that its team enables.
 pub(crate) async fn resume(
     context: RequestContext<'_>,
     mut access: SiteAccess,
@@ -79,7 +79,7 @@ fn inherited(access: &SiteAccess) -> impl Iterator<Item = Control> {
     Tool::ALL.into_iter().flat_map(move |tool| setting::of_tool(tool, plan))
 }
 
-/// The form as it stands for what is stored.
+/// The form with the stored values.
 fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     let site = &access.stored.site;
     let mut input = FormInput::default();
@@ -97,7 +97,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// What was filled in, as a request of the API says it.
+/// The input as a request of the API.
 fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
     let text = |name: &str| Value::from(input.text(name));
     let mut request = json!({
@@ -117,7 +117,7 @@ fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
         .filter(|(_, values)| values.as_array().is_some_and(|values| !values.is_empty()))
         .map(|(kind, values)| (kind.to_string(), values))
         .collect();
-    // To clear the records also forgets those that were learnt, which merely to save must not.
+    // An empty list also makes DNS checks forget the records that they have learned, so merely saving must not send it.
     let had_records = !access.stored.site.expected_records.is_empty();
     if !records.is_empty() || had_records || input.has(FORGET, "true") {
         request[RECORDS] = records.into();
@@ -138,7 +138,7 @@ fn page(
     let team = setting::placed(&access.team.settings)?;
     let content = html! {
         (input.summary())
-        // A browser would not let go of what it holds for wrong where it is not shown.
+        // A browser would refuse to send the form over an invalid field that it does not show.
         form.stack method="post" action={ "/sites/" (site.id) "/edit" } novalidate {
             section.card {
                 header { h2 { "Name and URL" } }
@@ -162,14 +162,14 @@ fn page(
     Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, &content))
 }
 
-/// The settings of a tool, which open where somebody looks for them or where one of them is wrong.
+/// The settings of a tool. They are expanded if one of them is wrong.
 fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -> Markup {
     let controls: Vec<_> = setting::of_tool(tool, access.team.plan()).collect();
     let own = controls.iter().filter(|control| control.is_own(input)).count();
     let is_wrong =
         controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
     html! {
-        // Browsers close the others of a name.
+        // Browsers collapse the others with the same name.
         details.card.part name="tools" open[is_wrong] {
             summary {
                 h2 { (words::tool(tool)) }

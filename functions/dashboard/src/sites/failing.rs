@@ -1,4 +1,4 @@
-//! A site that fails, and has no issue yet.
+//! A site that is failing but has no issue yet.
 
 use std::num::NonZeroU32;
 
@@ -12,8 +12,8 @@ use vedette_domain::sites::settings::Settings;
 
 use crate::layout;
 
-/// How many failed checks there have been of those that open an issue; none where none counts towards
-/// one, since a person has resolved the issue, or where the threshold was lowered meanwhile.
+/// How many failed checks there have been, of those that open an issue. `None` if no check counts toward an issue
+/// because a person has resolved it, or if the threshold has been lowered meanwhile.
 pub(super) fn counted(status: &ToolState, settings: &Settings) -> Option<(NonZeroU32, NonZeroU32)> {
     let fingerprint = Fingerprint::StatusDown;
     let failed = status.trackers.get(&fingerprint)?.tracker.failures()?.streak;
@@ -22,7 +22,7 @@ pub(super) fn counted(status: &ToolState, settings: &Settings) -> Option<(NonZer
     (failed < of).then_some((failed, of))
 }
 
-/// When it is checked again out of turn, to confirm the failure.
+/// The time of the confirmation retry.
 pub(super) fn next_check(status: &ToolState) -> Option<Timestamp> {
     status.timer.map(|timer| timer.due)
 }

@@ -1,4 +1,4 @@
-//! A team's sites, the worst first, and above them what is wrong.
+//! A team's sites, worst first, with what is wrong above them.
 
 mod alerts;
 mod figures;
@@ -40,10 +40,10 @@ use crate::look::{Icon, Look};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, chart, layout, words};
 
-/// The failing sites of a page whose settings are read; of others it is said only since when they fail.
+/// The most failing sites on a page whose settings are read. The others only show since when they fail.
 const FAILING: usize = 16;
 
-/// What a form did, as the address names it, and in words.
+/// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 6] = [
     ("deleted", "Site deleted."),
     ("all-deleted", "Sites deleted."),
@@ -53,7 +53,7 @@ const SAID: [(&str, &str); 6] = [
     ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
 ];
 
-/// The member's team, or a choice of them.
+/// The member's team, or a choice if they have several.
 pub(crate) async fn home(
     context: RequestContext<'_>,
     team: Option<TeamWithSettings>,
@@ -67,13 +67,13 @@ pub(crate) async fn home(
     Ok(layout::own_page(context, StatusCode::OK, "Your teams", &teams::choice(&teams)))
 }
 
-/// A site as the list has it.
+/// A site in the list.
 struct Listed<'a> {
     row: &'a DirectoryRow,
     state: SiteState,
-    /// Its active issues, the gravest first.
+    /// Its active issues, most severe first.
     issues: Vec<IndexRow>,
-    /// Since when its checks fail, where that is its state.
+    /// Since when its checks fail, if it is failing.
     failing_since: Option<Timestamp>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn list(
     Ok(layout::team_page(context, place, StatusCode::OK, heading(&view), &content))
 }
 
-/// The settings in force for the failing sites of the page, as far as there are few of them.
+/// The settings in force for the first failing sites of the page.
 async fn settings_of_failing(
     store: &Store,
     team: &TeamWithSettings,
@@ -140,7 +140,7 @@ async fn settings_of_failing(
     Ok(sites.map(|(partition, stored)| (partition, team.settings_for(&stored.site))).collect())
 }
 
-/// How the sites are, as the heading answers it.
+/// The heading, which sums up the state of the sites.
 fn heading(view: &SitesView<'_>) -> Heading {
     let team = view.team.id;
     let states: Vec<SiteState> = view.sites.iter().map(|site| site.state).collect();
@@ -157,7 +157,7 @@ fn heading(view: &SitesView<'_>) -> Heading {
     }
 }
 
-/// Which sites somebody asks for.
+/// The filter from the request.
 struct Wanted<'q> {
     state: Option<SiteState>,
     /// A part of the name or the URL.
@@ -174,7 +174,7 @@ impl<'q> Wanted<'q> {
         }
     }
 
-    /// Those of the team's sites that are asked for.
+    /// The team's sites that match the filter.
     fn of<'s>(&self, sites: &'s [Listed<'s>]) -> Found<'s> {
         let part = self.search.to_lowercase();
         let found: Vec<&Listed<'_>> = sites
@@ -191,10 +191,10 @@ impl<'q> Wanted<'q> {
     }
 }
 
-/// Sites that were asked for.
+/// The sites that match the filter.
 struct Found<'s> {
     count: usize,
-    /// Those of the page, and whether there is another page.
+    /// The sites on the page, and whether there is another page.
     shown: Vec<&'s Listed<'s>>,
     has_more: bool,
 }
@@ -210,9 +210,9 @@ struct SitesView<'a> {
     /// All sites of the team.
     sites: &'a [Listed<'a>],
     found: &'a Found<'a>,
-    /// What is remembered of the status checks of the page's sites, and how far back.
+    /// The states of the status checks of the page's sites, and how far back they go.
     states: &'a BTreeMap<Partition, ToolState>,
-    /// The same of their certificates.
+    /// The states of their certificate checks.
     certificates: &'a BTreeMap<Partition, ToolState>,
     retention: Retention,
     /// The settings of its failing sites, which say how many failures open an issue.
@@ -231,12 +231,12 @@ impl SitesView<'_> {
         self.states.get(&site.row.id.partition())
     }
 
-    /// The days over which uptime is told.
+    /// The days that the uptime covers.
     fn counted_days(&self) -> usize {
         COUNTED_DAYS.min(self.retention.days as usize)
     }
 
-    /// How often a site was up on each of the last days, as far as that is kept.
+    /// A site's uptime on each of the last days, as far as it is known.
     fn recent_days(&self, site: &Listed<'_>) -> Vec<DayUptime> {
         let status = self.status(site);
         let uptime = |date| {
@@ -282,7 +282,7 @@ fn content(view: &SitesView<'_>) -> Markup {
     }
 }
 
-/// How many of all sites are found.
+/// How many of all sites match.
 fn shown(count: usize, total: usize) -> String {
     if count == total {
         return counted(total, "site", "sites");
@@ -340,11 +340,11 @@ fn added(query: &Query) -> Markup {
     Done { created, watched, https, http }.shown()
 }
 
-/// How many sites are in each state, each of which leads to these.
+/// The number of sites in each state, each with a link that filters by the state.
 fn counts(view: &SitesView<'_>) -> Markup {
     let count = |state: SiteState| view.sites.iter().filter(|site| site.state == state).count();
     let chosen = view.wanted.state;
-    // The filter that is on leads back to all of them.
+    // The link of the active filter removes it.
     let other = |state| if chosen == Some(state) { None } else { Some(state) };
     html! {
         nav.card.counts aria-label="Filter by state" {
@@ -364,7 +364,7 @@ fn counts(view: &SitesView<'_>) -> Markup {
     }
 }
 
-/// A state where there is room for one short word.
+/// A state as one short word.
 const fn short_word(state: SiteState) -> &'static str {
     match state {
         SiteState::Unknown => "New",
@@ -441,14 +441,14 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
     }
 }
 
-/// A URL without what all of them have.
+/// A URL without its scheme, which most share.
 fn short(url: &SiteUrl) -> &str {
     let text = url.as_str();
     let text = text.strip_prefix("https://").unwrap_or(text);
     text.strip_suffix('/').unwrap_or(text)
 }
 
-/// All sites of a team with their states, the worst first and then by name.
+/// All sites of a team with their states, worst first and then by name.
 fn listed<'a>(
     service: &Service,
     team: &TeamWithSettings,

@@ -21,13 +21,13 @@ use crate::look::Look;
 use crate::words::counted;
 use crate::{RequestContext, layout};
 
-/// How often in [`TRIES_WINDOW`] a user may have ports tried.
+/// How often a user may have ports tested in [`TRIES_WINDOW`].
 const TRIES_OF_USER: u32 = 60;
-/// How often in [`TRIES_WINDOW`] a port is tried, for whomever.
+/// How often a host's ports are tested in [`TRIES_WINDOW`], for all users together.
 const TRIES_OF_HOST: u32 = 10;
 const TRIES_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
-/// A line that was not understood or not wanted, and why.
+/// A line that was invalid or refused, and why.
 struct Refused {
     line: String,
     why: String,
@@ -39,13 +39,13 @@ impl Refused {
     }
 }
 
-/// What became of the others.
+/// The result for the other lines.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Done {
     pub(super) created: usize,
-    /// How many the team has watched before.
+    /// How many sites the team already monitored.
     pub(super) watched: usize,
-    /// How many of the new ones had a port and no scheme, and answered over https.
+    /// How many new sites named a port but no scheme, and answered over https.
     pub(super) https: usize,
     /// How many of them did not speak TLS.
     pub(super) http: usize,
@@ -77,7 +77,7 @@ impl Done {
     }
 }
 
-/// A site as the form adds it: one whose URL is no https has no certificate to be checked.
+/// A site from the form. A URL without https has no certificate to check.
 fn new_site(id: SiteId, team: TeamId, url: &SiteUrl, now: Timestamp) -> Site {
     let mut site = Site::new(id, team, url.clone(), now);
     if url.to_url().scheme() == "http" {
@@ -94,7 +94,7 @@ pub(crate) async fn ask_to_add(
     Ok(form(context, &team, StatusCode::OK, Done::default(), &[]))
 }
 
-/// Creates the sites, each on its own; what could not be stays in the form.
+/// Creates the sites, each on its own. Lines that could not be created stay in the form.
 pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
@@ -139,7 +139,7 @@ pub(crate) async fn add(
         refused.push(Refused::new(line, why));
     }
     if refused.is_empty() {
-        // Somebody who watches nothing yet sees the first results come in.
+        // A team's first site leads to a page that shows the first results as they come in.
         if let (true, 1, Some(site)) = (is_first, done.created, newest) {
             return layout::redirect(&format!("/sites/{site}?{FIRST}"));
         }
@@ -153,7 +153,7 @@ pub(crate) async fn add(
     Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused))
 }
 
-/// The lines of the form in their order: each with its URL, or with why it has none. A URL counts once.
+/// The lines of the form in their order, each with its URL or the reason why it has none. A repeated URL counts once.
 fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {
@@ -175,8 +175,8 @@ fn parse(text: &str) -> Vec<Result<(&str, SiteUrl), Refused>> {
     parsed
 }
 
-/// What the server of a line speaks that names a port and no scheme. It is asked once, so often in an hour for a user
-/// and a host; what is not known is taken for https.
+/// The scheme of a line that names a port but no scheme. The server is tested once, within hourly limits for the user
+/// and the host. If the scheme remains unknown, https is assumed.
 async fn spoken(
     context: RequestContext<'_>,
     user: UserId,
@@ -202,7 +202,7 @@ async fn spoken(
     Ok(scheme_of(guard, &url).await)
 }
 
-/// People leave the scheme out.
+/// Adds the scheme that people leave out.
 fn with_scheme(line: &str) -> String {
     if line.contains("://") { line.to_owned() } else { format!("https://{line}") }
 }

@@ -15,10 +15,10 @@ use crate::layout::{Heading, NavTab};
 use crate::words::counted;
 use crate::{RequestContext, layout};
 
-/// The form that the boxes of the list belong to.
+/// The form that the checkboxes of the list belong to.
 const FORM: &str = "selected";
 
-/// A box that selects a site.
+/// The checkbox that selects a site.
 pub(super) fn tick(site: &DirectoryRow) -> Markup {
     let id = format!("select-{}", site.id);
     html! {
@@ -27,7 +27,7 @@ pub(super) fn tick(site: &DirectoryRow) -> Markup {
     }
 }
 
-/// What can be done with the selected sites. It shows itself where some are.
+/// The actions for the selected sites. The bar appears when a site is selected.
 pub(super) fn bar(team: TeamId) -> Markup {
     html! {
         form.card.picked id=(FORM) method="post" action=(path(team)) {
@@ -44,7 +44,7 @@ fn path(team: TeamId) -> String {
     format!("/teams/{team}/sites/selected")
 }
 
-/// Does to the selected sites what was asked for; before they are deleted, that is asked again.
+/// Carries out an action on the selected sites. Asks again before it deletes them.
 pub(crate) async fn change_selected(
     context: RequestContext<'_>,
     team: TeamWithSettings,

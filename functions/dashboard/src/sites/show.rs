@@ -1,4 +1,4 @@
-//! A site: how it is, how it was, and what is wrong with it.
+//! The page of a site: its state, its past, and what is wrong with it.
 
 mod certificate;
 mod dns;
@@ -49,16 +49,16 @@ use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::{RequestContext, layout};
 
-/// A page that waits for checks is asked for again after so many seconds, without a script.
+/// A page that waits for checks reloads after this many seconds, without a script.
 const REFRESH_SECONDS: u16 = 5;
 /// The same for the first results of a team's first site.
 const FIRST_REFRESH_SECONDS: u16 = 2;
-/// What the address of a page has that shows the first results of a team's first site.
+/// The parameter in the URL of the page that shows the first results of a team's first site.
 pub(super) const FIRST: &str = "first=1";
-/// Checks are waited for no longer than this.
+/// The page waits for checks no longer than this.
 const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
-/// What a form did, as the address names it, and in words.
+/// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 4] = [
     ("queued", "Checks finished."),
     ("saved", "Saved. Schedules follow within a minute."),
@@ -80,12 +80,12 @@ pub(crate) async fn show(
     Ok(response)
 }
 
-/// Whether the page is shown to somebody who has just added the first site.
+/// Whether the visitor has just added the team's first site.
 fn is_first(context: RequestContext<'_>) -> bool {
     context.head.uri.query().is_some_and(|query| query.split('&').any(|pair| pair == FIRST))
 }
 
-/// The tools whose on-demand checks are still to end, as far as they are waited for.
+/// The tools whose on-demand checks have not ended yet, as long as the page waits for them.
 fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
     let orders = access.stored.tools.values().filter_map(|state| state.pending);
     let recent = orders.filter(|check| now.duration_since(check.created_at()) < WAITED_FOR);
@@ -150,16 +150,16 @@ async fn page(
     ))
 }
 
-/// What happened to a site.
+/// The history of a site.
 struct History {
     /// The newest checks of each tool.
     checks: Checks,
     /// The counted days of status checks and of audits.
     watched: Vec<Day>,
     audited: Vec<Day>,
-    /// The status checks of the last 24 hours, the oldest first.
+    /// The status checks of the last 24 hours, oldest first.
     timings: Vec<Timing>,
-    /// Active ones first, and the latest first among these and among the others.
+    /// Active issues first, newest first within each group.
     issues: Vec<Issue>,
 }
 
@@ -201,7 +201,7 @@ impl History {
 /// What the page shows.
 struct SiteView<'a> {
     access: &'a SiteAccess,
-    /// The role of who looks at it.
+    /// The role of the signed-in user.
     role: Role,
     state: SiteState,
     /// The settings in force.
@@ -256,7 +256,7 @@ fn heading(view: &SiteView<'_>) -> Heading {
         })
 }
 
-/// What else can be done with the site.
+/// Other actions on the site.
 fn menu(view: &SiteView<'_>) -> Markup {
     let SiteView { access, role, .. } = view;
     let site = &access.stored.site;
@@ -306,11 +306,11 @@ fn content(view: &SiteView<'_>) -> Markup {
     }
 }
 
-/// What the page has of one tool alone.
+/// The part of the page about one tool.
 fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     let History { audited, issues, .. } = view.history;
     match tool {
-        // Its uptime and response times stand above.
+        // Uptime and response times are shown above.
         Tool::Status => Markup::default(),
         Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored.site.url),
         Tool::Dns => dns::part(view.newest(tool), issues),
@@ -323,7 +323,7 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     }
 }
 
-/// Whether the page shows of a tool's newest result also what is kept beside its row.
+/// Whether the page also shows the part of a tool's newest result that is stored apart from its row.
 const fn is_shown_whole(tool: Tool) -> bool {
     match tool {
         Tool::Ssl | Tool::Performance => true,
@@ -331,13 +331,13 @@ const fn is_shown_whole(tool: Tool) -> bool {
     }
 }
 
-/// A check's result, if there is one and it has the form of today.
+/// A check's result, if there is one and it has the current form.
 fn read<R: DeserializeOwned>(check: Option<&Check>) -> Option<(&Check, R)> {
     let check = check?;
     Some((check, serde_json::from_value(check.result.clone()?).ok()?))
 }
 
-/// What a form has just done, and what is waited for.
+/// What a form has just done, and what the page waits for.
 fn notice(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
     if !pending.is_empty() {
         let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();

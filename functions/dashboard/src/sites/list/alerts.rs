@@ -1,4 +1,4 @@
-//! What is wrong with a team's sites, the worst first, above the list of them.
+//! What is wrong with a team's sites, worst first, above the list of sites.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use crate::look::Look;
 use crate::words::counted;
 use crate::{layout, words};
 
-/// The issues that are shown.
+/// The most issues that are shown.
 const SHOWN: usize = 5;
 
-/// The gravest active issues of a team.
+/// The most severe active issues of a team.
 pub(super) struct Alerts {
     shown: Vec<IssueWithSite>,
     /// How many more there are.
@@ -26,14 +26,14 @@ pub(super) struct Alerts {
     users: BTreeMap<UserId, User>,
 }
 
-/// The gravest first, among these those that nobody has taken, and the newest of them.
+/// Most severe first; among these, unacknowledged issues first, then the newest.
 pub(super) fn order(issue: &IndexRow) -> (Severity, bool, Reverse<Timestamp>) {
     let is_taken = issue.status == IssueStatus::Acknowledged;
     (issue.fingerprint.severity(), is_taken, Reverse(issue.opened_at))
 }
 
 impl Alerts {
-    /// Reads those of the active issues that are shown.
+    /// Reads the active issues that are shown.
     pub(super) async fn load(store: &Store, active: &mut [IndexRow]) -> Result<Self, ApiError> {
         active.sort_by_key(order);
         let wanted: Vec<_> = active.iter().take(SHOWN).map(|row| row.id).collect();

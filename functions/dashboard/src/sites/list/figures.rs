@@ -50,7 +50,7 @@ impl Figures {
     }
 }
 
-/// Since when the site does not answer, as hours before now.
+/// Since when the site does not answer, in hours before now.
 fn trouble(site: &Listed<'_>, now: Timestamp) -> Option<Trouble> {
     let ago = |since: Timestamp| now.duration_since(since).as_secs_f64() / HOUR;
     let down = site.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);

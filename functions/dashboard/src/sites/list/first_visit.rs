@@ -1,4 +1,4 @@
-//! What somebody sees who watches nothing yet: one question.
+//! The page of a team without sites: a form with one question.
 
 use maud::{Markup, html};
 use vedette_domain::accounts::team::Team;

@@ -1,18 +1,18 @@
-//! How a team's sites are, in one sentence that answers what people come to ask.
+//! The state of a team's sites, in one sentence that answers the first question of a visitor.
 
 use vedette_domain::sites::site_state::SiteState;
 
 use crate::form::capitalized;
 use crate::words::{counted, listed, spelled};
 
-/// States in the order in which they matter.
+/// States in the order of their importance.
 const WRONG: [SiteState; 3] = [SiteState::Down, SiteState::Failing, SiteState::Issues];
 
 fn count(states: &[SiteState], state: SiteState) -> usize {
     states.iter().filter(|one| **one == state).count()
 }
 
-/// What so many sites are.
+/// The verb and the state for a number of sites.
 fn are(number: usize, state: SiteState) -> &'static str {
     match (state, number) {
         (SiteState::Down, 1) => "is down",
@@ -30,7 +30,7 @@ fn are(number: usize, state: SiteState) -> &'static str {
     }
 }
 
-/// The state that the heading is about: the worst, or else how the monitored sites are.
+/// The state that the heading is about: the worst one, or else the state of the monitored sites.
 fn leading(states: &[SiteState]) -> SiteState {
     let others = [SiteState::Up, SiteState::Unknown, SiteState::Paused];
     let found = WRONG.into_iter().chain(others).find(|state| count(states, *state) > 0);

@@ -1,4 +1,4 @@
-//! The choice of a team, for somebody who belongs to several or to none.
+//! The choice of a team, for a user who belongs to several or to none.
 
 use std::collections::BTreeMap;
 

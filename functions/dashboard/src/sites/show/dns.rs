@@ -1,4 +1,4 @@
-//! The DNS records of a site, and what of them changed or is missing.
+//! The DNS records of a site, and which of them changed or are missing.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -64,7 +64,7 @@ fn records(result: &DnsResult) -> Markup {
     }
 }
 
-/// What the latest change of records was: that of an issue, be it resolved.
+/// The latest change of records: that of an issue, even if it is resolved.
 fn changed(issue: &Issue) -> Markup {
     let changed = issue.context["measured"]["changed"].as_object();
     html! {

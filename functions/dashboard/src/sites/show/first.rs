@@ -1,4 +1,4 @@
-//! What stands above a team's first site until its results are there: what is being checked, and where alerts go.
+//! The top of the page of a team's first site until its results are there: what is being checked, and where alerts go.
 
 use maud::{Markup, html};
 use vedette_domain::accounts::account::Permission;
@@ -52,7 +52,7 @@ fn progress(awaited: &[Tool]) -> Markup {
     )
 }
 
-/// Where alerts should go, while they go nowhere. It has nothing to type, as the page is loaded again and again.
+/// Asks where alerts should go, as long as they go nowhere. It has no input field, because the page keeps reloading.
 fn question(context: RequestContext<'_>, access: &SiteAccess) -> Result<Markup, ApiError> {
     let address = &context.member()?.caller.user.email;
     let channels = format!("/teams/{}/channels", access.team.id());

@@ -1,4 +1,4 @@
-//! What is wrong with a site, and what was.
+//! The active and resolved issues of a site.
 
 use maud::{Markup, html};
 use vedette_domain::issues::IssueStatus;

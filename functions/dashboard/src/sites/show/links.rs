@@ -48,7 +48,7 @@ fn table(links: &[BrokenLink]) -> Markup {
     }
 }
 
-/// Why a crawl saw less than all.
+/// Why a crawl did not see everything.
 const fn why_ended(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Completed => "The whole site was crawled.",

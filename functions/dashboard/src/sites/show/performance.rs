@@ -1,4 +1,4 @@
-//! What Lighthouse says of a site, now and before.
+//! The results of Lighthouse for a site, now and before.
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{Check, LabMetric, Opportunity, PerformanceResult};
@@ -9,7 +9,7 @@ use super::read;
 use crate::chart::{self, Plot};
 use crate::layout;
 
-/// The opportunities that a site's page has; the check's page has all.
+/// The most opportunities on a site's page. The check's page shows all.
 const OPPORTUNITIES: usize = 10;
 
 pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) -> Markup {
@@ -69,7 +69,7 @@ fn vitals(result: &PerformanceResult) -> Markup {
     }
 }
 
-/// Audits that did not pass, with what they would save.
+/// Audits that did not pass, with their possible savings.
 fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
     html! {
         table {

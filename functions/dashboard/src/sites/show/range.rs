@@ -52,7 +52,7 @@ impl Range {
         }
     }
 
-    /// Where there is room for a few letters.
+    /// The range in a few letters.
     pub(super) const fn short(self) -> &'static str {
         match self {
             Self::Day => "24 h",
@@ -84,7 +84,7 @@ impl Range {
     }
 }
 
-/// The ways to the other ranges.
+/// Links to the other ranges.
 pub(super) fn choice(site: SiteId, chosen: Range) -> Markup {
     html! {
         nav.seg.screen aria-label="Time range" {

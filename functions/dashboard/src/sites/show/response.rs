@@ -1,5 +1,5 @@
-//! How fast a site answered: of the last 24 hours each check, with the median and the 95th percentile of half hours, and
-//! of longer ranges the mean of hours or days. When no check succeeded, there is a gap.
+//! How fast a site answered. The last 24 hours show each check, with the median and the 95th percentile of half hours.
+//! Longer ranges show the mean of hours or days. There is a gap where no check succeeded.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
@@ -26,17 +26,17 @@ struct Point {
     start: Timestamp,
     /// The median or mean.
     ms: u64,
-    /// The 95th percentile, where each check is known.
+    /// The 95th percentile, if every check is known.
     p95: Option<u64>,
 }
 
-/// The axis of time: how much of it each place is.
+/// The time axis, divided into places.
 struct Scale {
-    /// When the first place begins, and how long each is.
+    /// When the first place begins, and how long each place is.
     start: Timestamp,
     step: SignedDuration,
     places: i64,
-    /// What is told of each place.
+    /// The value that is shown for each place.
     what: &'static str,
     unit: &'static str,
 }
@@ -80,7 +80,7 @@ impl Scale {
         usize::try_from(passed).ok().filter(|_| passed < self.places)
     }
 
-    /// Where an instant lies, from 0 to 1 where it is within.
+    /// The position of an instant on the axis, from 0 to 1 if it is within.
     fn place(&self, at: Timestamp) -> f64 {
         let all = self.step.as_secs_f64() * self.places as f64;
         at.duration_since(self.start).as_secs_f64() / all
@@ -91,7 +91,7 @@ impl Scale {
         self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
-    /// What stands below the plot, from left to right.
+    /// The labels below the plot, from left to right.
     fn ticks(&self, range: Range, now: Timestamp) -> Vec<Markup> {
         let all = self.step.as_secs() * self.places;
         let at = |part: i64| {
@@ -101,14 +101,14 @@ impl Scale {
         let ticks = (0..TICKS).map(at).map(|at| match range {
             Range::Day => layout::clock(at),
             Range::Week => layout::day(at, now),
-            // The days are those of UTC, wherever somebody is.
+            // The days are UTC days, in every time zone.
             Range::Month | Range::Quarter | Range::Year => html! { (time::day(at, now)) },
         });
         ticks.chain([html! { "Now" }]).collect()
     }
 }
 
-/// How many places one value is after the one before, as a rule: what is further apart has a gap between.
+/// The usual distance between two values, in places. A larger distance leaves a gap in the line.
 fn reach(places: impl Iterator<Item = usize>) -> usize {
     let places: Vec<usize> = places.collect();
     let steps = places.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
@@ -117,7 +117,7 @@ fn reach(places: impl Iterator<Item = usize>) -> usize {
     steps.get(steps.len() / 2).copied().unwrap_or(1)
 }
 
-/// The parts of the axis of time that have a name.
+/// The number of labels on the time axis.
 const TICKS: i64 = 6;
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
@@ -146,7 +146,7 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                 p.in.quiet { "No response times in the last " (range.words()) "." }
             } @else {
                 div.in {
-                    // A script draws the table's values larger.
+                    // The script draws a larger plot from the values in the table.
                     div data-step=(scale.step.as_secs()) data-from=(scale.start.as_second())
                         data-reach=(reach) data-bands=(spans(view)) {
                         (drawn(&scale, &points, reach, view))
@@ -213,14 +213,14 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
     })
 }
 
-/// The outages for the script: from and until, in seconds.
+/// The outages for the script: start and end, in seconds.
 fn spans(view: &SiteView<'_>) -> String {
     let spans = outages(&view.history.issues)
         .map(|(from, to)| format!("{}-{}", from.as_second(), to.unwrap_or(view.now).as_second()));
     spans.collect::<Vec<_>>().join(" ")
 }
 
-/// When the site was down, as its status issue tells.
+/// When the site was down, according to its status issue.
 fn outages(issues: &[Issue]) -> impl Iterator<Item = (Timestamp, Option<Timestamp>)> {
     let down = issues.iter().filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown);
     down.flat_map(|issue| issue.timeline.spans())
@@ -265,7 +265,7 @@ fn half_hours(timings: &[Timing], scale: &Scale) -> Vec<Point> {
     points.collect()
 }
 
-/// The hours with checks in which the site was not down from beginning to end.
+/// The hours with checks, except hours in which the site was down all the time.
 fn hourly(days: &[Day], issues: &[Issue], scale: &Scale) -> Vec<Point> {
     let down: Vec<_> = outages(issues).collect();
     let was_down = |hour: &HourResponses| {

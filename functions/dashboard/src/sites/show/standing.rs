@@ -1,4 +1,4 @@
-//! How a site is: its state, since when, and what is wrong.
+//! The state of a site: since when, and what is wrong.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -14,7 +14,7 @@ use crate::look::Look;
 use crate::sites::failing;
 use crate::{layout, words};
 
-/// How the site is, as far as its issues and its newest checks tell.
+/// The state of the site, according to its issues and its newest checks.
 pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) -> SiteState {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
@@ -27,7 +27,7 @@ pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) ->
     )
 }
 
-/// Since when the state holds, as far as issues and failed checks tell.
+/// Since when the site has been in this state, according to issues and failed checks.
 fn since(view: &SiteView<'_>) -> Option<Timestamp> {
     match view.state {
         SiteState::Down => view

@@ -1,4 +1,4 @@
-//! The figures of a site at a glance.
+//! The key figures of a site.
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{LinksResult, PerformanceResult, SslResult};

@@ -1,4 +1,4 @@
-//! The status checks of the last 24 hours, each of them.
+//! Every status check of the last 24 hours.
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::checks::check::{Check, StatusResult};
@@ -10,9 +10,9 @@ use vedette_store::{Store, StoreError};
 
 use super::read;
 
-/// How far back each check is shown.
+/// How far back every check is shown.
 pub(super) const SHOWN: SignedDuration = SignedDuration::from_hours(24);
-/// The most checks that are read: one a minute, and retries.
+/// The most checks that are read: one a minute, with some retries.
 const CHECKS_MAX: usize = 2_000;
 
 /// How long a site took to answer.
@@ -23,7 +23,7 @@ pub(super) struct Timing {
     pub(super) up: bool,
 }
 
-/// Reads them, the oldest first.
+/// Reads the timings, oldest first.
 pub(super) async fn load(
     store: &Store,
     access: &SiteAccess,
@@ -33,7 +33,7 @@ pub(super) async fn load(
     let kinds = RunReason::ALL.map(|reason| Kind { trigger: Trigger::Automatic(reason), status });
     let window = RowWindow {
         from: now.saturating_sub(SHOWN).unwrap_or(now),
-        // Exclusive, and a check is known by the millisecond.
+        // The end is exclusive, and a check's id holds its millisecond.
         before: now.saturating_add(SignedDuration::from_secs(1)).unwrap_or(now),
         newer: 0,
         count: CHECKS_MAX,
@@ -56,8 +56,8 @@ fn timing(check: &Check) -> Option<Timing> {
     Some(Timing { at: check.id.created_at(), ms: result.response_time, up: result.up })
 }
 
-/// A percentile of the checks that succeeded, in whole milliseconds: the least time that so many of a hundred took at
-/// most.
+/// A percentile of the checks that succeeded, in whole milliseconds: the shortest time within which this percentage of
+/// checks ended.
 pub(super) fn percentile(timings: &[Timing], percent: usize) -> Option<u64> {
     let mut times: Vec<f64> =
         timings.iter().filter(|timing| timing.up).map(|timing| timing.ms).collect();

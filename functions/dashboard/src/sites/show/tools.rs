@@ -1,4 +1,4 @@
-//! What the newest check of each tool said, a card each.
+//! The newest check of each tool, in a card each.
 
 use maud::{Markup, html};
 use vedette_domain::accounts::plan::cadence_label;
@@ -59,7 +59,7 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
     }
 }
 
-/// How a check turned out, in a word.
+/// The outcome of a check, in a word.
 fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'static str) {
     match check.status {
         CheckStatus::Pending => return (Look::Pending, "Running"),
@@ -95,7 +95,7 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
     }
 }
 
-/// What a score of Lighthouse amounts to.
+/// The rating of a Lighthouse score.
 pub(super) fn grade(score: u32) -> (Look, &'static str) {
     match score {
         90.. => (Look::Up, "Good"),

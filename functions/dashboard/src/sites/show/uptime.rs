@@ -1,4 +1,4 @@
-//! How often a site was up.
+//! The uptime of a site.
 
 use jiff::ToSpan as _;
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use vedette_domain::sites::site_state::SiteState;
 use super::SiteView;
 use crate::{chart, layout, words};
 
-/// The last days, of which the item of the tool has a letter each.
+/// The last days, which the item of the tool stores as a letter each.
 pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
     let status = view.access.stored.tools.get(&Tool::Status);
     let retention = view.access.team.retention(view.now);
@@ -40,7 +40,7 @@ pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
     }
 }
 
-/// The days of the range that is shown on which checks failed.
+/// The days in the shown range on which checks failed.
 fn failed_days(view: &SiteView<'_>, report: &Uptime) -> Markup {
     let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
     let failing: Vec<_> = failing.collect();
