@@ -1,11 +1,12 @@
 //! Accounts: users, teams, roles, plans, tokens and sessions, and how people get in.
 //!
-//! Start with [`account`]: a user is a member of teams, with a role in each, and a role has permissions. What a team may
-//! have is its [`plan`].
+//! Start with [`account`]: a user is a member of teams, with a role in each, and a role has permissions. The team's
+//! [`plan`] limits what it may have.
 //!
-//! - People get in by a link in a mail or by an OpenID provider ([`session`]), or join a team by an [`invitation`].
-//! - [`mailbox`] and [`mail_limits`] bound how much mail strangers can have sent to somebody.
-//! - Every change in a team is written to its [`audit`] log, in the transaction that makes the change.
+//! - People sign in with a link from an email or through an OpenID provider ([`session`]), or join a team with an
+//! [`invitation`].
+//! - [`mailbox`] and [`mail_limits`] limit how much email strangers can make Vedette send to somebody.
+//! - Every change in a team is recorded in its [`audit`] log, in the transaction that makes the change.
 
 pub mod access;
 pub mod account;

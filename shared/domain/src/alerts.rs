@@ -2,12 +2,12 @@
 //!
 //! Start with [`channel::Channel`], the stored record, then follow a change of an issue:
 //!
-//! 1. [`fan_out`] says what each channel is to learn of it, and keeps that in a [`delivery::DeliveryState`].
-//! 2. [`due`](mod@due) compares the current state with what the channel was notified of. [`storm`] says how much goes
-//!    out at once, [`reminder`] and [`retry`] when to look again.
-//! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows of each outcome.
-//! 4. [`compose`] makes an [`Alert`], which says it once, without markup. The module of each kind of [`channel`] makes a
-//!    request of it; a mail is written by [`mail`].
+//! 1. [`fan_out`] decides what each channel needs to learn about it, and stores that in a [`delivery::DeliveryState`].
+//! 2. [`due`](mod@due) compares the current state with what the channel was notified of. [`storm`] limits how much is
+//! sent at once, and [`reminder`] and [`retry`] say when to look again.
+//! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows from each outcome.
+//! 4. [`compose`] creates an [`Alert`], which contains the words without markup. The module of each kind of [`channel`]
+//! turns it into a request; [`mail`] writes an email.
 
 use jiff::Timestamp;
 
@@ -44,26 +44,25 @@ mod tests;
 pub struct Alert {
     /// What kind of news it is.
     pub kind: AlertKind,
-    /// What is the case, in capitals: `DOWN`, `STILL DOWN 1 h`, `RESOLVED`.
+    /// The current state, in capitals: `DOWN`, `STILL DOWN 1 h`, `RESOLVED`.
     pub state: String,
-    /// What it is about: the name of a site, or a count of sites. It stays the same for all alerts
-    /// of a thread.
+    /// What it is about: the name of a site, or a number of sites. It is the same in all alerts of a thread.
     pub name: String,
     /// Sentences, the most important one first.
     pub lines: Vec<String>,
     /// Details by label.
     pub facts: Vec<Fact>,
-    /// How grave it is; none where nothing is wrong.
+    /// How severe it is; `None` if nothing is wrong.
     pub severity: Option<Severity>,
     /// The monitored URL.
     pub site_url: Option<String>,
-    /// Where more can be seen.
+    /// Where to read more.
     pub link: Option<Link>,
-    /// What the team noted for whoever has to act, as far as there is room for it.
+    /// The beginning of the site's notes, for the person who has to act.
     pub runbook: Option<String>,
-    /// What it belongs to, for channels that group messages; none for a collection.
+    /// The thread that it belongs to, for channels that group messages; `None` for an alert about several issues.
     pub thread: Option<Thread>,
-    /// When what it tells of happened.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -76,16 +75,16 @@ pub enum AlertKind {
     Resolved,
     /// An issue is still active.
     Reminder,
-    /// An issue opened and was over before anybody could be notified.
+    /// An issue opened and was resolved before anybody could be notified.
     Missed,
-    /// Something about the channels themselves.
+    /// News about the channels themselves.
     Notice,
-    /// Somebody tries whether the channel works.
+    /// A test of the channel.
     Test,
 }
 
 impl AlertKind {
-    /// Whether it says that something is over.
+    /// Whether it reports that something is over.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Resolved | Self::Missed)
     }
@@ -94,22 +93,22 @@ impl AlertKind {
 /// A detail of an alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// What it says something about: `Since`.
+    /// What the value is: `Since`.
     pub label: &'static str,
-    /// What it says.
+    /// The value.
     pub value: String,
 }
 
-/// Where more can be seen.
+/// Where to read more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// What a reader clicks on: `Open issue`.
+    /// The text of the link: `Open issue`.
     pub text: &'static str,
     /// An absolute URL.
     pub url: String,
 }
 
-/// One opening of an issue, to which all alerts about it belong.
+/// One opening of an issue. All alerts about it belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     /// The issue.
@@ -123,7 +122,7 @@ impl Alert {
     pub fn title(&self) -> String {
         format!("{}: {}", self.state, self.name)
     }
-    /// How it looks where there are colors.
+    /// How it looks in color.
     fn tone(&self) -> Tone {
         match (self.kind, self.severity) {
             (AlertKind::Resolved, _) => Tone::Good,
@@ -135,16 +134,16 @@ impl Alert {
     }
 }
 
-/// How an alert looks where there are colors.
+/// How an alert looks in color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tone {
-    /// Something is wrong, and people notice.
+    /// Something is broken for visitors.
     Critical,
     /// Something is wrong.
     Warning,
-    /// Something to know.
+    /// Information.
     Info,
-    /// Something is well again.
+    /// A problem is over.
     Good,
     /// Nothing has happened.
     Neutral,

@@ -1,13 +1,12 @@
-//! Whether somebody may do something with a team, and why not.
+//! Whether a caller may do something with a team, and why not.
 
 use crate::accounts::account::{Permission, Role, Scope, Token};
 use crate::accounts::team::Team;
 
-/// Why somebody may not do something.
+/// Why a caller may not do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessRefusal {
-    /// It does not exist, or belongs to a team that they are not a member of. Which of the two is
-    /// not revealed.
+    /// It does not exist, or it belongs to a team that they are not a member of. The answer does not reveal which.
     #[error("The requested resource was not found.")]
     NotFound,
     /// The team has no active plan.

@@ -1,4 +1,4 @@
-//! Who may do what: users, memberships, roles, access tokens.
+//! Users, memberships, roles and access tokens.
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -10,13 +10,13 @@ use crate::id::{TeamId, UserId};
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Identity.
+    /// The user's id.
     pub id: UserId,
     /// Display name.
     pub name: String,
-    /// Where mail reaches them; unique without regard to case.
+    /// The email address, which is unique regardless of case.
     pub email: String,
-    /// When they proved that the address is theirs; unverified users are refused.
+    /// When they confirmed the address; unconfirmed users are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,
     /// Creation.
@@ -24,7 +24,7 @@ pub struct User {
 }
 
 impl User {
-    /// Whether nobody has said yet that the address is theirs.
+    /// Whether the address is not confirmed yet.
     pub const fn is_unverified(&self) -> bool {
         self.email_verified_at.is_none()
     }
@@ -41,7 +41,7 @@ pub struct Membership {
     pub role: Role,
 }
 
-/// A role in a team, each able to do all that the one before it can.
+/// A role in a team. Each role may do everything that the one before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -49,14 +49,14 @@ pub enum Role {
     Viewer,
     /// Also manages sites and runs checks.
     Member,
-    /// Also updates the team's monitoring.
+    /// Also updates the team's monitoring and manages its channels.
     Admin,
-    /// As an admin; a team has at least one.
+    /// Like an admin; also manages owners. A team has at least one.
     Owner,
 }
 
 impl Role {
-    /// All roles, the weakest first.
+    /// All roles, from the fewest permissions to the most.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
 
     /// The value used by the command line and in storage.
@@ -74,8 +74,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.as_str() == value)
     }
 
-    /// Whether who has the role may make another member something of the role `other`, or that no longer:
-    /// owners are made and unmade by owners.
+    /// Whether a member with this role may give or take the role `other`. Only owners give and take the role of owner.
     pub fn governs(self, other: Self) -> bool {
         self.grants(Permission::ManageMembers) && (other != Self::Owner || self == Self::Owner)
     }
@@ -86,7 +85,7 @@ impl Role {
     }
 }
 
-/// What a route asks of a member, in the words of the API's endpoint table.
+/// The permission that a route needs, in the words of the API's endpoint table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// `view` and `viewAny` of teams, sites, checks and issues.
@@ -97,9 +96,9 @@ pub enum Permission {
     RunChecks,
     /// `updateMonitoring` of the team.
     UpdateMonitoring,
-    /// Says where the team's alerts go; the API has no route for it.
+    /// Changes where the team's alerts go; the API has no route for it.
     ManageChannels,
-    /// Says who belongs to the team; the API has no route for it.
+    /// Changes the members of the team; the API has no route for it.
     ManageMembers,
 }
 
@@ -180,14 +179,14 @@ impl Scope {
     }
 }
 
-/// What is kept of a personal access token; the secret itself is shown once and never stored.
+/// What is stored about a personal access token. The secret itself is shown once and never stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     /// SHA-256 of the secret.
     pub hash: TokenHash,
     /// The owner.
     pub user: UserId,
-    /// What the owner calls it.
+    /// The owner's name for it.
     pub name: String,
     /// What it may be used for.
     pub scopes: Vec<Scope>,
@@ -201,7 +200,7 @@ pub struct Token {
 pub const TOKEN_LIFETIME_DAYS: i64 = 183;
 /// The longest that a token can work, in days: ten years.
 pub const TOKEN_DAYS_MAX: i64 = 3_650;
-/// The most tokens that a user makes by themselves.
+/// The most tokens that a user may create.
 pub const TOKENS_MAX: usize = 100;
 
 /// SHA-256 of a token's secret, in lower-case hexadecimal.
@@ -210,7 +209,7 @@ pub const TOKENS_MAX: usize = 100;
 pub struct TokenHash(pub String);
 
 impl TokenHash {
-    /// Its first digits: enough for people to tell their tokens apart.
+    /// Its first digits, which are enough for people to tell their tokens apart.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -218,8 +217,8 @@ impl TokenHash {
 
 /// The secret that a client sends: `vdt_`, 34 random base62 characters and their CRC-32 in 6 more.
 ///
-/// The checksum distinguishes garbage from a token without a read of the table. Neither `Debug` nor
-/// `Display` is there, so that a secret does not slip into a log.
+/// The checksum tells a token from garbage without reading the table. There is neither `Debug` nor `Display`, so that a
+/// secret does not slip into a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -234,8 +233,8 @@ impl Secret {
 
     /// Makes a secret of random bytes.
     ///
-    /// A byte stands for a character modulo 62; the bias costs 0.06 bits a character and leaves
-    /// far more than the 128 bits that matter.
+    /// Each byte becomes a character modulo 62. The bias costs 0.06 bits a character and leaves far more than the
+    /// necessary 128 bits.
     pub fn from_random(random: [u8; Self::RANDOM_BYTES]) -> Self {
         let body = random.map(|byte| BASE62[usize::from(byte) % BASE62.len()] as char);
         let body: String = body.iter().collect();
@@ -243,7 +242,7 @@ impl Secret {
         Self(format!("{SECRET_PREFIX}{body}{checksum}"))
     }
 
-    /// Reads what a client sent; `None` where form or checksum is wrong.
+    /// Reads what a client sent; `None` if its form or its checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SECRET_PREFIX)?;
         if rest.len() != SECRET_RANDOM + SECRET_CHECKSUM
@@ -260,7 +259,7 @@ impl Secret {
         TokenHash(HEXLOWER.encode(&Sha256::digest(self.0.as_bytes())))
     }
 
-    /// The secret, to be shown once to its owner.
+    /// The secret, to show to its owner once.
     pub fn reveal(&self) -> &str {
         &self.0
     }

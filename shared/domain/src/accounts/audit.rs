@@ -17,25 +17,25 @@ use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
 pub const AUDIT_LIFETIME: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// The most differences of an entry: more than there are settings.
+/// The most differences in an entry: more than there are settings.
 const DIFFERENCES_MAX: usize = 64;
-/// The most characters of a value that is kept.
+/// The longest value that is kept, in characters.
 const VALUE_MAX: usize = 100;
 
 /// Who changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
-    /// A user, by the API or the pages.
+    /// A user, through the API or the dashboard.
     User(UserId),
-    /// Who operates the service, by its command line.
+    /// The operator of the service, through its command line.
     Operator,
-    /// The reader of a mail address, by a link in a mail.
+    /// The reader of an email address, through a link in an email.
     Reader,
 }
 
 impl Actor {
-    /// The user, if it is one.
+    /// The user, if the actor is one.
     pub const fn user(self) -> Option<UserId> {
         match self {
             Self::User(user) => Some(user),
@@ -58,22 +58,22 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// What somebody did to a team at some time.
+    /// The entry for what somebody did to a team at some time.
     pub const fn new(team: TeamId, actor: Actor, event: AuditEvent, at: Timestamp) -> Self {
         Self { team, at, actor, event }
     }
 
-    /// When it is forgotten.
+    /// When it is deleted.
     pub fn expires_at(&self) -> Timestamp {
         self.at.saturating_add(AUDIT_LIFETIME).unwrap_or(Timestamp::MAX)
     }
 
-    /// What tells it from others of the same instant: the same twice is one.
+    /// Distinguishes it from other entries of the same instant. Two identical entries become one.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into()
     }
 
-    /// The users whom it names: the one who acted, and the one whom it is about.
+    /// The users whom it names: the actor, and the user whom it is about.
     pub fn users(&self) -> impl Iterator<Item = UserId> {
         let actor = match self.actor {
             Actor::User(user) => Some(user),
@@ -91,23 +91,23 @@ impl AuditEntry {
     }
 }
 
-/// What was changed. What it was done to is named as it was called then: it may be gone by now.
+/// What was changed. The changed thing has the name that it had then, because it may be gone by now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum AuditEvent {
-    /// The team's monitoring settings are others.
+    /// The team's monitoring settings changed.
     SettingsChanged {
         /// What differs.
         differences: Vec<Difference>,
     },
-    /// A site is new.
+    /// A site was created.
     SiteCreated {
         /// The site.
         site: SiteId,
         /// Its name.
         name: String,
     },
-    /// A site or its settings are others.
+    /// A site or its settings changed.
     SiteChanged {
         /// The site.
         site: SiteId,
@@ -116,7 +116,7 @@ pub enum AuditEvent {
         /// What differs.
         differences: Vec<Difference>,
     },
-    /// A site is gone.
+    /// A site was deleted.
     SiteDeleted {
         /// The site.
         site: SiteId,
@@ -127,26 +127,26 @@ pub enum AuditEvent {
     TokenCreated {
         /// Whose it is.
         user: UserId,
-        /// The hash of its secret, in short: its name is its user's, who may have other teams.
+        /// The short form of its secret's hash. The token's name is private to its user, who may have other teams.
         hash: String,
         /// What it may be used for.
         scopes: Vec<Scope>,
     },
-    /// A member's token works no longer.
+    /// A member's token was revoked.
     TokenRevoked {
         /// Whose it was.
         user: UserId,
-        /// The hash of its secret, in short.
+        /// The short form of its secret's hash.
         hash: String,
     },
-    /// A user belongs to the team.
+    /// A user was added to the team.
     MemberAdded {
         /// The user.
         user: UserId,
         /// What they may do.
         role: Role,
     },
-    /// A member has another role.
+    /// A member got another role.
     MemberChanged {
         /// The member.
         user: UserId,
@@ -155,101 +155,101 @@ pub enum AuditEvent {
         /// What they may do now.
         after: Role,
     },
-    /// A user belongs to the team no longer.
+    /// A user was removed from the team.
     MemberRemoved {
         /// The user.
         user: UserId,
         /// What they could do.
         role: Role,
     },
-    /// Somebody is invited, or an invitation is renewed.
+    /// Somebody was invited, or an invitation was renewed.
     Invited {
         /// Their address.
         email: String,
         /// What they will be able to do.
         role: Role,
     },
-    /// An invitation works no longer.
+    /// An invitation was withdrawn.
     InvitationWithdrawn {
         /// The address that it was for.
         email: String,
     },
-    /// The invited person does not want to join.
+    /// The invited person declined.
     InvitationDeclined {
         /// Their address.
         email: String,
     },
-    /// A channel is new, is changed or is gone.
+    /// A channel was added, changed or removed.
     Channel {
         /// Its name.
         name: String,
         /// What was done.
         change: ChannelChange,
     },
-    /// Something was decided about an issue, or written about it.
+    /// Somebody decided about an issue, or wrote something about it.
     Issue {
         /// The issue.
         issue: IssueId,
-        /// The issue in a line.
+        /// A one-line summary of the issue.
         summary: String,
         /// What was decided.
         decision: IssueDecision,
     },
 }
 
-/// What is done with a channel.
+/// What was done with a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelChange {
-    /// It is new.
+    /// It was added.
     Added,
-    /// It has another name, or is told something else.
+    /// Its name or its choice of alerts changed.
     Edited,
-    /// It may be sent to.
+    /// Its reader confirmed the address.
     Confirmed,
-    /// Its reader wants nothing more.
+    /// Its reader unsubscribed.
     Unsubscribed,
-    /// It receives alerts again.
+    /// It was enabled again.
     Enabled,
-    /// It receives nothing.
+    /// It was disabled.
     Disabled,
-    /// It signs with another key.
+    /// It got another signing key.
     KeyRotated,
-    /// It is gone.
+    /// It was removed.
     Removed,
 }
 
-/// What is decided about an issue.
+/// What was decided about an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IssueDecision {
-    /// Somebody takes it.
+    /// Somebody acknowledged it.
     Acknowledged,
-    /// Nobody has taken it any more.
+    /// The acknowledgment was taken back.
     Unacknowledged,
-    /// It is over.
+    /// It was resolved.
     Resolved,
-    /// There are no reminders until then.
+    /// Its reminders stop until then.
     Snoozed(Timestamp),
-    /// There are reminders again.
+    /// Its reminders start again.
     Unsnoozed,
     /// Somebody wrote something about it.
     Noted,
 }
 
 impl AuditEvent {
-    /// The team's settings, changed.
+    /// A change of the team's settings.
     pub fn settings(before: &Settings, after: &Settings) -> Self {
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
 
-    /// The team's time zone, changed.
+    /// A change of the team's time zone.
     pub fn time_zone(before: &NamedZone, after: &NamedZone) -> Self {
         let document = |zone: &NamedZone| json!({ "time_zone": zone.name() });
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
 
-    /// A site, changed.
+    /// A change of a site.
     pub fn site(before: &Site, after: &Site) -> Self {
         let mut differences = differences(&chosen(before), &chosen(after));
         if before.records != after.records {
@@ -258,12 +258,12 @@ impl AuditEvent {
         Self::SiteChanged { site: before.id, name: before.name.clone(), differences }
     }
 
-    /// Something done with a channel.
+    /// A change of a channel.
     pub fn channel(channel: &Channel, change: ChannelChange) -> Self {
         Self::Channel { name: channel.name.clone(), change }
     }
 
-    /// Something decided about an issue.
+    /// A decision about an issue.
     pub fn issue(issue: &Issue, decision: IssueDecision) -> Self {
         Self::Issue { issue: issue.id, summary: issue.summary.clone(), decision }
     }
@@ -274,28 +274,28 @@ impl AuditEvent {
 pub struct Difference {
     /// Its path, as in `tools.status.cadence_minutes`.
     pub setting: String,
-    /// What it was, if it was anything, in text. Neither is kept of what may be secret, or too long.
+    /// The old value as text, if there was one. Values that may be secret or are too long are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// What it is.
+    /// The new value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
 impl Difference {
-    /// One that is named and not shown.
+    /// A setting whose values are left out.
     fn unshown(setting: &str) -> Self {
         Self { setting: setting.to_owned(), before: None, after: None }
     }
 }
 
-/// Whether a setting may hold what is not to be kept: a header that is sent to sites may let whoever knows it in,
-/// and notes are free text, which somebody may want to be gone.
+/// Whether a setting may hold private text. A header that is sent to sites may be a password, and notes are free text,
+/// which somebody may want to delete.
 fn is_private(setting: &str) -> bool {
     setting == "notes" || setting.ends_with("header.value")
 }
 
-/// What members choose of a site, by the API's names.
+/// What members choose for a site, under the API's names.
 fn chosen(site: &Site) -> Value {
     json!({
         "name": site.name,
@@ -312,7 +312,7 @@ fn document(settings: &Settings) -> Value {
     serde_json::to_value(settings).unwrap_or_default()
 }
 
-/// In what two documents differ, setting by setting.
+/// The settings in which two documents differ.
 fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let (before, after) = (leaves(before), leaves(after));
     let settings: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -321,7 +321,7 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     changed
         .take(DIFFERENCES_MAX)
         .map(|setting| {
-            // Of what is not there, there is nothing to show; of the rest all or nothing.
+            // A missing value has no text. For the others, both texts are kept or none.
             let text = |of: &BTreeMap<String, &Value>| of.get(setting).map(|value| text(value));
             match [text(&before), text(&after)] {
                 [Some(None), _] | [_, Some(None)] => Difference::unshown(setting),
@@ -336,7 +336,7 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
         .collect()
 }
 
-/// Everything that a document says, by its path.
+/// All values of a document, by their paths.
 fn leaves(document: &Value) -> BTreeMap<String, &Value> {
     let mut leaves = BTreeMap::new();
     let mut open = vec![(String::new(), document)];
@@ -355,7 +355,7 @@ fn leaves(document: &Value) -> BTreeMap<String, &Value> {
     leaves
 }
 
-/// A value as it is shown, unless it is too long.
+/// A value as text, unless it is too long.
 fn text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -1,19 +1,19 @@
-//! Mail addresses, as people write them down.
+//! Email addresses as people write them.
 
-/// The longest address that mail can reach, in bytes (RFC 5321).
+/// The longest address that email can reach, in bytes (RFC 5321).
 const EMAIL_MAX: usize = 254;
 
-/// A text that cannot be an address.
+/// A text that cannot be an email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as ada@example.com")]
 pub struct EmailError;
 
-/// Reads an address, with surrounding whitespace ignored. Only whether it can be one at all: whether mail
-/// arrives, sending some will show.
+/// Reads an address, ignoring surrounding whitespace. This checks only the form: whether email arrives turns out when
+/// some is sent.
 ///
 /// # Errors
 ///
-/// When it can be none.
+/// When the text cannot be an address.
 pub fn parse_email(text: &str) -> Result<&str, EmailError> {
     let email = text.trim();
     let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -27,8 +27,8 @@ pub fn parse_email(text: &str) -> Result<&str, EmailError> {
     }
 }
 
-/// An address as it is compared. Only ASCII letters lose their case: mail servers tell others apart, and a Kelvin sign
-/// becomes a `k` in lower case.
+/// The form in which addresses are compared. Only ASCII letters are lowercased: mail servers distinguish the others,
+/// and lowercasing the Kelvin sign would make it a `k`.
 pub fn normalized(email: &str) -> String {
     email.to_ascii_lowercase()
 }

@@ -10,34 +10,34 @@ use crate::id::{TeamId, UserId};
 
 /// How long an invitation can be accepted.
 pub(crate) const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The most pending invitations of a team, whatever its plan: they are kept with the team.
+/// The most pending invitations of a team on any plan, because they are stored with the team.
 pub const INVITATIONS_MAX: usize = 50;
 
-/// A place in a team that is kept for whoever has its link.
+/// A seat in a team, reserved for the person with its link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
-    /// Hash of the secret that its first link carries; by it the team lists the invitation.
+    /// Hash of the secret in its first link. The team lists the invitation under this hash.
     pub hash: SessionHash,
     /// The team.
     pub team: TeamId,
-    /// The address of the account that joins, which need not be there yet.
+    /// The address of the account that joins. The account may not exist yet.
     pub email: String,
-    /// The name of the account, if the invitation makes it.
+    /// The name of the account, if the invitation creates it.
     pub name: String,
     /// The role of the new member in the team.
     pub role: Role,
-    /// The sender, or whoever renewed the invitation. It admits while they may still give the role.
+    /// The sender, or the user who renewed the invitation. It is valid while they may still give the role.
     pub by: UserId,
     /// Creation.
     pub created_at: Timestamp,
     /// When it stops working.
     pub expires_at: Timestamp,
-    /// Whether nobody but the reader of the address has the link: who follows it has the address.
+    /// Whether only the reader of the address has the link. If so, following it confirms the address.
     #[serde(default)]
     pub by_mail: bool,
 }
 
-/// Who is invited, and to what.
+/// The invited person and their role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invited<'a> {
     /// The address.
@@ -70,29 +70,30 @@ impl Invitation {
         }
     }
 
-    /// The same invitation, renewed by somebody else: only the link with the new secret leads to it.
+    /// The same invitation, renewed by another user. Only the link with the new secret leads to it.
     #[must_use]
     pub fn renewed(&self, secret: &SessionSecret, by: UserId, now: Timestamp) -> Self {
         let Self { email, name, role, .. } = self;
         Self::new(secret, self.team, Invited { email, name, role: *role }, by, now)
     }
 
-    /// Whether it is not too old to be accepted.
+    /// Whether it has not expired.
     pub fn works(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 
-    /// Whether the sender may still give the role, as a member with the role `inviter`; `None` is no member.
+    /// Whether the sender may still give the role, as a member with the role `inviter`; `None` if they are no longer a
+    /// member.
     pub fn is_backed_by(&self, inviter: Option<Role>) -> bool {
         inviter.is_some_and(|inviter| inviter.governs(self.role))
     }
 
-    /// Whether letters to this address go to the same mailbox.
+    /// Whether email to this address goes to the same mailbox.
     pub fn shares_mailbox(&self, email: &str) -> bool {
         Mailbox::of(&self.email) == Mailbox::of(email)
     }
 
-    /// Whether it is for the account of this user: for exactly their address, without regard to case.
+    /// Whether it is for this user: exactly their address, ignoring case.
     pub fn is_for(&self, user: &User) -> bool {
         self.email.eq_ignore_ascii_case(&user.email)
     }

@@ -1,5 +1,5 @@
-//! How many transactional mails people get: a service that writes to any address that somebody types must not
-//! become one that pesters.
+//! How many transactional emails people get. A service that writes to any address that somebody types must not be
+//! usable for spam.
 
 use data_encoding::HEXLOWER;
 use jiff::SignedDuration;
@@ -11,54 +11,54 @@ use crate::accounts::email::normalized;
 use crate::id::UserId;
 use crate::rate_limit::RateLimit;
 
-/// How long a batch of transactional mails may take: each is sent once, all at the same time, and within 30 seconds.
+/// How long a batch of transactional emails may take: each is sent once, all at the same time, and within 30 seconds.
 pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
-/// So many times of something in so long.
+/// A number of times within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// How often.
     pub times: u32,
-    /// In how long; windows begin at whole multiples of it.
+    /// The length of the window; windows begin at whole multiples of it.
     pub window: SignedDuration,
 }
 
-/// Links to sign in that an address is sent, whoever asks for them.
+/// Sign-in links to one address, from all sources together.
 pub const SIGN_INS: RateLimit = RateLimit { burst: 4, every: SignedDuration::from_mins(2) };
 
-/// Links to sign in that an address is sent on behalf of one source: half of [`SIGN_INS`], so that no stranger
-/// alone uses up what is left for the owner of the address.
+/// Sign-in links to one address from one source: half of [`SIGN_INS`], so that no stranger alone can use up the limit
+/// of the address's owner.
 pub const SIGN_INS_BY_SOURCE: RateLimit =
     RateLimit { burst: 2, every: SignedDuration::from_mins(4) };
 
-/// Links to sign in that a source asks for, for whatever addresses.
+/// Sign-in links that one source requests, for all addresses together.
 pub const SIGN_INS_OF_SOURCE: RateLimit =
     RateLimit { burst: 20, every: SignedDuration::from_secs(30) };
 
-/// A placeholder for the user of an address without an account: the same each time, and never a real user.
+/// A placeholder for the user of an address without an account. It is the same each time, and never a real user.
 pub fn nobody(email: &str) -> UserId {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&Sha256::digest(format!("nobody#{}", normalized(email)))[..16]);
     UserId(Builder::from_random_bytes(bytes).into_uuid())
 }
 
-/// What transactional mails to an address are counted by. It does not show the address.
+/// The key under which transactional emails to an address are counted. It does not reveal the address.
 pub fn counted_as(email: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(normalized(email)))
 }
 
-/// Transactional mails by which a team asks for addresses to be confirmed.
+/// Transactional emails in which a team asks to confirm addresses.
 pub const CONFIRMATIONS_OF_TEAM: Limit =
     Limit { times: 100, window: SignedDuration::from_hours(24) };
 
-/// Transactional mails by which a team invites people: an allowance of its own, so that somebody who uses up the other one does not
+/// Transactional emails in which a team invites people. This limit is separate, so that using up the other one does not
 /// keep people out of the team.
 pub const INVITATIONS_OF_TEAM: Limit = Limit { times: 50, window: SignedDuration::from_hours(24) };
 
-/// Transactional mails by which a team asks a mailbox for something: to confirm an address, or to join.
+/// Transactional emails in which a team asks a mailbox for something: to confirm an address, or to join.
 pub const REQUESTS: Limit = Limit { times: 3, window: SignedDuration::from_hours(24) };
 
-/// Transactional mails by which all teams together ask a mailbox for something.
+/// Transactional emails in which all teams together ask a mailbox for something.
 pub const REQUESTS_TO_MAILBOX: Limit = Limit { times: 12, window: SignedDuration::from_hours(24) };
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
             (*by_source, of_address) = (Some(of_source), Some(of_all));
             true
         };
-        // The stranger asks every second for a day, and the owner twice in a while.
+        // The stranger asks every second for a day, and the owner twice now and then.
         for second in 0..24 * 60 * 60 {
             let now = start + SignedDuration::from_secs(second);
             ask(&mut by_stranger, now);

@@ -2,9 +2,9 @@
 
 use url::Host;
 
-/// The mailbox that an address leads to, as far as its form tells: whatever follows a plus is a tag, and case does
-/// not matter. Letters are counted by it. It says nothing about who somebody is: to a mail server without tags,
-/// `kate+x` is another person than `kate`.
+/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and case does not matter.
+/// Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is another
+/// person than `kate`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mailbox(String);
 
@@ -13,14 +13,14 @@ impl Mailbox {
     pub fn of(email: &str) -> Self {
         let email = email.trim().to_ascii_lowercase();
         let Some((local, domain)) = email.rsplit_once('@') else { return Self(email) };
-        // Quotes and escapes only say that special characters may follow.
+        // Quotes and escapes only announce that special characters may follow.
         let bare = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let local = bare.map_or_else(|| local.to_owned(), |bare| bare.replace('\\', ""));
         let name = match local.split_once('+') {
             Some((name, _)) if !name.is_empty() => name,
             _ => local.as_str(),
         };
-        // Names with letters beyond ASCII can be written in two ways.
+        // Domains with non-ASCII letters can be written in two ways.
         let domain = domain.strip_suffix('.').unwrap_or(domain);
         let host = Host::parse(domain).map_or_else(|_| domain.to_owned(), |host| host.to_string());
         Self(format!("{name}@{host}"))

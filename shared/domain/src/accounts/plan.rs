@@ -1,4 +1,4 @@
-//! Plans: what a team may use, and the presets from which it chooses.
+//! Plans: what a team may use, and the presets for its settings.
 
 mod presets;
 
@@ -18,16 +18,16 @@ pub enum Plan {
     Starter,
     /// For a small team.
     Growth,
-    /// For those who watch the sites of others; unlimited sites and seats.
+    /// For agencies that monitor other people's sites; unlimited sites and seats.
     Agency,
 }
 
 /// What a plan allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Sites of the team; `None` is unlimited.
+    /// The most sites of the team; `None` is unlimited.
     pub sites: Option<u32>,
-    /// Members and pending invitations together; `None` is unlimited.
+    /// The most members and pending invitations together; `None` is unlimited.
     pub seats: Option<u32>,
     /// On-demand checks in a calendar month (UTC).
     pub manual_checks_per_month: u32,
@@ -82,8 +82,8 @@ impl Plan {
         }
     }
 
-    /// Every cadence preset, fastest first, with those that the plan is too small for disabled.
-    /// Tool floors do not show here but in [`Plan::tool_options`].
+    /// Every cadence preset, fastest first. Presets below the plan's minimum are disabled. The minimums of tools are
+    /// not considered here; see [`Plan::tool_options`].
     pub fn cadence_presets(self) -> Vec<CadencePreset> {
         let minimum = self.limits().minimum_cadence_minutes;
         CADENCE_MINUTES

@@ -1,5 +1,5 @@
-//! Who is signed in to the pages: links that sign in once, sign-ins at an OpenID provider, and the sessions
-//! that they begin.
+//! Signing in to the dashboard: sign-in links, which work once, sign-ins at an OpenID provider, and the sessions that
+//! they begin.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use jiff::{SignedDuration, Timestamp};
@@ -8,13 +8,13 @@ use sha2::{Digest, Sha256};
 
 use crate::id::UserId;
 
-/// What the link of a sign-in carries, and the cookie of a session: random bytes, of which only the
-/// hash is stored. Neither `Debug` nor `Display` is there, so that it does not slip into a log.
+/// The secret in a sign-in link or in a session's cookie: random bytes, of which only the hash is stored. There is
+/// neither `Debug` nor `Display`, so that it does not slip into a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionSecret([u8; Self::BYTES]);
 
 impl SessionSecret {
-    /// Random bytes of a secret.
+    /// How many random bytes a secret has.
     pub const BYTES: usize = 32;
 
     /// A secret of random bytes.
@@ -43,16 +43,16 @@ impl SessionSecret {
 #[serde(transparent)]
 pub struct SessionHash(pub String);
 
-/// How long a link signs in.
+/// How long a sign-in link works.
 pub const LINK_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 /// How long a sign-in at an OpenID provider may take.
 pub const ATTEMPT_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 /// How long a session lasts.
 pub const SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// Characters of a browser's name that are kept.
+/// The most characters that are kept of a browser's name.
 const BROWSER_MAX: usize = 200;
 
-/// What is kept of a link that signs in, until it does.
+/// What is stored about a sign-in link until it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignInLink {
     /// Hash of its secret.
@@ -61,7 +61,7 @@ pub struct SignInLink {
     pub user: UserId,
     /// When it stops working.
     pub expires_at: Timestamp,
-    /// Whether nobody but the reader of the user's address has it: who follows it has the address.
+    /// Whether only the reader of the user's address has it. If so, following it confirms the address.
     #[serde(default)]
     pub by_mail: bool,
 }
@@ -77,7 +77,7 @@ impl SignInLink {
         }
     }
 
-    /// The same link, for the reader of the user's address alone.
+    /// The same link, for the reader of the user's address only.
     #[must_use]
     pub fn by_mail(self) -> Self {
         Self { by_mail: true, ..self }
@@ -89,9 +89,9 @@ impl SignInLink {
     }
 }
 
-/// A sign-in at an OpenID provider that a browser has begun, as that browser keeps it. All that goes to and
-/// fro follows from its secret and its beginning, so that nothing is stored of it until it succeeds, and
-/// whoever alters one of them has a nonce that the provider did not sign.
+/// A sign-in at an OpenID provider that a browser has begun, as the browser keeps it. Everything that is sent to and
+/// from the provider is derived from its secret and its start time. Nothing needs to be stored until the sign-in
+/// succeeds, and if either is altered, the nonce does not match what the provider signed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignInAttempt {
     secret: SessionSecret,
@@ -100,7 +100,7 @@ pub struct SignInAttempt {
 }
 
 impl SignInAttempt {
-    /// One that begins now.
+    /// An attempt that begins now.
     pub fn new(secret: SessionSecret, now: Timestamp) -> Self {
         Self { secret, begun_at: now.as_second() }
     }
@@ -111,12 +111,12 @@ impl SignInAttempt {
         Some(Self { begun_at: begun_at.parse().ok()?, secret: SessionSecret::parse(secret)? })
     }
 
-    /// As a browser keeps it.
+    /// The form in which a browser keeps it.
     pub fn reveal(&self) -> String {
         format!("{}.{}", self.begun_at, self.secret.reveal())
     }
 
-    /// When it is too late for an answer.
+    /// When it expires.
     pub fn expires_at(&self) -> Timestamp {
         let begun_at = Timestamp::from_second(self.begun_at).unwrap_or(Timestamp::MIN);
         begun_at.saturating_add(ATTEMPT_LIFETIME).unwrap_or(begun_at)
@@ -127,22 +127,22 @@ impl SignInAttempt {
         now < self.expires_at()
     }
 
-    /// What the provider sends back with its answer, by which the answer is known to be for this browser.
+    /// The value that the provider returns with its answer. It proves that the answer is for this browser.
     pub fn state(&self) -> String {
         BASE64URL_NOPAD.encode(&self.derive("state"))
     }
 
-    /// What the provider signs, by which its token is known to be for this sign-in.
+    /// The value that the provider signs. It proves that its token is for this sign-in.
     pub fn nonce(&self) -> String {
         BASE64URL_NOPAD.encode(&self.derive("nonce"))
     }
 
-    /// What proves to the provider that who uses its code has begun the sign-in (RFC 7636).
+    /// Proves to the provider that the client that uses the code has begun the sign-in (RFC 7636).
     pub fn code_verifier(&self) -> String {
         BASE64URL_NOPAD.encode(&self.derive("code verifier"))
     }
 
-    /// What is stored of it once it has succeeded.
+    /// The hash that is stored once it has succeeded.
     pub fn hash(&self) -> SessionHash {
         SessionHash(HEXLOWER.encode(&self.derive("hash")))
     }
@@ -153,18 +153,18 @@ impl SignInAttempt {
     }
 }
 
-/// A browser in which somebody is signed in.
+/// A browser in which a user is signed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Hash of its secret.
     pub hash: SessionHash,
     /// Who is signed in.
     pub user: UserId,
-    /// What the browser calls itself, as far as it is kept: a stranger's text.
+    /// The beginning of the browser's name, which is untrusted text.
     pub browser: String,
-    /// The sign-in.
+    /// When the user signed in.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
@@ -180,13 +180,13 @@ impl Session {
         }
     }
 
-    /// Whether it still lasts.
+    /// Whether it has not expired.
     pub fn lasts(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 }
 
-/// The value of a session's cookie: whose session it is, which says where it is kept, and its secret.
+/// The value of a session's cookie: its user, which says where the session is stored, and its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionCookie {
     /// Who is signed in, if the secret is right.
@@ -202,7 +202,7 @@ impl SessionCookie {
         Some(Self { user: UserId::parse(user)?, secret: SessionSecret::parse(secret)? })
     }
 
-    /// As a browser keeps it.
+    /// The form in which a browser keeps it.
     pub fn reveal(&self) -> String {
         format!("{}.{}", self.user, self.secret.reveal())
     }
@@ -246,7 +246,7 @@ mod tests {
             .iter()
             .flat_map(|it| [it.state(), it.nonce(), it.code_verifier(), it.hash().0])
             .collect();
-        // RFC 7636 wants 43 characters of a verifier at least.
+        // RFC 7636 requires a verifier to have at least 43 characters.
         assert!(sent.iter().all(|text| text.len() >= 43));
         sent.sort();
         sent.dedup();
@@ -254,7 +254,7 @@ mod tests {
         for other in ["", ".", "1.", "x.AAAA", &attempts[0].reveal()[1..].replace('.', "")] {
             assert!(SignInAttempt::parse(other).is_none(), "{other}");
         }
-        // Whatever a browser sends: no time is too early or too late to be looked at.
+        // Any time that a browser may send is accepted as input.
         for begun_at in [i64::MIN, i64::MAX] {
             let text = format!("{begun_at}.{}", SessionSecret::from_random([7; 32]).reveal());
             assert!(!SignInAttempt::parse(&text).expect("an attempt").is_open(now()));

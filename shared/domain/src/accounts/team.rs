@@ -10,32 +10,32 @@ use crate::checks::history::{Retention, day_of};
 use crate::id::TeamId;
 use crate::time_zone::NamedZone;
 
-/// The owner of sites.
+/// A team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Team {
-    /// Identity.
+    /// The team's id.
     pub id: TeamId,
     /// Display name.
     pub name: String,
-    /// The current plan, or the last one where the plan is inactive.
+    /// The current plan, or the last one if the plan is inactive.
     pub plan: Plan,
     /// Whether the plan is active; without it, team-scoped routes answer 402.
     pub plan_active: bool,
-    /// In which its quiet time is meant, and which its alerts show.
+    /// The time zone of its quiet time and its alerts.
     #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
     pub zone: NamedZone,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
     /// Members, the owner included.
     pub members: u32,
-    /// Invitations that nobody has accepted yet, perhaps some that have expired. They are kept here to be
-    /// counted with the members; what they admit to, their own items say.
+    /// Invitations that nobody has accepted yet; some may have expired. They are stored here so that they are counted
+    /// with the members. Their own items say what they admit to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invitations: Vec<Invitation>,
     /// Rises with every write of the invitations.
     #[serde(default)]
     pub invited: u64,
-    /// Version of what schedules follow from: plan and monitoring settings.
+    /// Version of everything that schedules follow from: the plan and the monitoring settings.
     pub cfg: u64,
     /// The `cfg` that the schedules of all sites are known to follow.
     pub synced: u64,
@@ -46,8 +46,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// A new team on an active plan, whose owner is its only member. It has no sites, so no schedule is
-    /// missing.
+    /// A new team with an active plan, whose owner is its only member. It has no sites, so no schedule is missing.
     pub fn new(id: TeamId, name: &str, plan: Plan, now: Timestamp) -> Self {
         Self {
             id,
@@ -71,7 +70,7 @@ impl Team {
         u32::try_from(self.invitations.len()).unwrap_or(u32::MAX)
     }
 
-    /// Seats that are taken, by members and by pending invitations.
+    /// Seats taken by members and by pending invitations.
     pub fn seats_taken(&self) -> u32 {
         self.members.saturating_add(self.pending_invitations())
     }
@@ -81,20 +80,20 @@ impl Team {
         self.invitations.iter().find(|pending| pending.hash == *hash)
     }
 
-    /// The same team with the invitations that can still be accepted.
+    /// The same team without invitations that have expired.
     #[must_use]
     pub fn as_of(mut self, now: Timestamp) -> Self {
         self.invitations.retain(|invitation| invitation.works(now));
         self
     }
 
-    /// How far the team may look back.
+    /// How far back the team's history goes.
     pub fn retention(&self, now: Timestamp) -> Retention {
         Retention { today: day_of(now), days: self.plan.limits().history_retention_days }
     }
 
-    /// The team after its monitoring settings changed. Where the schedules of its sites do not
-    /// follow from what changed, they need not follow it.
+    /// The team after its monitoring settings changed. If the change does not affect the schedules of its sites, they
+    /// count as synced.
     #[must_use]
     pub fn reconfigured(&self, schedules_change: bool, now: Timestamp) -> Self {
         let cfg = self.cfg + 1;

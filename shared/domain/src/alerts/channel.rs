@@ -1,4 +1,4 @@
-//! Channels: where a team wants its alerts, and which of them.
+//! Channels: where a team wants its alerts, and which alerts.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -32,13 +32,13 @@ pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub use secret::{MaskedUrl, SecretUrl, SecretUrlError, SigningKey, SigningKeys};
 pub use target::{ChannelKind, PublicTarget, Receiver, Target};
 
-/// Channels that a team may have.
+/// The most channels of a team.
 pub const CHANNELS_MAX: usize = 20;
 
-/// A place where a team's alerts are sent.
+/// A destination for a team's alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
-    /// Identity.
+    /// The channel's id.
     pub id: ChannelId,
     /// The team.
     pub team: TeamId,
@@ -46,24 +46,24 @@ pub struct Channel {
     pub name: String,
     /// Where it leads, without its secrets.
     pub target: PublicTarget,
-    /// Its secrets while they are still to be written: those of a new channel, or of one with a new key, and
-    /// those that an earlier version stored with the channel. They are stored apart, so that whoever shows
+    /// Its secrets, as long as they still need to be written: those of a new channel, those of a channel with a new
+    /// key, and those that an earlier version stored with the channel. They are stored apart, so that code that shows
     /// channels cannot read them.
     #[serde(skip)]
     pub secret: Option<Target>,
     /// What is sent there.
     pub filter: Filter,
-    /// From when on it receives alerts: what opened before is not told. None for an address that
-    /// nobody has confirmed.
+    /// Since when it receives alerts. Issues that opened before are left out. `None` if nobody has confirmed its
+    /// address.
     pub since: Option<Timestamp>,
-    /// What `since` was before the channel's reader unsubscribed. A reader who confirms the address
-    /// again hears what happened in the meantime.
+    /// The value of `since` before the channel's reader unsubscribed. A reader who confirms the address again hears
+    /// what happened in the meantime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsubscribed_since: Option<Timestamp>,
     /// Why it receives nothing, if somebody disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// Proves that who confirms an address or unsubscribes it has read its mail.
+    /// The key in the links that confirm or unsubscribe the address. It proves that the visitor has read its email.
     pub key: LinkKey,
     /// Rises with every write.
     pub rev: u64,
@@ -74,8 +74,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A new channel. Somebody who knows a secret URL may post there, so it receives alerts from now
-    /// on; an address is written down by anybody, so its reader has to agree first.
+    /// A new channel. Somebody who knows a secret URL may post there, so the channel receives alerts from now on.
+    /// Anybody can enter an email address, so its reader has to agree first.
     pub fn new(
         id: ChannelId,
         team: TeamId,
@@ -103,57 +103,56 @@ impl Channel {
         }
     }
 
-    /// Whether it is to receive alerts.
+    /// Whether it receives alerts.
     pub const fn is_on(&self) -> bool {
         self.since.is_some() && self.disabled.is_none()
     }
 
-    /// The channel once its reader has agreed; none where that was so before.
+    /// The channel after its reader has agreed; `None` if they had agreed before.
     pub fn confirmed(&self, now: Timestamp) -> Option<Self> {
         let since = Some(self.unsubscribed_since.unwrap_or(now));
         let confirmed = || Self { since, unsubscribed_since: None, ..self.changed(now) };
         self.since.is_none().then(confirmed)
     }
 
-    /// From when on it receives alerts, or did before its reader unsubscribed; none for an address that
-    /// nobody has ever confirmed.
+    /// Since when it receives alerts, or did before its reader unsubscribed; `None` if nobody has ever confirmed its
+    /// address.
     pub fn began(&self) -> Option<Timestamp> {
         self.since.or(self.unsubscribed_since)
     }
 
-    /// The channel once somebody has disabled it; none where that was so before.
+    /// The channel after somebody disabled it; `None` if it was already disabled.
     pub fn disabled_by_hand(&self, reason: &str, now: Timestamp) -> Option<Self> {
         let disabled = Some(Disabled { at: now, reason: reason.to_owned() });
         self.disabled.is_none().then(|| Self { disabled, ..self.changed(now) })
     }
 
-    /// The channel once its reader wants nothing more; none where it was disabled before. Somebody else may
-    /// enable it again, and then its reader has to agree again.
+    /// The channel after its reader unsubscribed; `None` if it was already disabled. If somebody enables it again, its
+    /// reader has to agree again.
     pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
         let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
         Some(Self { since: None, unsubscribed_since: self.began(), ..disabled })
     }
 
-    /// The channel once it is no longer disabled by hand; none where it was not.
+    /// The channel after somebody enabled it; `None` if it was not disabled.
     pub fn enabled(&self, now: Timestamp) -> Option<Self> {
         self.disabled.is_some().then(|| Self { disabled: None, ..self.changed(now) })
     }
 
-    /// The channel once the clock was set back to `now`, which receives alerts from now on; none where it did
-    /// before.
+    /// The channel after the clock was set back to `now`: it receives alerts from now on. `None` if it already does.
     pub fn rewound(&self, now: Timestamp) -> Option<Self> {
         let lies_ahead = self.since.is_some_and(|since| is_ahead(since, now));
         lies_ahead.then(|| Self { since: Some(now), ..self.changed(now) })
     }
 
-    /// The channel, which leads to `target`, with another signing key, beside which the one before signs for
-    /// a while; none where nothing is signed.
+    /// The channel, which leads to `target`, with a new signing key. The old key also signs for a while. `None` if
+    /// nothing is signed.
     pub fn with_new_key(&self, target: &Target, key: SigningKey, now: Timestamp) -> Option<Self> {
         let secret = Some(target.with_new_key(key, now)?);
         Some(Self { secret, ..self.changed(now) })
     }
 
-    /// The channel under another name, or with another filter; none where both are as they were.
+    /// The channel with another name or another filter; `None` if neither changes.
     pub fn edited(&self, name: &str, filter: Filter, now: Timestamp) -> Option<Self> {
         let is_same = self.name == name && self.filter == filter;
         (!is_same).then(|| Self { name: name.to_owned(), filter, ..self.changed(now) })
@@ -164,15 +163,15 @@ impl Channel {
     }
 }
 
-/// Which alerts a channel receives; an empty set lets everything through.
+/// Which alerts a channel receives. An empty set lets everything through.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
     /// Kinds of news.
     pub events: BTreeSet<EventKind>,
-    /// Tools whose issues the channel wants.
+    /// Tools whose issues are sent.
     pub tools: BTreeSet<Tool>,
-    /// Severities that the channel wants.
+    /// Severities that are sent.
     pub severities: BTreeSet<Severity>,
 }
 
@@ -192,7 +191,7 @@ impl EventKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Opened, Self::Resolved, Self::Reminder];
 
-    /// As written and stored.
+    /// The value in storage and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -216,13 +215,13 @@ pub struct Disabled {
     pub reason: String,
 }
 
-/// What the links in a mail carry, so that only its reader can confirm or unsubscribe the address.
+/// The key in the links of an email, with which only its reader can confirm or unsubscribe the address.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LinkKey(String);
 
 impl LinkKey {
-    /// Length in bytes before it is written out.
+    /// Length in bytes before encoding.
     pub const BYTES: usize = 16;
 
     /// A key of random bytes.
@@ -230,12 +229,12 @@ impl LinkKey {
         Self(data_encoding::HEXLOWER.encode(&random))
     }
 
-    /// As links carry it.
+    /// The form in links.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether a link carries this key, in time that does not depend on how much of it is right.
+    /// Whether a link contains this key. The comparison takes the same time however much of it is right.
     pub fn matches(&self, given: &str) -> bool {
         self.0.len() == given.len()
             && self.0.bytes().zip(given.bytes()).fold(0, |odd, (a, b)| odd | (a ^ b)) == 0

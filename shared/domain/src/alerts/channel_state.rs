@@ -1,4 +1,4 @@
-//! How a channel has behaved lately, and who sends to it.
+//! How a channel has behaved lately, and which process sends to it.
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
@@ -18,16 +18,16 @@ use crate::id::ChannelId;
 pub struct ChannelState {
     /// Rises with every write.
     pub rev: u64,
-    /// Until when somebody sends to it; nobody else does meanwhile.
+    /// Until when a process sends to it; no other process does meanwhile.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
     pub leased_until: Option<Timestamp>,
-    /// When a message that is under way has the channel looked at again.
+    /// When a message in the queue will look at the channel again.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
     pub wakes_at: Option<Timestamp>,
     /// Openings sent lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<Window>,
-    /// Outages sent lately that were over before anybody was notified.
+    /// Outages sent lately that ended before anybody was notified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<Window>,
     /// Resolutions sent lately.
@@ -39,56 +39,56 @@ pub struct ChannelState {
     /// Messages to people that failed in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
-    /// Whether the team was notified that it fails.
+    /// Whether the team was told that the channel is failing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_reported: bool,
-    /// Not before then is anything sent to people again.
+    /// The earliest time at which anything is sent to people again.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
-    /// Messages in a row that the receiver refused for what they are.
+    /// Messages in a row that the receiver refused because of their content.
     pub refusals: u32,
-    /// Why nothing is sent any more, if the receiver does not want it.
+    /// Why nothing is sent any more, if the receiver no longer wants alerts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// The last thing that arrived.
+    /// When the last message arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
-    /// What became of the last test.
+    /// The outcome of the last test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_test: Option<TestOutcome>,
-    /// What did not arrive lately, the newest last.
+    /// The latest failed attempts, newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<FailedAttempt>,
 }
 
-/// What became of a test.
+/// The outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestOutcome {
-    /// Which test: the id of what was sent.
+    /// The id of the test's message.
     pub id: String,
     /// When.
     pub at: Timestamp,
-    /// Why it did not arrive; none where it did.
+    /// Why it did not arrive; `None` if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// How a channel stands.
+/// The state of a channel for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It receives alerts.
     On,
-    /// It receives alerts, and has not taken the last one.
+    /// It receives alerts, but the last one failed.
     Failing,
-    /// Its reader has yet to agree.
+    /// Its reader has not agreed yet.
     Unconfirmed,
     /// It receives nothing.
     Disabled,
 }
 
 impl Standing {
-    /// How a channel stands that has behaved so lately.
+    /// The state of a channel that has behaved like this lately.
     pub fn of(channel: &Channel, state: &ChannelState) -> Self {
         let failed = state.log.last().map(|attempt| attempt.at);
         if channel.disabled.is_some() || state.disabled.is_some() {
@@ -102,7 +102,7 @@ impl Standing {
         }
     }
 
-    /// As written.
+    /// The name on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -124,29 +124,30 @@ pub struct FailedAttempt {
     pub why: String,
 }
 
-/// How long somebody may send to a channel before others take it that the process has died.
+/// How long a process may send to a channel before others assume that it has died.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(120);
-/// Timeout of the Lambda function that sends: while a channel hangs, it has time to begin with others.
+/// Timeout of the Lambda function that sends. While one channel hangs, the function still has time to start with
+/// others.
 pub const SENDING_TIMEOUT: SignedDuration = SignedDuration::from_secs(2 * LEASE.as_secs());
-/// By how much a message may come before its time, as its receiver's clock has it.
+/// By how much a message may be early by its receiver's clock.
 const EARLY_MAX: SignedDuration = SignedDuration::from_secs(1);
-/// Failed attempts that are kept.
+/// How many failed attempts are kept.
 const LOG_MAX: usize = 20;
-/// Refused messages in a row after which a channel is disabled.
+/// How many refused messages in a row disable a channel.
 const REFUSALS_MAX: u32 = 3;
-/// Characters of the reason for a failure that are kept.
+/// How many characters are kept of the reason for a failure.
 const WHY_MAX: usize = 300;
 
 impl ChannelState {
-    /// Whether somebody sends to the channel.
+    /// Whether a process sends to the channel.
     pub(crate) fn is_leased(&self, now: Timestamp) -> bool {
-        // A lease that ends later than one taken now is from before the clock was set back.
+        // A lease that ends later than a lease taken now is from before the clock was set back.
         let latest = now.saturating_add(LEASE).unwrap_or(now);
         self.leased_until.is_some_and(|until| now < until && !is_ahead(until, latest))
     }
 
-    /// The state in which whatever failed is tried again, and the receiver is given another chance;
-    /// none while somebody sends. What failed is still to be read.
+    /// The state in which everything that failed is tried again, and the receiver gets another chance; `None` while a
+    /// process sends. The failures remain readable.
     pub fn enabled(&self, now: Timestamp) -> Option<Self> {
         (!self.is_leased(now)).then(|| Self {
             rev: self.rev + 1,
@@ -160,7 +161,7 @@ impl ChannelState {
         })
     }
 
-    /// The state while somebody sends; none where somebody else does.
+    /// The state while this process sends; `None` if another process does.
     pub fn leased(&self, now: Timestamp) -> Option<Self> {
         if self.is_leased(now) {
             return None;
@@ -169,9 +170,9 @@ impl ChannelState {
         Some(Self { leased_until: Some(until), rev: self.rev + 1, ..self.clone() })
     }
 
-    /// Gives the channel back. Says after how long a message is to have it looked at for what is due `next`;
-    /// none where one that is under way does, or where that is so far off that redelivery finds it. Were
-    /// there a message for each that came, a storm's messages would come again until the channel takes one.
+    /// Releases the channel. Returns the delay of the message that should look at it for what is due `next`; `None` if
+    /// a message in the queue does that, or if `next` is so far off that redelivery finds it. If every message led to
+    /// another one, the messages of a storm would keep returning until the channel accepts one.
     pub fn end(&mut self, next: Option<Timestamp>, now: Timestamp) -> Option<SignedDuration> {
         self.leased_until = None;
         self.rev += 1;
@@ -186,8 +187,8 @@ impl ChannelState {
         Some(wait)
     }
 
-    /// The state without a lease that was taken before `start`, and without a message that was under way
-    /// then; none where there is neither.
+    /// The state without a lease that was taken before `start`, and without a message that was in a queue then; `None`
+    /// if there is neither.
     pub fn released(&self, start: Timestamp) -> Option<Self> {
         let taken_at = self.leased_until.and_then(|until| until.saturating_sub(LEASE).ok());
         let is_under_way = self.wakes_at.is_some_and(|at| at >= start);
@@ -199,8 +200,8 @@ impl ChannelState {
         })
     }
 
-    /// The state once the clock was set back to `now`, in which nothing waits for a time that lies too far ahead;
-    /// none where nothing does.
+    /// The state after the clock was set back to `now`, in which nothing waits for a time too far ahead; `None` if
+    /// nothing does.
     pub fn rewound(&self, now: Timestamp) -> Option<Self> {
         let leased_until = self.leased_until.filter(|_| self.is_leased(now));
         let wakes_at = self.wakes_at.filter(|at| !is_ahead(*at, now));
@@ -209,7 +210,7 @@ impl ChannelState {
         (next != *self).then(|| Self { rev: self.rev + 1, ..next })
     }
 
-    /// The window of a kind of news.
+    /// The window for a kind of news.
     pub(crate) const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
         match kind {
             AlertKind::Missed => &mut self.missed,
@@ -219,13 +220,13 @@ impl ChannelState {
         }
     }
 
-    /// A test was sent; `failed` is why it did not arrive.
+    /// Records a test; `failed` is why it did not arrive.
     pub fn tested(&mut self, id: &str, failed: Option<String>, now: Timestamp) {
         let failed = failed.map(|why| why.chars().take(WHY_MAX).collect());
         self.last_test = Some(TestOutcome { id: id.to_owned(), at: now, failed });
     }
 
-    /// Something arrived.
+    /// Records that something arrived.
     pub const fn delivered(&mut self, now: Timestamp) {
         self.failing = None;
         self.is_reported = false;
@@ -234,7 +235,7 @@ impl ChannelState {
         self.delivered_at = Some(now);
     }
 
-    /// A message to people did not arrive, and may later.
+    /// Records that a message to people did not arrive, but may later.
     pub fn failed(
         &mut self,
         (target, channel): (&PublicTarget, ChannelId),
@@ -249,13 +250,13 @@ impl ChannelState {
         retry
     }
 
-    /// A message to people was not sent, for a reason that says nothing about the channel.
+    /// Records that a message to people was not sent, for a reason that says nothing about the channel.
     pub fn held(&mut self, attempt: FailedAttempt, until: Timestamp) {
         self.note(attempt);
         self.retry_at = Some(until);
     }
 
-    /// The receiver refused a message for what it is. Says whether the channel is disabled for that.
+    /// Records that the receiver refused a message because of its content. Returns whether that disables the channel.
     pub fn refused(&mut self, attempt: FailedAttempt) -> bool {
         self.refusals = self.refusals.saturating_add(1);
         let disables = self.refusals >= REFUSALS_MAX;
@@ -267,13 +268,13 @@ impl ChannelState {
         disables
     }
 
-    /// Nothing is sent any more, for the reason that an attempt failed.
+    /// Disables the channel, for the reason that an attempt failed.
     pub fn disable(&mut self, attempt: FailedAttempt) {
         self.disabled = Some(Disabled { at: attempt.at, reason: attempt.why.clone() });
         self.note(attempt);
     }
 
-    /// Keeps a failed attempt to be shown.
+    /// Keeps a failed attempt, to be shown.
     pub fn note(&mut self, mut attempt: FailedAttempt) {
         attempt.why = attempt.why.chars().take(WHY_MAX).collect();
         self.log.push(attempt);
@@ -322,16 +323,16 @@ mod tests {
         let mut end = |next, now| state.end(Some(at(next)), at(now)).map(|wait| wait.as_secs());
         for (next, now, expected) in [
             (60, 0, Some(60)),
-            // Further messages of a storm, each of which is looked at.
+            // Further messages of a storm, each of which looks at the channel.
             (60, 1, None),
             (60, 58, None),
-            // Something that is due earlier.
+            // Something is due earlier.
             (30, 2, Some(28)),
             (60, 3, None),
-            // The message comes, by this clock a little early.
+            // The message arrives, a little early by this clock.
             (60, 29, Some(31)),
             (60, 30, None),
-            // Nothing came of the last one, and what was due is late.
+            // The last message was lost, and what was due is late.
             (60, 100, Some(0)),
             (60, 100, Some(0)),
             // Redelivery finds it.

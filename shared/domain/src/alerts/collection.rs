@@ -1,4 +1,4 @@
-//! One alert about many issues: it names as many of them as every channel has room for.
+//! One alert about many issues. It names as many of them as fit into every channel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,45 +10,44 @@ use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, link};
 use crate::id::SiteId;
 
-/// An alert about many issues, of which a reader knows only those that it names.
+/// An alert about many issues. The reader learns only about the issues that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Collection {
-    /// What is told.
+    /// What the alert says.
     pub(crate) alert: Alert,
-    /// How many of the issues it names: the first ones, one at least. The others are not told by it.
+    /// How many of the issues it names: the first ones, at least one. The others are not covered by it.
     pub(crate) named: usize,
 }
 
-/// What is the same for all issues of a collection.
+/// What all issues of a collection have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Collecting {
-    /// Which kind of news there is of them.
+    /// The kind of news about them.
     pub(crate) kind: AlertKind,
-    /// Whether a message before it did not have room for all of them.
+    /// Whether the message before it did not have room for all of them.
     pub(crate) continues: bool,
 }
 
-/// Issues that an alert names at most.
+/// The most issues that an alert names.
 const NAMED_MAX: usize = 50;
-/// How long the lines that name them may be together, as the kinds count that have no room of their own.
+/// The longest that the lines with the names may be together, in the units of kinds without a room of their own.
 const NAMED_SIZE: usize = 2_900;
-/// How long the address of a site may be that has its name in common with another one.
+/// The longest address of a site that shares its name with another one.
 const ADDRESS_SIZE: usize = 200;
 
-// A channel that cut what is named would have people miss it. The last line says how many more there are.
+// If a channel cut off names, people would miss them. The last line says how many more there are.
 const _: () = assert!(NAMED_SIZE + 100 <= slack::SECTION);
 const _: () = assert!(NAMED_SIZE + 100 <= discord::TEXT);
-// A UTF-16 unit is three bytes at most.
+// A UTF-16 unit takes at most three bytes.
 const _: () = assert!(3 * (NAMED_SIZE + 600) <= teams::TEXTS);
 const _: () = assert!(NAMED_MAX + 4 <= teams::COUNT);
 
-/// How long a character is for the kind that has the least room for it, of those that have no room of their own.
+/// The size of a character in the channel that has the least room, of those without a room of their own.
 fn common_size(c: char) -> usize {
     slack::size(c).max(discord::size(c))
 }
 
-/// One alert about many issues of which there is the same kind of news, two at least, for a channel that has this
-/// room.
+/// One alert about at least two issues with the same kind of news, for a channel with this room.
 pub(crate) fn collect(
     subjects: &[AlertSubject<'_>],
     collecting: Collecting,
@@ -98,7 +97,7 @@ pub(crate) fn collect(
     Collection { alert, named }
 }
 
-/// What is the case, in capitals: `word` says it of each issue, where it is the same for all.
+/// The current state in capitals: `word` describes each issue, if all have the same.
 fn state(kind: AlertKind, word: Option<&str>, subjects: &[AlertSubject<'_>]) -> String {
     let stopped = subjects.iter().filter(|subject| subject.ended.is_some()).count();
     match (kind, word) {
@@ -114,7 +113,7 @@ fn state(kind: AlertKind, word: Option<&str>, subjects: &[AlertSubject<'_>]) -> 
     }
 }
 
-/// A line for each of the first issues, as far as there is room.
+/// A line for each of the first issues, as long as there is room.
 fn named(
     subjects: &[AlertSubject<'_>],
     kind: AlertKind,
@@ -139,7 +138,7 @@ fn named(
         }
         let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
         let line = cut(&line, most - 1, size_of);
-        // With its line break.
+        // Includes the line break.
         let size = line.chars().map(size_of).sum::<usize>();
         let Some(left) = free.checked_sub(size + 1) else { break };
         free = left;
@@ -148,7 +147,7 @@ fn named(
     lines
 }
 
-/// What is said of an issue.
+/// The line about an issue.
 fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
     if let Some(stopped) = subject.stopped() {
         return one_line(&stopped);
@@ -289,7 +288,7 @@ mod tests {
         let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
         let in_one_text = |shown: String| {
             prop_assert_eq!(shown.lines().count(), alert.lines.len(), "{}", shown);
-            // The last line is cut where there was no room.
+            // The last line is cut if there was no room.
             let last = alert.lines.last().map(|line| line.ends_with('…'));
             prop_assert_eq!(Some(shown.ends_with('…')), last);
             Ok(())
@@ -312,7 +311,7 @@ mod tests {
                 prop_assert!(message.starts_with(&alert.lines.join("\n")), "{}", message);
                 Ok(())
             }
-            // A mail has room for everything, and a program is sent events.
+            // An email has room for everything, and a program gets events.
             ChannelKind::Email | ChannelKind::Webhook => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The words of an alert, made once for all channels from issue, site and team.
+//! The words of an alert. They are composed once for all channels, from the issue, the site and the team.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +15,7 @@ use crate::sites::site::Site;
 use crate::time::duration;
 use crate::time_zone::NamedZone;
 
-/// An issue with what an alert says beside it.
+/// An issue with everything else that its alert mentions.
 #[derive(Debug, Clone, Copy)]
 pub struct AlertSubject<'a> {
     /// The issue.
@@ -24,23 +24,23 @@ pub struct AlertSubject<'a> {
     pub site: &'a Site,
     /// The site's team.
     pub team: &'a Team,
-    /// The name of who acknowledged it.
+    /// The name of the user who acknowledged it.
     pub acknowledged_by: Option<&'a str>,
-    /// The name of who resolved it by hand.
+    /// The name of the user who resolved it by hand.
     pub resolved_by: Option<&'a str>,
-    /// Where the service's pages are, without a slash at the end; none where nobody said.
+    /// The base URL of the dashboard, without a trailing slash; `None` if it is not configured.
     pub base_url: Option<&'a str>,
-    /// Why monitoring ended, where the issue is over for its readers because of that.
+    /// Why monitoring ended, if that is why the issue is over for its readers.
     pub ended: Option<EndReason>,
 }
 
-/// Characters of a site's notes that are shown: they are its runbook.
+/// How many characters of a site's notes, its runbook, are shown.
 const RUNBOOK_MAX: usize = 300;
-/// Openings within [`FLAPPING_TIME`] from which on an alert says how many there were.
+/// From this many openings within [`FLAPPING_TIME`], an alert says how many there were.
 const FLAPPING: usize = 5;
 const FLAPPING_TIME: SignedDuration = SignedDuration::from_hours(24);
 
-/// What is the case while an issue of a fingerprint is active, in capitals.
+/// The current state while an issue of a fingerprint is active, in capitals.
 pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "DOWN",
@@ -133,7 +133,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
     }
 }
 
-/// An alert by which somebody tries a channel.
+/// An alert that tests a channel.
 pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
     Alert {
         kind: AlertKind::Test,
@@ -150,8 +150,7 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
     }
 }
 
-/// An alert by which a team learns that one of its other channels does not work. `page` is where that
-/// channel is shown.
+/// An alert that tells a team that one of its other channels does not work. `page` is the URL of that channel's page.
 pub fn broken_channel(
     channel: &str,
     reason: &str,
@@ -172,7 +171,7 @@ pub fn broken_channel(
     }
 }
 
-/// An alert by which the readers of a channel that was off learn that they are not told all that happened.
+/// An alert that tells the readers of a channel that was off that they do not get everything that happened.
 pub fn missed(
     channel: &str,
     (since, until): (Timestamp, Timestamp),
@@ -218,13 +217,13 @@ impl AlertSubject<'_> {
         self.acknowledged_by.map(|name| format!("Acknowledged by {name}."))
     }
 
-    /// How the issue ended, after the word that says so: ` by Ada after 12 min`.
+    /// How the issue ended, to follow the word `Resolved`: ` by Ada after 12 min`.
     pub(super) fn end(&self, now: Timestamp) -> String {
         let over_at = self.issue.lifecycle.resolved_at().unwrap_or(now);
         let lasted = duration(over_at.duration_since(self.issue.first_failed_at()));
         match (self.resolved_by, self.issue.lifecycle.resolved_by()) {
             (Some(name), _) => format!(" by {name} after {lasted}"),
-            // Who did has left since.
+            // That user has left since.
             (None, Some(_)) => format!(" by hand after {lasted}"),
             (None, None) => format!(" after {lasted}"),
         }
@@ -253,7 +252,7 @@ fn flapping(issue: &Issue, now: Timestamp) -> Option<String> {
         .then(|| format!("This issue has opened {count} times in the last 24 hours."))
 }
 
-/// A text as a sentence. Only an article becomes a capital: a host stays as it is.
+/// A text as a sentence. Only an article is capitalized; a host stays as it is.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut sentence = match text.strip_prefix("the ") {

@@ -1,4 +1,4 @@
-//! What is outstanding for a channel: what it knows of each issue, and what waits to be sent.
+//! What is outstanding for a channel: what it knows about each issue, and what waits to be sent.
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
@@ -16,28 +16,28 @@ use crate::id::{ChannelId, IssueId, TeamId, UserId};
 use crate::issues::record::{Issue, IssueChange, end_with_site};
 use crate::sites::site::Site;
 
-/// A change of an issue that channels have yet to learn of. It is written with the change itself.
+/// A change of an issue that channels do not know yet. It is written in the same transaction as the change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutboxEntry {
     /// The team of the site.
     pub team: TeamId,
-    /// What happened; none where nothing is to be told, and only due times change.
+    /// What happened; `None` if there is nothing to send and only due times change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventKind>,
-    /// The issue as it became.
+    /// The issue after the change.
     pub issue: Issue,
-    /// The last write.
+    /// When it was last written.
     pub at: Timestamp,
-    /// The `cfg` of the issue's site, where the site's settings changed and the issue did not.
+    /// The `cfg` of the issue's site, if the site's settings changed and the issue did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cfg: Option<u64>,
-    /// The issue's site, where it was deleted: nothing else is left of it.
+    /// The issue's site, if it was deleted: nothing else is left of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_site: Option<Box<Site>>,
 }
 
 impl OutboxEntry {
-    /// What channels have to learn of a change.
+    /// The entry for a change of an issue.
     pub fn of(team: TeamId, change: &IssueChange) -> Self {
         let was_active = change.before.as_ref().is_some_and(|issue| issue.lifecycle.is_active());
         let event = match (was_active, change.after.lifecycle.is_active()) {
@@ -49,17 +49,17 @@ impl OutboxEntry {
         Self { team, event, issue, at, cfg: None, deleted_site: None }
     }
 
-    /// Has channels look again at an issue that stays as it is, since its site has other settings.
+    /// Makes channels look again at an issue that has not changed, because its site has other settings.
     pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
         let (team, cfg) = (site.team, Some(site.cfg));
         Self { team, event: None, issue, at: now, cfg, deleted_site: None }
     }
 
-    /// What channels have to learn of an issue whose site a member deletes, or an operator.
+    /// The entry for an issue whose site was deleted by a member or an operator.
     pub fn of_deletion(site: &Site, issue: Issue, by: Option<UserId>, now: Timestamp) -> Self {
         let event = issue.lifecycle.is_active().then_some(EventKind::Resolved);
         let mut site = site.clone();
-        // Who receives alerts is not to receive what is sent with checks.
+        // The receivers of alerts must not see the header that checks send.
         site.overrides.request_header = None;
         site.notes = None;
         let team = site.team;
@@ -67,12 +67,12 @@ impl OutboxEntry {
         Self { team, event, issue, at: now, cfg: None, deleted_site: Some(Box::new(site)) }
     }
 
-    /// Why monitoring of the issue ended, where the entry says so.
+    /// Why monitoring of the issue ended, if the entry says so.
     pub fn end_reason(&self) -> Option<EndReason> {
         self.deleted_site.is_some().then_some(EndReason::SiteDeleted)
     }
 
-    /// The transition as a channel that is off misses it; none where the change is not one.
+    /// The transition, in the form for a channel that is off and misses it; `None` if the change is not a transition.
     pub fn missed(&self) -> Option<Missed> {
         let event = self.event?;
         let at = match event {
@@ -93,21 +93,21 @@ pub struct DeletedIssue {
     pub site: Site,
 }
 
-/// What a channel knows of an issue, and when to look at it again.
+/// What a channel knows about an issue, and when to look at it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryState {
     /// The issue.
     pub issue: IssueId,
-    /// What the channel was notified of; none where an opening is still to be told, and where the channel was notified
+    /// What the channel was notified of; `None` if an opening still needs to be sent, or if the channel was notified
     /// that monitoring ended.
     #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
     pub notified: Option<Notified>,
-    /// The first opening that it may not have been notified of. Where an issue that opened before is active, people
-    /// were notified that monitoring ended.
+    /// The first opening that the channel may not have been notified of. If an issue that opened before is active,
+    /// people were notified that monitoring ended.
     #[serde(with = "millisecond::required")]
     pub from: Timestamp,
-    /// When to look again; none where nothing happens by itself.
-    // Not `due`: redelivery puts that off when it sends a message.
+    /// When to look again; `None` if nothing happens by itself.
+    // This is separate from `due`, which redelivery postpones when it sends a message.
     #[serde(
         rename = "at",
         default,
@@ -126,19 +126,19 @@ pub struct DeliveryState {
 }
 
 impl DeliveryState {
-    /// A channel that has yet to learn of an issue, to be written for the first time.
+    /// The first delivery state of a channel that does not know an issue yet.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
         Self { issue, notified: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
     }
 
-    /// A channel that ought to know of an active issue, and does not, to be written for the first time. A
-    /// program is notified of what happened since the opening, and people of the current state.
+    /// The first delivery state of a channel that should know an active issue, but does not. A program is notified of
+    /// everything since the opening, and people of the current state.
     pub fn of_unknown(issue: &Issue, is_for_people: bool, now: Timestamp) -> Self {
         let missed = (!is_for_people).then(|| Missed::opening(issue));
         Self { missed, ..Self::new(issue.id, issue.lifecycle.opened_at(), now) }
     }
 
-    /// Keeps what is left of an issue, where its site was deleted.
+    /// Keeps what is left of an issue whose site was deleted.
     pub(super) fn note_deletion(&mut self, entry: &OutboxEntry) {
         if let Some(site) = &entry.deleted_site {
             let (issue, site) = (entry.issue.clone(), Site::clone(site));
@@ -146,15 +146,15 @@ impl DeliveryState {
         }
     }
 
-    /// The delivery state once the clock was set back to `now`, by which reminders are due again; none where nothing in it
-    /// lies ahead.
+    /// The delivery state after the clock was set back to `now`, with reminders due again; `None` if nothing in it is
+    /// in the future.
     pub fn rewound(&self, now: Timestamp) -> Option<Self> {
         let notified = self.notified.filter(|notified| is_ahead(notified.reminded_until, now))?;
         let notified = Some(Notified { reminded_until: now, ..notified });
         Some(Self { notified, due: Some(now), rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The delivery state once people were notified of the issue; none where nothing is left to be known.
+    /// The delivery state after people were notified of the issue; `None` if nothing needs to be remembered.
     pub(crate) fn once_notified(
         &self,
         issue: &Issue,
@@ -175,8 +175,7 @@ impl DeliveryState {
         Some(Self { notified, due, rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The delivery state of an issue to which something happened while people were notified of it as it was: they
-    /// hear the rest now.
+    /// The delivery state of an issue that changed while people were being notified of it. They get the rest now.
     #[must_use]
     pub fn notified_meanwhile(
         &self,
@@ -188,13 +187,13 @@ impl DeliveryState {
         Self { notified, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The first instant after an opening that people know of.
+    /// The first instant after an opening that people know about.
     fn after_opening(&self, issue: &Issue) -> Timestamp {
         let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
         after.unwrap_or(self.from)
     }
 
-    /// The delivery state once a reminder of the issue was queued.
+    /// The delivery state after a reminder of the issue was queued.
     #[must_use]
     pub(crate) fn once_reminded(
         &self,
@@ -211,7 +210,7 @@ impl DeliveryState {
         next
     }
 
-    /// The delivery state once a program was notified of the last opening of an issue, which is looked at again now.
+    /// The delivery state after a program was notified of the last opening of an issue, which is looked at again now.
     #[must_use]
     pub(crate) fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
         let opened_at = issue.lifecycle.opened_at();
@@ -219,29 +218,29 @@ impl DeliveryState {
         Self { notified, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The delivery state once a channel has learnt, or need not learn, of what it missed. A program knows of the
-    /// issue as it is then, which is looked at again now.
+    /// The delivery state after a channel has been notified of what it missed, or does not need to be. The program then
+    /// knows the issue as of that time, and the issue is looked at again now.
     #[must_use]
     pub(crate) fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
         let next = self.once_opened(issue, now);
         if is_ended { Self { notified: None, ..next } } else { next }
     }
 
-    /// The delivery state once some more of what a program missed was queued.
+    /// The delivery state after more of what a program missed was queued.
     #[must_use]
     pub(crate) fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
         let missed = Some(Missed { queued: first.queued + count, ..first });
         Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The delivery state once a program was notified that monitoring ended.
+    /// The delivery state after a program was notified that monitoring ended.
     #[must_use]
     pub(crate) fn once_ended(&self) -> Self {
         Self { notified: None, due: None, rev: self.rev + 1, ..self.clone() }
     }
 }
 
-/// What is due to a program of an issue, besides the transitions that it is notified of as they happen.
+/// What is due to a program about an issue, besides the transitions that it is notified of as they happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramStep {
     /// The issue is over: there is nothing to remember.
@@ -259,7 +258,7 @@ pub enum ProgramStep {
     Reopen,
 }
 
-/// What is due to a program of an issue, of which it was notified of every transition.
+/// What is due to a program about an issue. The program was notified of every transition.
 pub(crate) fn program_step(
     issue: &Issue,
     delivery: &DeliveryState,
@@ -289,29 +288,29 @@ pub(crate) fn program_step(
     }
 }
 
-/// Where an event stands among those of its issue: transitions by the issue's `rev`, and after each of
-/// them its reminders by their time.
+/// The place of an event among the events of its issue. Transitions are sorted by the issue's `rev`; the reminders
+/// after each of them by their time.
 ///
-/// [`missed_place`] has those that a channel missed.
+/// See [`missed_place`] for events that a channel missed.
 pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
     let reminder = reminder.map_or(0, |at| at.as_millisecond().max(0));
     format!("{rev:010}#{reminder:014}")
 }
 
-/// Where an event stands that a look at the issue has brought about, by the delivery state's `rev`: several may come
-/// of one instant.
+/// The place of an event that results from looking at the issue. It includes the delivery state's `rev`, because there
+/// may be several at one instant.
 pub(crate) fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> String {
     format!("{}#{delivery_rev:010}", place(issue_rev, Some(now)))
 }
 
-/// Where a transition that a channel missed stands among the events of its issue: in the place of the first
-/// that it missed, by its number.
+/// The place of a transition that a channel missed among the events of its issue: the place of the first that it
+/// missed, followed by its number.
 pub(crate) fn missed_place(first: &Missed, number: usize) -> String {
     format!("{:010}#{number:014}", first.rev)
 }
 
-/// Parts the events of an issue, in their order, into reminders that its resolution has overtaken,
-/// which nobody needs any more, and those that are to be sent.
+/// Splits the events of an issue, in their order, into reminders that nobody needs after its resolution, and the events
+/// to send.
 pub fn overtaken(group: Vec<Queued>) -> (Vec<Queued>, Vec<Queued>) {
     let is = |queued: &Queued, kind| matches!(queued.content, Content::Event { event, .. } if event == kind);
     let last = group.iter().rposition(|queued| is(queued, EventKind::Resolved)).unwrap_or(0);
@@ -323,20 +322,20 @@ pub fn overtaken(group: Vec<Queued>) -> (Vec<Queued>, Vec<Queued>) {
     (events(stale).collect(), events(kept).collect())
 }
 
-/// Something that waits to be sent, after everything of its group that was queued before.
+/// Something that waits to be sent, after everything that was queued before it in its group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queued {
-    /// What is sent in order: an issue, or a message of its own.
+    /// What must be sent in order: the events of an issue, or a single message.
     pub group: String,
     /// Its place in the group.
     pub place: String,
     /// What is sent.
     pub content: Content,
-    /// How that has failed so far.
+    /// How sending has failed so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
     /// When to send it.
-    // Not `due`: redelivery puts that off when it sends a message.
+    // This is separate from `due`, which redelivery postpones when it sends a message.
     #[serde(
         rename = "at",
         default,
@@ -350,7 +349,7 @@ pub struct Queued {
 
 /// The group of a test.
 pub const TEST_GROUP: &str = "test";
-/// The place of what is alone in its group.
+/// The place of the only message in a group.
 pub const FIRST: &str = "0";
 
 impl Queued {
@@ -360,74 +359,74 @@ impl Queued {
         Self { group, place, content, failing: None, due, rev: 1 }
     }
 
-    /// A test, of which one is under way at a time.
+    /// A test. There is only one at a time.
     pub fn test(id: String, now: Timestamp) -> Self {
         Self::notice(TEST_GROUP.to_owned(), Content::Test { id }, now)
     }
 
-    /// A message of its own, to be sent now.
+    /// A single message, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
         Self { group, place: FIRST.to_owned(), content, failing: None, due: Some(now), rev: 1 }
     }
 
-    /// Whether it waits longer than anything could: the clock was set back since.
+    /// Whether it waits longer than anything should: the clock was set back since.
     pub fn waits_too_long(&self, now: Timestamp) -> bool {
         self.due.is_some_and(|due| is_too_far(due, self.failing, now))
     }
 
-    /// The same, to be sent now, as if it had not failed before.
+    /// The same message, to be sent now, as if it had not failed before.
     #[must_use]
     pub fn again(&self, now: Timestamp) -> Self {
         Self { failing: None, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 }
 
-/// What is sent to a channel besides what it is notified of an issue that it knows.
+/// What is sent to a channel, apart from alerts about issues that it knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Content {
-    /// An event of an issue, as it happened, to a webhook.
+    /// An event of an issue for a webhook.
     Event {
-        /// The same for every attempt: by it the receiver knows a repetition.
+        /// The same for every attempt, so that the receiver recognizes a repetition.
         id: String,
         /// What happened.
         event: EventKind,
-        /// The very bytes.
+        /// The exact bytes of the body.
         body: String,
     },
-    /// Somebody tries the channel.
+    /// A test of the channel.
     Test {
-        /// Names the message.
+        /// The id of the message.
         id: String,
     },
     /// Another channel of the team does not work.
     BrokenChannel {
-        /// Names the message.
+        /// The id of the message.
         id: String,
-        /// The other channel; none where an earlier version queued it.
+        /// The other channel; `None` if an earlier version queued it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         uuid: Option<ChannelId>,
         /// The other channel's name.
         channel: String,
-        /// Why it does not.
+        /// Why it does not work.
         reason: String,
     },
-    /// Asks the reader of an address whether it may be written to.
+    /// Asks the reader of an address whether it may receive alerts.
     Confirmation {
-        /// Names the message; empty where a version before this one queued it.
+        /// The id of the message; empty if an earlier version queued it.
         #[serde(default)]
         id: String,
-        /// Who asks; none for the operator.
+        /// The user who asks; `None` for the operator.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<Asker>,
     },
-    /// Says that the channel was off for so long, or missed so much, that it is not sent.
+    /// Says that the channel was off for too long, or missed too much, to get everything.
     Missed {
-        /// Names the message.
+        /// The id of the message.
         id: String,
         /// The first transition that is not sent.
         since: Timestamp,
-        /// When the channel was on again.
+        /// When the channel was enabled again.
         until: Timestamp,
     },
 }
@@ -444,7 +443,7 @@ impl Content {
         }
     }
 
-    /// Whether an address receives it that nobody has confirmed.
+    /// Whether it may be sent to an address that nobody has confirmed.
     pub(crate) const fn needs_no_confirmation(&self) -> bool {
         matches!(self, Self::Confirmation { .. })
     }

@@ -1,20 +1,20 @@
-//! Values from which settings are chosen, and their wording.
+//! Presets for settings, and their wording.
 
 use serde::Serialize;
 
-/// The selectable automatic cadences in minutes, fastest first. Each divides a week, so that a
-/// cadence keeps its phase from week to week.
+/// The selectable automatic cadences in minutes, fastest first. Each divides a week, so a cadence keeps its offset from
+/// week to week.
 pub const CADENCE_MINUTES: [u32; 11] = [1, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 10080];
 
-/// A selectable cadence as the API lists it.
+/// A selectable cadence in the API's form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CadencePreset {
     /// Minutes between two automatic checks.
     pub minutes: u32,
-    /// Shown to people, such as `Every 5 minutes`.
+    /// The label for people, such as `Every 5 minutes`.
     pub label: String,
-    /// Whether the plan is too small for it.
+    /// Whether the plan does not allow it.
     pub disabled: bool,
 }
 
@@ -22,15 +22,15 @@ pub struct CadencePreset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureThresholdPreset {
-    /// Names the preset on the wire.
+    /// The name of the preset in the API.
     pub key: &'static str,
-    /// Shown to people.
+    /// The label for people.
     pub label: &'static str,
     /// Failed checks in a row before an issue opens.
     pub failures_to_open: u32,
 }
 
-/// The failure thresholds offered; other values are accepted too.
+/// The failure thresholds on offer; other values are accepted too.
 pub const FAILURE_THRESHOLD_PRESETS: [FailureThresholdPreset; 3] = [
     FailureThresholdPreset { key: "instant", label: "Instant", failures_to_open: 1 },
     FailureThresholdPreset { key: "aggressive", label: "Aggressive", failures_to_open: 2 },
@@ -41,15 +41,15 @@ pub const FAILURE_THRESHOLD_PRESETS: [FailureThresholdPreset; 3] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EscalationPreset {
-    /// Names the preset on the wire.
+    /// The name of the preset in the API.
     pub key: &'static str,
-    /// Shown to people.
+    /// The label for people.
     pub label: &'static str,
     /// Minutes since the issue opened; 0 reminds with the opening, 1440 repeats daily.
     pub minutes: u32,
 }
 
-/// The reminder intervals, shortest first; the settings accept no others.
+/// The reminder intervals, shortest first. The settings accept no others.
 pub const ESCALATION_PRESETS: [EscalationPreset; 6] = [
     EscalationPreset { key: "immediately", label: "Immediately", minutes: 0 },
     EscalationPreset { key: "15m", label: "After 15 minutes", minutes: 15 },
@@ -59,7 +59,7 @@ pub const ESCALATION_PRESETS: [EscalationPreset; 6] = [
     EscalationPreset { key: "daily", label: "Daily", minutes: 1440 },
 ];
 
-/// A cadence as it follows the word "every": `minute`, `5 minutes`, `hour`, `week`.
+/// A cadence in the form that follows the word "every": `minute`, `5 minutes`, `hour`, `week`.
 ///
 /// The largest unit that divides the cadence is used.
 pub fn cadence_wording(minutes: u32) -> String {

@@ -1,18 +1,18 @@
-//! What a channel can do whose messages people read in a chat.
+//! What channels for chats have in common.
 
 use super::request::{ChannelRequest, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::Alert;
 
-/// A channel whose messages people read in a chat, to which they are posted.
+/// A channel that posts messages to a chat.
 pub trait Chat: Sync {
-    /// The URL by which it is told from others.
+    /// The URL, which distinguishes it from other channels.
     fn url(&self) -> &SecretUrl;
 
     /// The request that sends an alert.
     ///
     /// # Errors
     ///
-    /// When the URL is none.
+    /// When the stored URL is invalid.
     fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl>;
 }

@@ -1,38 +1,37 @@
-//! What there is to say of a kind of channel, and of the fields that somebody fills in to add one.
+//! The description of a kind of channel and of its fields.
 
 use std::collections::BTreeMap;
 
 use super::secret::SecretUrl;
 
-/// What there is to say of a kind, but for what depends on its secrets. Forms, the command line and what is sent
-/// follow from it.
+/// The description of a kind, without anything secret. Forms, the command line and messages are derived from it.
 #[derive(Debug)]
 pub struct KindDescription {
     /// Its name for people.
     pub label: &'static str,
-    /// What it is, in a line of the command line's help.
+    /// A one-line description for the command line's help.
     pub about: &'static str,
-    /// The field that says where messages go.
+    /// The field for where messages go.
     pub destination: ChannelField,
-    /// The fields that may be left empty.
+    /// The optional fields.
     pub options: &'static [ChannelField],
-    /// Services that receive for everybody and have limits of their own, by their domains: what one team sends
-    /// there takes nothing from another.
+    /// The domains of services that everybody uses and that have limits of their own: what one team sends there takes
+    /// nothing from another team.
     pub services: &'static [&'static str],
-    /// How much of an alert about many issues a message shows.
+    /// How much of an alert about many issues fits into a message.
     pub room: Room,
 }
 
-/// A field that somebody fills in to add a channel.
+/// A field of the form for a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelField {
-    /// What programs call it: `url`.
+    /// Its name in programs: `url`.
     pub name: &'static str,
-    /// What stands beside it in a form.
+    /// Its label in a form.
     pub label: &'static str,
-    /// What it is called within a sentence.
+    /// Its name within a sentence.
     pub noun: &'static str,
-    /// What is to be given, to stand within a sentence.
+    /// What to enter, in a form that fits into a sentence.
     pub help: &'static str,
     /// What it holds.
     pub shape: FieldShape,
@@ -41,9 +40,9 @@ pub struct ChannelField {
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldShape {
-    /// A mail address.
+    /// An email address.
     MailAddress,
-    /// A secret: it is never shown again, and is part of no command.
+    /// A secret: it is never shown again, and no command contains it.
     Secret,
 }
 
@@ -56,37 +55,37 @@ pub(super) const URL: ChannelField = ChannelField {
     shape: FieldShape::Secret,
 };
 
-/// How many of its issues an alert about many may name. Those that a reader would not see count as told all the
-/// same, so it names none of them.
+/// How many of its issues an alert about many may name. Issues that the reader would not see still count as sent, so
+/// the alert must not name them.
 #[derive(Debug, Clone, Copy)]
 pub enum Room {
-    /// As many as all kinds show that have no room of their own; see [`collection`](crate::alerts::collection).
+    /// The room that kinds without a room of their own share; see [`collection`](crate::alerts::collection).
     Common,
-    /// As many as fit into so many units.
+    /// As many as fit into this many units.
     Own {
         /// The units.
         size: usize,
-        /// How many of them a character takes.
+        /// How many units a character takes.
         size_of: fn(char) -> usize,
     },
 }
 
-/// What was filled in.
+/// The input of a form for a channel.
 #[derive(Default)]
 pub struct FieldValues {
-    /// Where messages are to go.
+    /// Where messages should go.
     pub destination: String,
     /// Further fields, by their names.
     pub options: BTreeMap<&'static str, String>,
 }
 
 impl FieldValues {
-    /// The URL that messages are to be posted to.
+    /// The URL that messages should be posted to.
     pub(super) fn url(&self) -> Result<SecretUrl, FieldError> {
         SecretUrl::parse(&self.destination).map_err(|error| URL.wrong(error.to_string()))
     }
 
-    /// What a field holds that may be left empty.
+    /// The value of an optional field.
     pub fn option(&self, field: &ChannelField) -> Option<&str> {
         let value = self.options.get(field.name)?.trim();
         (!value.is_empty()).then_some(value)
@@ -94,13 +93,13 @@ impl FieldValues {
 }
 
 impl ChannelField {
-    /// An error about what the field holds.
+    /// An error about the field's value.
     pub(super) fn wrong(&self, why: impl Into<String>) -> FieldError {
         FieldError { field: self.name, why: why.into() }
     }
 }
 
-/// Why what a field holds does not do.
+/// Why a field's value is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct FieldError {
@@ -110,10 +109,10 @@ pub struct FieldError {
     pub why: String,
 }
 
-/// Why no channel can be made of what was filled in.
+/// Why the input does not make a channel.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldsError<E> {
-    /// A field does not do.
+    /// A field's value is refused.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// There is no key to sign requests with.

@@ -39,7 +39,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 };
 
 impl Discord {
-    /// Reads what was filled in.
+    /// Reads the form's input.
     pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
         Ok(Self { url: values.url()? })
     }
@@ -52,17 +52,17 @@ impl Chat for Discord {
 
     fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
         let mut request = ChannelRequest::json(&self.url, message(alert), failure)?;
-        // Without it, a message that Discord does not keep is answered as one that it does.
+        // Without this parameter, Discord answers before it has stored the message.
         request.url.query_pairs_mut().append_pair("wait", "true");
         Ok(request)
     }
 }
 
-/// What a status other than success means.
+/// What an error status means.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         408 | 425 | 429 => Failure::Attempt,
-        // Discord bans an address that goes on asking for what is not there.
+        // Discord bans clients that keep requesting something that does not exist.
         401 | 403 | 404 | 410 => Failure::Channel,
         400..500 => Failure::Message,
         _ => Failure::Attempt,
@@ -84,7 +84,7 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     for (label, value) in alert.details().take(FIELDS) {
         let Some(room) = left.checked_sub(length(label)) else { break };
         let value = escaped(value, room.min(FIELD_VALUE));
-        // An empty detail would have the whole message refused.
+        // Discord would refuse the whole message because of an empty detail.
         if value.is_empty() {
             break;
         }
@@ -103,7 +103,7 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     if let Some(link) = &alert.link {
         embed["url"] = Value::from(link.url.as_str());
     }
-    // Nobody is to be notified by a name.
+    // Names in the text must not notify anybody.
     let body = json!({ "allowed_mentions": { "parse": [] }, "embeds": [embed] });
     body.to_string().into_bytes()
 }
@@ -118,12 +118,12 @@ const fn color(tone: Tone) -> u32 {
     }
 }
 
-/// Characters, at most as many as Discord may count.
+/// The length in characters, at least as high as Discord's count.
 fn length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// A text of which nothing is Markdown, that is not longer than `limit` even as it is sent.
+/// A text without any Markdown, at most `limit` characters long after escaping.
 fn escaped(text: &str, limit: usize) -> String {
     let cut = cut(text, limit, size);
     let mut escaped = String::with_capacity(cut.len());
@@ -132,7 +132,7 @@ fn escaped(text: &str, limit: usize) -> String {
             escaped.push('\\');
         }
         for word in line.split_inclusive(' ') {
-            // Within an address nothing is Markdown, a backslash included, up to a `<`.
+            // Within a URL nothing is Markdown, not even a backslash, up to a `<`.
             let is_address = word.starts_with("https://") || word.starts_with("http://");
             let address = if is_address { word.find('<').unwrap_or(word.len()) } else { 0 };
             escaped.push_str(&word[..address]);
@@ -147,17 +147,17 @@ fn escaped(text: &str, limit: usize) -> String {
     escaped
 }
 
-/// Characters of a character as it is sent, at most.
+/// The most characters that a character takes after escaping.
 pub(in crate::alerts) fn size(c: char) -> usize {
     c.len_utf16() + usize::from(is_active(c) || starts_block(c))
 }
 
-/// What is Markdown anywhere: emphasis, code, spoilers, links, mentions.
+/// Characters that are Markdown anywhere: emphasis, code, spoilers, links, mentions.
 const fn is_active(c: char) -> bool {
     matches!(c, '\\' | '*' | '_' | '~' | '`' | '|' | '[' | ']' | '(' | ')' | '<' | '>')
 }
 
-/// What else is Markdown where a line begins: headings, lists.
+/// Characters that are Markdown at the start of a line: headings, lists.
 const fn starts_block(c: char) -> bool {
     matches!(c, '#' | '-' | '+')
 }

@@ -1,4 +1,4 @@
-//! Mail addresses. How a mail is written is in [`mail`](crate::alerts::mail).
+//! Email channels. [`mail`](crate::alerts::mail) writes the emails.
 
 use super::description::{
     ChannelField, FieldError, FieldShape, FieldValues, KindDescription, Room,
@@ -23,13 +23,13 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     room: Room::Common,
 };
 
-/// An address that mail can be sent to.
+/// Reads an address that email can be sent to.
 pub(super) fn parse(text: &str) -> Result<String, AddressError> {
     let address: Address = text.trim().parse()?;
     Ok(address.to_string())
 }
 
-/// Reads what was filled in.
+/// Reads the form's input.
 pub(super) fn read(values: &FieldValues) -> Result<String, FieldError> {
     parse(&values.destination)
         .map_err(|_| ADDRESS.wrong("Enter an address such as ada@example.com."))

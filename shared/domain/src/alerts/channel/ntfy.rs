@@ -1,7 +1,7 @@
 //! An alert as a message to a topic of [ntfy](https://docs.ntfy.sh/publish/#publish-as-json), whose apps show it as a
 //! notification.
 //!
-//! A message is plain text as long as it does not say that it is Markdown.
+//! A message is plain text unless it says that it is Markdown.
 
 use std::fmt;
 
@@ -18,33 +18,33 @@ use super::secret::SecretUrl;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, Tone};
 
-/// The server of a topic that is given by its name alone.
+/// The server of a topic that is given only by its name.
 const SERVER: &str = "https://ntfy.sh";
 /// Characters in the name of a topic.
 const TOPIC: usize = 64;
-/// Characters in an access token, which has fewer.
+/// The most characters in an access token; real tokens have fewer.
 const TOKEN: usize = 255;
 
-/// Bytes in a message; a longer one arrives as a file.
+/// Bytes in a message. A longer message arrives as a file.
 const MESSAGE: usize = 4_096;
-/// Bytes of a message that lines about many issues may take, so that there is room for what follows them.
+/// Bytes that the lines about many issues may take, so that the rest of the message has room.
 const LINES: usize = 3_600;
 /// Bytes in a title.
 const TITLE: usize = 1_024;
-/// Bytes in the address that a click leads to.
+/// Bytes in the URL that a click leads to.
 const CLICK: usize = 1_024;
-/// Bytes of what is the same in all requests.
+/// Bytes of the parts that all requests share.
 const FRAME: usize = 256;
 
-// All lengths are those in JSON, of which ntfy takes twice as much as a message may have.
+// All lengths are those in JSON. ntfy accepts twice as much JSON as a message may have.
 const _: () = assert!(TOPIC + MESSAGE + TITLE + CLICK + FRAME < 2 * MESSAGE);
 
 /// A topic of an ntfy server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ntfy {
-    /// Its URL: that of the server, and the topic.
+    /// Its URL: the URL of the server, and the topic.
     pub url: SecretUrl,
-    /// What the server knows us by, where the topic is not open to everybody.
+    /// The token with which the server recognizes us, if the topic is not open to everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<NtfyToken>,
 }
@@ -83,7 +83,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 };
 
 impl Ntfy {
-    /// Reads what was filled in.
+    /// Reads the form's input.
     pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
         let given = values.destination.trim();
         let url = match is_topic(given) {
@@ -130,7 +130,7 @@ fn is_topic(text: &str) -> bool {
     (1..=TOPIC).contains(&text.len()) && text.bytes().all(is_in_topics)
 }
 
-/// The server, to which messages are posted, and the topic.
+/// The server that messages are posted to, and the topic.
 fn parts(url: &SecretUrl) -> Option<(Url, String)> {
     let mut server = Url::parse(url.reveal()).ok()?;
     let topic = server.path().strip_prefix('/').filter(|topic| is_topic(topic))?.to_owned();
@@ -141,8 +141,8 @@ fn parts(url: &SecretUrl) -> Option<(Url, String)> {
     Some((server, topic))
 }
 
-/// What a status other than success means. A server of one's own may be answered for by another one while it is
-/// away, so what is not found is tried again.
+/// What an error status means. While a self-hosted server is away, another one may answer for it, so a 404 is tried
+/// again.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         401 | 403 | 410 => Failure::Channel,
@@ -176,7 +176,7 @@ pub fn message(alert: &Alert, topic: &str) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// How loudly it is announced, of five degrees.
+/// Its priority, from 1 to 5.
 const fn priority(tone: Tone) -> u8 {
     match tone {
         Tone::Critical => 5,
@@ -185,7 +185,7 @@ const fn priority(tone: Tone) -> u8 {
     }
 }
 
-/// The picture before its title, by its name.
+/// The name of the emoji before its title.
 const fn tag(tone: Tone) -> &'static str {
     match tone {
         Tone::Critical => "rotating_light",
@@ -196,7 +196,8 @@ const fn tag(tone: Tone) -> &'static str {
     }
 }
 
-/// Bytes of a character in JSON. Of what is written as an escape sequence, only line breaks are left in texts.
+/// The bytes of a character in JSON. Line breaks are the only characters left in texts that are written as escape
+/// sequences.
 const fn size(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' => 2,

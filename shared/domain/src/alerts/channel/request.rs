@@ -8,39 +8,39 @@ use url::Url;
 use super::secret::SecretUrl;
 use crate::alerts::send_outcome::SendOutcome;
 
-/// No receiver can put a message off for longer.
+/// The longest delay that a receiver can ask for.
 const LONGEST_DELAY: Duration = Duration::from_hours(24);
 
-/// Characters of an answer that are kept.
+/// How many characters of an answer are kept.
 const EXCERPT: usize = 200;
 
-/// Shorter parts of a URL are words such as `api`, which answers may well have.
+/// Shorter parts of a URL are words such as `api`, which answers may contain for other reasons.
 const SECRET_LENGTH: usize = 8;
 
-/// One POST. Not `Debug`: URL and headers may be secret.
+/// One POST. Not `Debug`: the URL and the headers may be secret.
 #[derive(Clone)]
 pub struct ChannelRequest {
-    /// Where.
+    /// The URL.
     pub url: Url,
     /// Headers, with names in lower case.
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// What of it no answer may be quoted with, beside the parts of its URL.
+    /// Texts that must not appear in quoted answers, in addition to the parts of the URL.
     pub(super) secrets: Vec<String>,
-    /// What a status other than success means.
+    /// What an error status means.
     failure: fn(u16) -> Failure,
 }
 
-/// The URL that a channel holds is none.
+/// A channel's stored URL is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the URL is not valid")]
 pub struct InvalidUrl;
 
-/// What did not succeed.
+/// What failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// This attempt.
+    /// Only this attempt.
     Attempt,
     /// This message, at every attempt.
     Message,
@@ -48,12 +48,12 @@ pub enum Failure {
     Channel,
 }
 
-/// What was answered.
+/// The receiver's answer.
 #[derive(Debug, Clone, Copy)]
 pub struct ChannelAnswer<'a> {
     /// The status.
     pub status: u16,
-    /// How long its header `Retry-After` asks us to wait.
+    /// How long its `Retry-After` header asks us to wait.
     pub retry_after: Option<Duration>,
     /// The beginning of the body.
     pub body: &'a [u8],
@@ -71,7 +71,7 @@ impl ChannelRequest {
         Ok(Self { url, headers, body, secrets: Vec::new(), failure })
     }
 
-    /// The request with these headers as well.
+    /// The request with additional headers.
     pub(super) fn with_headers(
         mut self,
         headers: impl IntoIterator<Item = (&'static str, String)>,
@@ -80,7 +80,7 @@ impl ChannelRequest {
         self
     }
 
-    /// What came of the request.
+    /// The outcome of the request.
     pub fn outcome(&self, answer: &ChannelAnswer<'_>) -> SendOutcome {
         if (200..300).contains(&answer.status) {
             return SendOutcome::Delivered;
@@ -96,8 +96,7 @@ impl ChannelRequest {
         }
     }
 
-    /// The beginning of an answer, on one line; none where it holds something secret, or is a page for
-    /// browsers.
+    /// The beginning of an answer, on one line; `None` if it contains something secret, or is a page for browsers.
     fn excerpt(&self, body: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(body);
         let secrets = self.url.path_segments().into_iter().flatten().chain(self.url.query());
@@ -113,8 +112,8 @@ impl ChannelRequest {
     }
 }
 
-/// How long the receiver asks us to wait: by the header, or as Discord says it in the body; the longer one,
-/// where there are two.
+/// How long the receiver asks us to wait, in the header or, like Discord, in the body. If both say so, the longer time
+/// counts.
 fn delay(answer: &ChannelAnswer<'_>) -> Option<Duration> {
     let body = serde_json::from_slice::<Value>(answer.body).ok();
     let body =

@@ -1,4 +1,4 @@
-//! What is secret of channels: the URLs that messages are posted to, and the keys that sign them.
+//! The secrets of channels: the URLs that messages are posted to, and the keys that sign them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use url::Host;
 
 use crate::sites::site_url::{SiteUrl, SiteUrlError};
 
-/// What is shown of a secret URL, and what it is told from others by.
+/// The visible part of a secret URL, and its digest, which distinguishes it from others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskedUrl {
     /// Scheme, host and last characters.
@@ -18,8 +18,7 @@ pub struct MaskedUrl {
     pub digest: String,
 }
 
-/// A URL that is a password: whoever knows it can post. It is written out by [`SecretUrl::reveal`]
-/// alone.
+/// A URL that is a password: anybody who knows it can post. Only [`SecretUrl::reveal`] returns it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretUrl(String);
@@ -30,12 +29,12 @@ impl SecretUrl {
         Self(url.into())
     }
 
-    /// Reads a URL that alerts are to be posted to. Others may read along where it is not encrypted,
-    /// and so could post as well: that is allowed within this machine alone.
+    /// Reads a URL that alerts are posted to. Without encryption, others could read it and then post as well, so that
+    /// is allowed only within this machine.
     ///
     /// # Errors
     ///
-    /// When it is none, or not encrypted.
+    /// When the text is not a URL, or the URL is not encrypted.
     pub fn parse(text: &str) -> Result<Self, SecretUrlError> {
         let url = SiteUrl::parse(text)?;
         let parsed = url.to_url();
@@ -51,35 +50,35 @@ impl SecretUrl {
         Ok(Self(url.as_str().to_owned()))
     }
 
-    /// What may be shown and stored where it is shown.
+    /// The part that may be shown, and stored where it is shown.
     pub fn masked(&self) -> MaskedUrl {
         let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(&self.0));
         MaskedUrl { to: self.to_string(), digest }
     }
 
-    /// The URL itself, to be sent to and to be stored.
+    /// The URL itself, for sending and storing.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a text is no URL to post alerts to.
+/// Why a text is not a URL for alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretUrlError {
-    /// It is not one that can be asked for.
+    /// It is not a URL that can be requested.
     #[error(transparent)]
     Url(#[from] SiteUrlError),
-    /// It begins with `http`, and leads to another machine.
+    /// It begins with `http` and leads to another machine.
     #[error("The url must start with https://.")]
     NotEncrypted,
 }
 
-/// Characters at its end by which people tell a URL from others.
+/// How many of its last characters are shown, so that people can tell URLs apart.
 const SHOWN: usize = 4;
-/// Characters of the last part of a URL, so that enough of them stays unknown.
+/// How long the last part of a URL must be for its end to be shown, so that enough stays secret.
 const SHOWN_OF: usize = 16;
 
-/// Scheme and host, which are no secret, and the end of a long secret.
+/// The scheme and the host, which are not secret, and the end of a long secret.
 impl fmt::Display for SecretUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let masked = url::Url::parse(&self.0).ok().and_then(|url| {
@@ -99,12 +98,12 @@ impl fmt::Debug for SecretUrl {
     }
 }
 
-/// Keys by which a webhook's receiver knows that a request is ours.
+/// The keys with which a webhook's receiver verifies our requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningKeys {
     /// The key.
     pub current: SigningKey,
-    /// The one before it, while receivers change over, and until when it signs too.
+    /// The previous key, and until when it also signs, while receivers change over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<(SigningKey, Timestamp)>,
 }
@@ -118,13 +117,13 @@ impl SigningKeys {
         Self { current: key, previous: None }
     }
 
-    /// The keys once another one takes over.
+    /// The keys after another one replaces the current key.
     pub(super) fn followed_by(&self, key: SigningKey, now: Timestamp) -> Self {
         let until = now.saturating_add(Self::OVERLAP).unwrap_or(now);
         Self { current: key, previous: Some((self.current.clone(), until)) }
     }
 
-    /// The keys that sign at an instant, the newest first.
+    /// The keys that sign at an instant, newest first.
     pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
         let previous = self.previous.iter().filter(move |(_, until)| now < *until);
         std::iter::once(&self.current).chain(previous.map(|(key, _)| key))
@@ -145,7 +144,7 @@ impl SigningKey {
         Self(random.to_vec())
     }
 
-    /// The key as its owner gets to see it.
+    /// The key in the form that its owner sees.
     pub fn reveal(&self) -> String {
         format!("whsec_{}", data_encoding::BASE64.encode(&self.0))
     }

@@ -1,5 +1,5 @@
-//! The headers by which a webhook's receiver knows that an event is ours, once and of now:
-//! [Standard Webhooks](https://www.standardwebhooks.com).
+//! The headers that prove to a webhook's receiver that an event is ours, and that protect against replays: [Standard
+//! Webhooks](https://www.standardwebhooks.com).
 
 use data_encoding::BASE64;
 use jiff::Timestamp;
@@ -7,11 +7,11 @@ use ring::hmac;
 
 use super::secret::{SigningKey, SigningKeys};
 
-/// The header that holds the event's identity.
+/// The header with the event's id.
 pub(super) const ID: &str = "webhook-id";
 
-/// The headers of an attempt: the event's identity, the time of the attempt, and a signature by each
-/// key that signs at that time, the newest first.
+/// The headers of an attempt: the event's id, the time of the attempt, and a signature with each key that signs at that
+/// time, newest first.
 pub(super) fn headers(
     keys: &SigningKeys,
     id: &str,

@@ -1,7 +1,6 @@
 //! An alert as a message of Slack's incoming webhooks.
 //!
-//! Everything that comes from outside is in `plain_text`, where nothing is markup; only the link is
-//! `mrkdwn`.
+//! All external text is `plain_text`, which has no markup. Only the link is `mrkdwn`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -22,8 +21,8 @@ const CONTEXT: usize = 1_500;
 /// Characters in a notification, which shows fewer.
 const NOTIFICATION: usize = 300;
 
-// Slack takes some 13,000 characters in all blocks together, which these do not reach: one header,
-// two sections, one context, one link.
+// Slack accepts about 13,000 characters in all blocks together. These blocks stay below it: one header, two sections,
+// one context, one link.
 const _: () = assert!(HEADER + 3 * SECTION + CONTEXT < 13_000);
 
 /// An incoming webhook of Slack.
@@ -43,7 +42,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 };
 
 impl Slack {
-    /// Reads what was filled in.
+    /// Reads the form's input.
     pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
         Ok(Self { url: values.url()? })
     }
@@ -59,7 +58,7 @@ impl Chat for Slack {
     }
 }
 
-/// What a status other than success means.
+/// What an error status means.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         408 | 425 | 429 => Failure::Attempt,
@@ -108,23 +107,23 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// A text of which nothing is markup and no `:word:` a picture.
+/// A text without markup, in which no `:word:` becomes an emoji.
 fn plain(text: &str, limit: usize) -> Value {
     json!({ "type": "plain_text", "text": escaped(text, limit), "emoji": false })
 }
 
-/// A text that is not longer than `limit` even as it is sent. Nobody says whether Slack counts
-/// characters or halves of surrogate pairs; these are the most.
+/// A text of at most `limit` characters after escaping. Slack does not document whether it counts characters or UTF-16
+/// units, so the larger count is used.
 fn escaped(text: &str, limit: usize) -> String {
     escape(&cut(text, limit, size))
 }
 
-/// Characters of a character as it is sent.
+/// How many characters a character takes after escaping.
 pub(in crate::alerts) fn size(c: char) -> usize {
     entity(c).map_or(c.len_utf16(), str::len)
 }
 
-/// What would be read as a mention, such as `<!channel>`, or as a link.
+/// Escapes what Slack would read as a mention, such as `<!channel>`, or as a link.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

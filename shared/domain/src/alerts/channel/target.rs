@@ -1,4 +1,4 @@
-//! Where channels lead: the table of their kinds, and what follows from it.
+//! Where channels lead: the table of their kinds, and everything derived from it.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
 use super::{discord, email, ntfy, slack, teams, webhook};
 
-/// Declares the kinds of channels. Whatever has to know all kinds follows from this table, so that none can be
-/// forgotten. A chat has a module, with a type that implements [`Chat`] and can be `read` from what was filled in,
-/// and a `DESCRIPTION`.
+/// Declares the kinds of channels. All code that has to know every kind is derived from this table, so none can be
+/// forgotten. A chat has a module with a type that implements [`Chat`] and has a function `read` for the form's input,
+/// and with a `DESCRIPTION`.
 macro_rules! kinds {
     (
         $(#[$mail_doc:meta])+ mail Email = $mail:literal;
@@ -30,11 +30,11 @@ macro_rules! kinds {
         }
 
         impl ChannelKind {
-            /// All of them, in the order of forms.
+            /// All of them, in the order in which forms show them.
             pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ Self::Webhook].len()] =
                 [Self::Email, $(Self::$Chat,)+ Self::Webhook];
 
-            /// As stored and written.
+            /// The name in storage and on the command line.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     Self::Email => $mail,
@@ -43,7 +43,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What there is to say of it.
+            /// Its description.
             pub const fn description(self) -> &'static KindDescription {
                 match self {
                     Self::Email => const { &email::DESCRIPTION },
@@ -52,12 +52,11 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads what was filled in for a channel of this kind. Where requests are signed, `new_key` makes
-            /// the key.
+            /// Reads the form's input for a channel of this kind. If requests are signed, `new_key` creates the key.
             ///
             /// # Errors
             ///
-            /// When a field does not do, or there is no key.
+            /// When a field's value is refused, or there is no key.
             pub fn read<E>(
                 self,
                 values: &FieldValues,
@@ -71,7 +70,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Where a channel leads, with secrets that only the sender of messages may know.
+        /// Where a channel leads, with the secrets that only the sender of messages may know.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
         pub enum Target {
@@ -92,7 +91,7 @@ macro_rules! kinds {
         }
 
         impl Target {
-            /// Who is at its other end.
+            /// The receiver at the other end.
             pub const fn receiver(&self) -> Receiver<'_> {
                 match self {
                     Self::Email { address } => Receiver::Mailbox(address.as_str()),
@@ -110,7 +109,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What kind it is.
+            /// Its kind.
             pub const fn kind(&self) -> ChannelKind {
                 match self {
                     Self::Email { .. } => ChannelKind::Email,
@@ -120,7 +119,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Where a channel leads, as everybody sees who sees the channel.
+        /// Where a channel leads, in the form that is visible to everybody who can see the channel.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
         pub enum PublicTarget {
@@ -141,7 +140,7 @@ macro_rules! kinds {
         }
 
         impl PublicTarget {
-            /// What kind it is.
+            /// Its kind.
             pub const fn kind(&self) -> ChannelKind {
                 match self {
                     Self::Email { .. } => ChannelKind::Email,
@@ -150,8 +149,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether people read it. They are notified of the current state; programs are notified
-            /// of every transition, in order.
+            /// Whether people read it. People are notified of the current state; programs are notified of every
+            /// transition, in order.
             pub const fn is_for_people(&self) -> bool {
                 match self {
                     Self::Email { .. } $(| Self::$Chat(_))+ => true,
@@ -159,7 +158,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The address, if it is one.
+            /// The address, if it is an email channel.
             pub fn address(&self) -> Option<&str> {
                 match self {
                     Self::Email { address } => Some(address),
@@ -167,7 +166,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What is known of the URL, if it is one.
+            /// The visible part of the URL, if there is one.
             pub const fn masked(&self) -> Option<&MaskedUrl> {
                 match self {
                     Self::Email { .. } => None,
@@ -179,7 +178,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// One mail address.
+    /// One email address.
     mail Email = "email";
     chats {
         /// An incoming webhook of Slack.
@@ -191,14 +190,14 @@ kinds! {
         /// A topic of an ntfy server.
         ntfy::Ntfy = "ntfy";
     }
-    /// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
+    /// A program, notified with [Standard Webhooks](https://www.standardwebhooks.com).
     program Webhook = "webhook";
 }
 
-/// Who is at the other end of a channel.
+/// The receiver at the other end of a channel.
 #[derive(Clone, Copy)]
 pub enum Receiver<'a> {
-    /// People who read mail at an address.
+    /// People who read email at an address.
     Mailbox(&'a str),
     /// People who read a chat.
     Chat(&'a dyn Chat),
@@ -220,11 +219,11 @@ impl fmt::Display for ChannelKind {
 }
 
 impl Target {
-    /// A mail address.
+    /// An email channel.
     ///
     /// # Errors
     ///
-    /// When no mail can be addressed to it.
+    /// When the address is invalid.
     pub fn email(address: &str) -> Result<Self, AddressError> {
         Ok(Self::Email { address: email::parse(address)? })
     }
@@ -234,7 +233,7 @@ impl Target {
         self.url().is_some()
     }
 
-    /// The URL by which it is told from others, if messages are posted.
+    /// The URL that messages are posted to, if there is one. It distinguishes channels.
     pub fn url(&self) -> Option<&SecretUrl> {
         match self.receiver() {
             Receiver::Mailbox(_) => None,
@@ -243,7 +242,7 @@ impl Target {
         }
     }
 
-    /// What requests are signed with, if they are.
+    /// The keys that sign requests, if they are signed.
     pub const fn keys(&self) -> Option<&SigningKeys> {
         match self.receiver() {
             Receiver::Mailbox(_) | Receiver::Chat(_) => None,
@@ -261,7 +260,7 @@ impl Target {
         }
     }
 
-    /// What a channel is called to which nobody gives a name.
+    /// The name of a channel that gets no other name.
     pub fn default_name(&self) -> &str {
         match self.receiver() {
             Receiver::Mailbox(address) => address,
@@ -271,7 +270,7 @@ impl Target {
 }
 
 impl PublicTarget {
-    /// Where it leads: the address, or the part of a URL that is no secret.
+    /// Where it leads: the address, or the part of a URL that is not secret.
     pub fn leads_to(&self) -> &str {
         match self.masked() {
             Some(url) => &url.to,
@@ -295,7 +294,7 @@ mod tests {
         let statuses = [301, 400, 401, 403, 404, 408, 410, 413, 429, 500, 503, 507];
         for kind in ChannelKind::ALL {
             let (failure, expected): (fn(u16) -> Failure, _) = match kind {
-                // No status comes back for a mail.
+                // Email has no status.
                 ChannelKind::Email => continue,
                 ChannelKind::Slack => (slack::failure, [A, M, M, C, C, A, C, M, A, A, A, A]),
                 ChannelKind::Discord => (discord::failure, [A, M, C, C, C, A, C, M, A, A, A, A]),
@@ -307,7 +306,7 @@ mod tests {
         }
     }
 
-    /// What earlier versions have stored is read, and written again as it was, byte for byte.
+    /// Targets that earlier versions have stored are read, and written again byte for byte.
     #[test]
     fn each_kind_is_stored_as_ever() {
         const KEY: &str = "[7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7]";

@@ -1,8 +1,8 @@
 //! An alert as a message to a workflow of Microsoft Teams: an Adaptive Card.
 //!
-//! Teams shows version 1.4 at most. The workflow accepts anything and says nothing where Teams then
-//! refuses the card, so it has to be right before it is sent. Texts are runs, in which nothing is
-//! Markdown; in a `TextBlock` or a `FactSet` it would be.
+//! Teams supports version 1.4 at most. The workflow accepts any card and reports nothing if Teams then refuses it, so
+//! the card has to be correct before it is sent. Texts are runs, which have no Markdown; a `TextBlock` or a `FactSet`
+//! would have it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -22,9 +22,9 @@ const TITLE: usize = 2 * 1024;
 pub(in crate::alerts) const TEXTS: usize = 12 * 1024;
 /// Elements in a card.
 pub(in crate::alerts) const COUNT: usize = 60;
-/// Bytes that an element takes beside its text.
+/// Bytes that an element takes in addition to its text.
 const ELEMENT: usize = 170;
-/// Bytes of what holds the elements, and of the link.
+/// Bytes of the frame around the elements, and of the link.
 const FRAME: usize = 3 * 1024;
 
 const _: () = assert!(TITLE + TEXTS + COUNT * ELEMENT + FRAME < MESSAGE);
@@ -46,7 +46,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 };
 
 impl Teams {
-    /// Reads what was filled in.
+    /// Reads the form's input.
     pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
         Ok(Self { url: values.url()? })
     }
@@ -62,7 +62,7 @@ impl Chat for Teams {
     }
 }
 
-/// What a status other than success means.
+/// What an error status means.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         408 | 425 | 429 => Failure::Attempt,

@@ -1,4 +1,4 @@
-//! Events for programs, by [Standard Webhooks](https://www.standardwebhooks.com).
+//! Events for programs: [Standard Webhooks](https://www.standardwebhooks.com).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ use super::signature;
 use crate::alerts::text::cut;
 use crate::id::IssueId;
 
-/// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
+/// A program, notified with [Standard Webhooks](https://www.standardwebhooks.com).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// Its URL.
     pub url: SecretUrl,
-    /// What requests are signed with.
+    /// The keys that sign requests.
     pub keys: SigningKeys,
 }
 
@@ -32,7 +32,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 };
 
 impl Webhook {
-    /// Reads what was filled in, and signs with a new key.
+    /// Reads the form's input, and signs with a new key.
     pub(super) fn read<E>(
         values: &FieldValues,
         new_key: impl FnOnce() -> Result<SigningKey, E>,
@@ -46,7 +46,7 @@ impl Webhook {
     ///
     /// # Errors
     ///
-    /// When the URL is none.
+    /// When the stored URL is invalid.
     pub fn request(
         &self,
         id: &str,
@@ -58,11 +58,11 @@ impl Webhook {
     }
 }
 
-/// The request that sends an event to a program that has no key to verify it by.
+/// The request that sends an event to a program that has no key to verify it with.
 ///
 /// # Errors
 ///
-/// When the URL is none.
+/// When the stored URL is invalid.
 pub fn unsigned_request(
     url: &SecretUrl,
     id: &str,
@@ -72,8 +72,7 @@ pub fn unsigned_request(
     Ok(ChannelRequest::json(url, body, failure)?.with_headers(headers))
 }
 
-/// What a status other than success means. Whatever a program says, its owner may repair it, unless it says
-/// that it is gone.
+/// What an error status means. The owner of a program may repair any error, unless the program answers that it is gone.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         410 => Failure::Channel,
@@ -81,13 +80,13 @@ pub(super) const fn failure(status: u16) -> Failure {
     }
 }
 
-/// Bytes in a body, which the standard wants to be under 20 kilobytes.
+/// Bytes in a body. The standard recommends less than 20 kilobytes.
 pub const BODY_LIMIT: usize = 20_000;
 
-/// The type of what is sent to try a channel.
+/// The type of the event that tests a channel.
 pub const TEST: &str = "channel.test";
 
-/// The type of what is sent where a channel missed more than it is sent.
+/// The type of the event that says that a channel missed more than it is sent.
 pub const MISSED: &str = "channel.missed";
 
 /// The type of an event about an issue.
@@ -99,7 +98,7 @@ pub const fn event_type(kind: EventKind) -> &'static str {
     }
 }
 
-/// An event as it is sent.
+/// An event in the form in which it is sent.
 #[derive(Serialize)]
 struct Event<'a> {
     r#type: &'a str,
@@ -107,15 +106,15 @@ struct Event<'a> {
     data: &'a Value,
 }
 
-/// Strings longer than this are cut where a body would be too long, in characters.
+/// The longest strings, in characters, if a body would be too long otherwise.
 const STRING_LIMITS: [usize; 2] = [1_000, 100];
 
-/// The body of an event that happened at an instant. Where it would be too long, data is left out that
-/// can be asked for by the issue's id: its context, the oldest of its timeline, the ends of long texts.
+/// The body of an event that happened at an instant. If it would be too long, it leaves out data that the receiver can
+/// request with the issue's id: its context, the oldest part of its timeline, and the ends of long texts.
 pub fn body(event_type: &str, at: Timestamp, mut data: Value) -> Vec<u8> {
     let write = |data: &Value| {
         let event = Event { r#type: event_type, timestamp: at, data };
-        // Nothing in it can fail to be written.
+        // All of its values can be serialized.
         serde_json::to_vec(&event).unwrap_or_default()
     };
     let mut body = write(&data);
@@ -154,8 +153,8 @@ fn cut_strings(value: &mut Value, limit: usize) {
 const ID_LENGTH: usize = 26;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The id of an event about one opening of an issue: the same each time that it is sent, so that its
-/// receiver can tell. An event with another body has another id.
+/// The id of an event about one opening of an issue. It is the same each time the event is sent, so that the receiver
+/// recognizes repetitions. An event with another body has another id.
 pub fn webhook_id(issue: IssueId, opened_at: Timestamp, kind: EventKind, body: &[u8]) -> String {
     let opened_at = opened_at.as_millisecond();
     let event = format!("{issue}.{opened_at}.{}.", kind.as_str());
@@ -169,7 +168,7 @@ fn base62(mut number: [u8; 32]) -> String {
         let mut rest = 0;
         for byte in &mut number {
             let part = rest * 256 + usize::from(*byte);
-            // Less than 256, as the rest is less than 62.
+            // Less than 256, because the remainder is less than 62.
             *byte = (part / 62) as u8;
             rest = part % 62;
         }
