@@ -1,4 +1,4 @@
-//! Reading what is stored as bytes; writing it is `Serializer::serialize_bytes`.
+//! Reads values that are stored as bytes. `Serializer::serialize_bytes` writes them.
 
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 use serde_bytes::ByteBuf;
@@ -7,7 +7,7 @@ use serde_bytes::ByteBuf;
 ///
 /// # Errors
 ///
-/// When there are no bytes, or `read` says what is wrong with them.
+/// When there are no bytes, or when `read` rejects them.
 pub(crate) fn deserialize<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     read: fn(&[u8]) -> Result<T, &'static str>,

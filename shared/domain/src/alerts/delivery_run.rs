@@ -1,10 +1,10 @@
-//! One run over a channel, decided step by step: what is due, how much of it goes now, and what follows of each
+//! One run for a channel, decided step by step: what is due, how much of it is sent now, and what follows from each
 //! outcome.
 //!
-//! A [`DeliveryRun`] does nothing itself. Whoever executes it asks for the [`next`](DeliveryRun::next) step, does
-//! what that says, and hands the step back with what came of it, which may add to the plan. At the
-//! [`end`](DeliveryRun::end) the channel's state is left to be saved. Everything is one step after the other, so a
-//! process that dies leaves the table as it was after some step; the next run starts from there.
+//! A [`DeliveryRun`] has no side effects. Its executor asks for the [`next`](DeliveryRun::next) step, carries it out,
+//! and passes its outcome back, which may add to the plan. At the [`end`](DeliveryRun::end), the channel's state
+//! remains to be saved. The steps run one after the other, so a process that dies leaves the table as it was after some
+//! step, and the next run starts from there.
 
 mod action;
 mod batch;
@@ -41,16 +41,16 @@ pub use step::{
     NotifiedIssue, OutboxCheck, PlannedEvent, Write,
 };
 
-/// A run over a channel, to which nobody else sends meanwhile.
+/// A run for a channel, to which no other process sends meanwhile.
 #[derive(Debug)]
 pub struct DeliveryRun<'a> {
     progress: Progress<'a>,
-    /// What is yet to be done, in this order.
+    /// What remains to be done, in this order.
     plan: VecDeque<Action>,
 }
 
 impl<'a> DeliveryRun<'a> {
-    /// A run over a channel in this state, whose lease is taken. `deliveries` is what the channel knows of each
+    /// A run for a channel in this state, whose lease is taken. `deliveries` is what the channel knows about each
     /// issue, and `queued` what waits to be sent.
     pub fn new(
         context: DeliveryContext<'a>,
@@ -72,7 +72,7 @@ impl<'a> DeliveryRun<'a> {
         Self { progress, plan: VecDeque::from([Action::Begin(deliveries, queued)]) }
     }
 
-    /// The next step; none when everything is done.
+    /// The next step; `None` when everything is done.
     pub fn next(&mut self, now: Timestamp) -> Option<DeliveryStep> {
         loop {
             let action = self.plan.pop_front()?;
@@ -101,7 +101,7 @@ impl<'a> DeliveryRun<'a> {
         }
     }
 
-    /// Issues were loaded, with their sites; those that are not among `issues` are gone.
+    /// Issues were loaded with their sites. An issue that is missing from `issues` no longer exists.
     pub fn loaded(
         &mut self,
         deliveries: Vec<DeliveryState>,
@@ -130,25 +130,24 @@ impl<'a> DeliveryRun<'a> {
         self.progress.users = users;
     }
 
-    /// The outbox of an issue was read: `is_in_outbox` says whether it has an entry.
+    /// The outbox of an issue was read; `is_in_outbox` says whether it has an entry.
     pub fn checked_outbox(&mut self, check: OutboxCheck, is_in_outbox: bool) {
         let decided = match check {
             OutboxCheck::Gone(gone) => people::forget_gone(&self.progress, gone, is_in_outbox),
-            // Its entry has the channel looked at again.
+            // Its entry makes the channel look again.
             OutboxCheck::Missed(_) if is_in_outbox => return,
             OutboxCheck::Missed(plan) => Action::DeliveryStep(DeliveryStep::QueueEvents(plan)),
         };
         self.plan.push_front(decided);
     }
 
-    /// Events were queued; none if something happened to their issue meanwhile, which is then looked at again.
+    /// Events were queued. `None` if their issue has changed meanwhile; it is then looked at again.
     pub fn queued(&mut self, plan: &EventPlan, events: Option<Vec<Queued>>, now: Timestamp) {
         self.progress.look_at(if events.is_some() { plan.next.due } else { Some(now) });
         self.progress.events.extend(events.into_iter().flatten());
     }
 
-    /// Something was written, unless it had changed meanwhile: then `is_written` is false, and it is looked at
-    /// again.
+    /// A write was made. If the item had changed meanwhile, `is_written` is false, and it is looked at again.
     pub fn wrote(&mut self, write: &Write, is_written: bool, now: Timestamp) {
         let due = match write {
             Write::AddQueued(queued) => queued.due,
@@ -162,7 +161,7 @@ impl<'a> DeliveryRun<'a> {
         self.progress.look_at(due);
     }
 
-    /// An attempt to send a message had this outcome.
+    /// The outcome of an attempt to send a message.
     pub fn sent(&mut self, delivery: Delivery, outcome: SendOutcome, now: Timestamp) {
         let progress = &mut self.progress;
         let decided = match delivery {
@@ -173,8 +172,8 @@ impl<'a> DeliveryRun<'a> {
         self.go_on_with(decided);
     }
 
-    /// A message was not sent, since its host is at its limit until then. It waits as it is, in its order, and no
-    /// attempt has failed.
+    /// A message was not sent, because its host is at its limit until then. It keeps its place and waits, and does not
+    /// count as a failed attempt.
     pub fn reached_host_limit(&mut self, delivery: Delivery, until: Timestamp) {
         let progress = &mut self.progress;
         progress.host_limited_until = Some(until);
@@ -191,8 +190,8 @@ impl<'a> DeliveryRun<'a> {
         self.progress.delivered
     }
 
-    /// Gives the channel back: its state, to be saved, and after how long a message is to have it looked at
-    /// again, if one is needed.
+    /// Releases the channel: returns its state, to be saved, and the delay of the message that looks at it again, if
+    /// one is needed.
     pub fn end(self, now: Timestamp) -> (ChannelState, Option<SignedDuration>) {
         let Progress { mut channel_state, next_due, .. } = self.progress;
         let wait = channel_state.end(next_due, now);

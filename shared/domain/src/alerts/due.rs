@@ -1,5 +1,5 @@
-//! What a channel for people is to be notified of an issue: the current state is compared with what the channel was
-//! notified of.
+//! What a channel for people is notified of: the current state of an issue is compared with what the channel was
+//! notified of before.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,37 +15,37 @@ use crate::issues::{Lifecycle, TimelineKey};
 use crate::sites::settings::{Escalation, QuietTime, Settings};
 use crate::time_zone::NamedZone;
 
-/// What a channel was notified of an issue that is active as far as it knows.
+/// What a channel was notified of about an issue that is active as far as it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notified {
-    /// The opening that it knows of.
+    /// The opening that it knows about.
     pub opened_at: Timestamp,
-    /// Until when reminders were sent, or need not be sent any more.
+    /// The time up to which reminders were sent or are no longer needed.
     pub reminded_until: Timestamp,
 }
 
-/// What decides what is due, beside the issue.
+/// What decides what is due, besides the issue.
 #[derive(Debug, Clone, Copy)]
 pub struct AlertPolicy<'a> {
-    /// What the channel wants.
+    /// Which alerts the channel wants.
     pub filter: &'a Filter,
-    /// What opened before does not concern the channel.
+    /// Issues that opened before are not for the channel.
     pub since: Timestamp,
-    /// When people are left alone.
+    /// The hours in which people get no alerts.
     pub quiet_time: &'a QuietTime,
-    /// The time zone in which the quiet time is meant.
+    /// The time zone of the quiet time.
     pub zone: &'a NamedZone,
     /// When reminders are sent.
     pub escalation: &'a Escalation,
     /// How long a monitoring minute is.
     pub time_scale: TimeScale,
-    /// Why nobody looks any more at what the issue is about, if nobody does.
+    /// Why monitoring of the issue ended, if it did.
     pub ended: Option<EndReason>,
 }
 
 impl<'a> AlertPolicy<'a> {
-    /// What decides for a channel, where these are its team and the team's settings; `ended` is why nobody looks any
-    /// more at what the issue is about.
+    /// The rules for a channel, from its team and the team's settings. `ended` is why monitoring of the issue ended, if
+    /// it did.
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),
@@ -67,34 +67,34 @@ impl<'a> AlertPolicy<'a> {
 /// What is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing, and nothing will be until the issue opens again: what the channel was notified of can be forgotten.
+    /// Nothing, and nothing will be until the issue opens again. What the channel was notified of can be forgotten.
     Nothing(Reason),
-    /// Nothing now; `at` says when that changes by itself.
+    /// Nothing now; `at` says when that changes.
     Later {
         /// When to look again, unless something happens before.
         at: Option<Timestamp>,
-        /// What the channel knows by then without being told.
+        /// What the channel then knows without an alert.
         notified: Option<Notified>,
         /// Why.
         reason: Reason,
     },
-    /// This.
+    /// An alert is due.
     Notify {
         /// What to say.
         news: News,
-        /// What the channel knows once it was notified; none where nothing is left to be known.
+        /// What the channel knows after it was notified; `None` if nothing needs to be remembered.
         notified: Option<Notified>,
         /// Why.
         reason: Reason,
     },
 }
 
-/// What people are notified of an issue.
+/// What people are notified of about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// It is active.
     Opened {
-        /// When it was active before, without people knowing that this was over.
+        /// When it was active before, if people were not told that this ended.
         before: Vec<Outage>,
     },
     /// It is still active.
@@ -104,18 +104,18 @@ pub enum News {
     },
     /// It is over.
     Resolved {
-        /// When it was active between the opening that people know of and the last one.
+        /// When it was active between the opening that people know and the last one.
         before: Vec<Outage>,
     },
-    /// It was active and is over, and nobody was notified of it.
+    /// It was active and is over, and nobody was notified.
     Missed {
-        /// When it was, the last time included.
+        /// When it was active, including the last time.
         outages: Vec<Outage>,
     },
 }
 
 impl News {
-    /// With which kind of news it is sent, if there are many.
+    /// The kind of news that it is grouped with when there is a lot.
     pub const fn kind(&self) -> AlertKind {
         match self {
             Self::Opened { .. } => AlertKind::Opened,
@@ -125,7 +125,7 @@ impl News {
         }
     }
 
-    /// Since when people could have been told.
+    /// Since when people could have been notified.
     pub fn since(&self, issue: &Issue) -> Timestamp {
         let opened_at = issue.lifecycle.opened_at();
         match self {
@@ -138,7 +138,7 @@ impl News {
     }
 }
 
-/// A time for which an issue was active.
+/// A time during which an issue was active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
     /// Its opening.
@@ -150,38 +150,38 @@ pub struct Outage {
 /// Why something is due, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It opened before the channel was there.
+    /// It opened before the channel existed.
     BeforeChannel,
-    /// The channel does not want to know.
+    /// The channel's filter leaves it out.
     Filtered,
-    /// It is active, and people do not know.
+    /// It is active, and people do not know it yet.
     OpeningDue,
-    /// It is over, and people think it active.
+    /// It is over, but people believe that it is active.
     ResolutionDue,
-    /// It was active for a time, and people do not know.
+    /// It was active for a time, and people do not know it yet.
     OutageDue,
     /// A reminder is due.
     Reminder,
-    /// People know all there is to know.
+    /// People know everything.
     UpToDate,
-    /// Somebody silenced its reminders.
+    /// Somebody has snoozed its reminders.
     Snoozed,
-    /// People are left alone.
+    /// It is quiet time.
     QuietTime,
-    /// It is active, and nobody looks any more.
+    /// It is active, but monitoring ended.
     Ended,
 }
 
 impl QuietTime {
-    /// When the quiet time that an instant lies in ends; none where it lies in none. It begins and ends when the clocks
-    /// of the zone show its times. On the day on which they skip one of these, it is as much later as they skip; of one
-    /// that they show twice, the first counts.
+    /// The end of the quiet time at an instant; `None` if the instant is not in quiet time. Quiet time begins and ends
+    /// when the clocks of the zone show its times. If the clocks skip one of these times, it counts as later by what
+    /// they skip. If they show it twice, the first one counts.
     pub fn until(&self, now: Timestamp, zone: &NamedZone) -> Option<Timestamp> {
         if !self.enabled {
             return None;
         }
         let today = zone.local(now).date();
-        // The quiet time that passes midnight began yesterday.
+        // A quiet time that includes midnight began yesterday.
         let first_days = [today.yesterday().ok(), Some(today)].into_iter().flatten();
         let windows = first_days.filter_map(|day| {
             let passes_midnight = self.ends_at < self.starts_at;
@@ -213,8 +213,8 @@ fn is_in<T: Ord>(set: &std::collections::BTreeSet<T>, value: &T) -> bool {
     set.is_empty() || set.contains(value)
 }
 
-/// What is due to people, who were told `notified`, of an issue; `from` is the first opening that they may
-/// not have been notified of.
+/// What is due about an issue to people who were notified of `notified`. `from` is the first opening that they may not
+/// have been notified of.
 pub fn due(
     issue: &Issue,
     notified: Option<Notified>,
@@ -245,7 +245,7 @@ pub fn due(
                 let outages = outages(issue, from).collect();
                 notify(News::Missed { outages }, None, Reason::OutageDue)
             }
-            // It wants to hear of resolutions alone.
+            // It wants only resolutions.
             None if wants(EventKind::Resolved) => {
                 notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
             }
@@ -295,8 +295,7 @@ pub fn due(
     }
 }
 
-/// The times since an opening for which the issue was active and is not any more, as far as its
-/// timeline goes back.
+/// The times since an opening during which the issue was active and then ended, as far back as its timeline goes.
 fn outages(issue: &Issue, from: Timestamp) -> impl Iterator<Item = Outage> {
     let mut opened = None;
     issue.timeline.entries().iter().filter_map(move |entry| match entry.key {
@@ -370,11 +369,11 @@ mod tests {
             (night, "2026-03-29T04:59:59Z", Some("2026-03-29T05:00:00Z")),
             (night, "2026-10-24T20:00:00Z", Some("2026-10-25T06:00:00Z")),
             (night, "2026-10-25T05:59:59Z", Some("2026-10-25T06:00:00Z")),
-            // What clocks skip is as much later.
+            // A skipped time counts as later by what was skipped.
             (in_gap, "2026-03-29T01:14:59Z", None),
             (in_gap, "2026-03-29T01:15:00Z", Some("2026-03-29T01:45:00Z")),
             (over_gap, "2026-03-29T00:30:00Z", Some("2026-03-29T01:30:00Z")),
-            // What they show twice counts once.
+            // A time that is shown twice counts once.
             (in_gap, "2026-10-25T00:15:00Z", Some("2026-10-25T00:45:00Z")),
             (in_gap, "2026-10-25T01:15:00Z", None),
             (over_gap, "2026-10-25T00:29:59Z", Some("2026-10-25T00:30:00Z")),
@@ -385,7 +384,7 @@ mod tests {
     }
 
     proptest! {
-        /// In UTC, where clocks never change, the end follows from minutes alone; in any zone, it lies ahead.
+        /// In UTC, where clocks never change, the end follows from the minutes alone; in any zone, it is in the future.
         #[test]
         fn quiet_time_ends_ahead(
             second in -2_000_000_000_i64..4_000_000_000,

@@ -1,4 +1,4 @@
-//! When nobody looks any more at what an issue is about, though nothing says that the problem is over.
+//! When monitoring of an issue ends although the problem may not be over.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +6,14 @@ use crate::accounts::team::Team;
 use crate::checks::tool::Tool;
 use crate::sites::settings::Settings;
 
-/// Why monitoring of an active issue ended. Its channels are notified of that, and get no more reminders.
-/// In the API the issue stays active until a check or a person resolves it.
+/// Why monitoring of an active issue ended. Channels are notified of that, and get no more reminders. In the API the
+/// issue stays active until a check or a person resolves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
     /// Every tool of the site was disabled.
     SitePaused,
-    /// The tool that found the problem was disabled, or is not in the plan any more.
+    /// The tool that found the problem was disabled, or the plan no longer includes it.
     ToolDisabled,
     /// The team's plan is inactive.
     PlanInactive,
@@ -26,7 +26,7 @@ impl EndReason {
     pub const ALL: [Self; 4] =
         [Self::SitePaused, Self::ToolDisabled, Self::PlanInactive, Self::SiteDeleted];
 
-    /// Why a tool does not run on a site of a team, whose settings these are; none where it does.
+    /// Why a tool does not run on a site of a team with these settings; `None` if it does.
     pub fn of(tool: Tool, team: &Team, settings: &Settings) -> Option<Self> {
         let is_enabled = |tool: Tool| settings.tools.is_enabled(tool);
         if !team.plan_active {
@@ -40,7 +40,7 @@ impl EndReason {
         }
     }
 
-    /// As events say it.
+    /// The value in events.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SitePaused => "site_paused",
@@ -50,7 +50,7 @@ impl EndReason {
         }
     }
 
-    /// What happened, for people; it ends a sentence.
+    /// What happened, for people, as the end of a sentence.
     pub(crate) const fn as_clause(self) -> &'static str {
         match self {
             Self::SitePaused => "the site was paused",

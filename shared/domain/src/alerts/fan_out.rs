@@ -1,4 +1,4 @@
-//! What a channel is to learn of a change of an issue.
+//! What a channel needs to learn about a change of an issue.
 
 use jiff::Timestamp;
 
@@ -7,28 +7,28 @@ use super::delivery::{DeliveryState, OutboxEntry};
 use super::due::Notified;
 use crate::issues::record::Issue;
 
-/// What a channel is to learn of a change of an issue.
+/// What a channel needs to learn about a change of an issue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelNews {
-    /// What it knows of the issue then, if that changes.
+    /// What it then knows about the issue, if that changes.
     pub delivery: Option<DeliveryState>,
-    /// What a program is sent; for people, the delivery state decides.
+    /// The event for a program. For people, the delivery state decides.
     pub event: Option<EventKind>,
 }
 
 impl Channel {
-    /// Whether changes of an issue concern it, even while it is off.
+    /// Whether changes of an issue concern the channel, even while it is off.
     pub fn follows(&self, issue: &Issue) -> bool {
         self.began().is_some() && self.filter.wants_any(issue)
     }
 
-    /// Whether it received alerts already when an issue opened.
+    /// Whether it already received alerts when an issue opened.
     pub fn was_there(&self, issue: &Issue) -> bool {
         self.began().is_some_and(|since| issue.lifecycle.opened_at() >= since)
     }
 
-    /// What it is to learn of a change of an issue that it follows, of which it knows `delivery`; none
-    /// where the change does not concern it.
+    /// What the channel needs to learn about a change of an issue that it follows; `delivery` is what it knows so far.
+    /// `None` if the change does not concern it.
     pub fn news(
         &self,
         delivery: Option<DeliveryState>,
@@ -42,8 +42,8 @@ impl Channel {
         let is_for_people = self.target.is_for_people();
         let is_opening = entry.event == Some(EventKind::Opened);
         let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
-        // What a channel has missed is derived from the timeline, this change included. A program that was
-        // notified that monitoring ended has nothing to learn of a resolution.
+        // What a channel has missed is derived from the timeline, which includes this change. A program that was
+        // notified that monitoring ended does not need to hear of a resolution.
         let learns = delivery.as_ref().is_none_or(|delivery| {
             delivery.missed.is_none() && (is_opening || !is_ended(delivery))
         });
@@ -55,7 +55,7 @@ impl Channel {
         };
         if let Some(delivery) = &mut delivery {
             if is_opening && learns && !is_for_people {
-                // A program is notified of an opening by the event alone.
+                // A program is notified of an opening by the event itself.
                 delivery.notified = Some(Notified { opened_at, reminded_until: opened_at });
             }
             if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
@@ -67,8 +67,8 @@ impl Channel {
         (delivery.is_some() || event.is_some()).then_some(ChannelNews { delivery, event })
     }
 
-    /// What is noted of a change of an issue while the channel is off: the first transition that it misses.
-    /// The others follow from the issue's timeline. None where nothing is to be noted.
+    /// What is recorded about a change of an issue while the channel is off: the first transition that it misses. The
+    /// others follow from the issue's timeline. `None` if nothing needs to be recorded.
     pub fn lesson_while_off(
         &self,
         delivery: Option<DeliveryState>,

@@ -1,5 +1,5 @@
-//! How much is sent to a host in a minute, by all teams together: somebody may make channels that lead to a
-//! host of somebody else's, in as many teams as they like.
+//! How much is sent to a host in a minute, by all teams together. Without a limit, somebody could create channels that
+//! lead to another person's host, in any number of teams.
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
@@ -8,18 +8,18 @@ use url::{Host, Url};
 use super::channel::{ChannelKind, SecretUrl, Target};
 use crate::id::ChannelId;
 
-/// Sends to a host in a minute.
+/// The most messages to a host in a minute.
 pub const HOST_MAX: u32 = 120;
-/// Sends of one team to a host in a minute.
+/// The most messages of one team to a host in a minute.
 pub const TEAM_MAX: u32 = 60;
-/// Sends to a host in a minute that are kept for teams that have not had their share.
+/// Messages to a host in a minute that are reserved for teams that have not used their share.
 pub const RESERVED: u32 = 30;
-/// The share: a team that has sent so much in a minute leaves the reserved part to others.
+/// The share of a team: after this many messages in a minute, it leaves the reserved part to others.
 pub const TEAM_SHARE: u32 = 10;
 
-/// How long sends are counted together.
+/// The length of the window in which messages are counted.
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// The time between channels that wait for the next window.
+/// Channels that wait for the next window are spread over this time.
 const SPREAD_MILLIS: i64 = 5_000;
 
 /// A host that messages are posted to.
@@ -27,13 +27,13 @@ const SPREAD_MILLIS: i64 = 5_000;
 pub struct ReceivingHost {
     /// Its name or address.
     pub name: String,
-    /// Whether each team's sends are counted by themselves: to a service that receives for everybody, or to
-    /// a program on this machine, which only a setting lets be reached.
+    /// Whether each team's messages are counted separately: to a service that everybody uses, or to a program on this
+    /// machine, which only a setting makes reachable.
     pub is_apart: bool,
 }
 
 impl ReceivingHost {
-    /// The host that a target's messages are posted to, if they are.
+    /// The host that a target's messages are posted to, if they are posted.
     pub fn of(target: &Target) -> Option<Self> {
         target.url().and_then(Self::of_url)
     }
@@ -46,7 +46,7 @@ impl ReceivingHost {
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => address.is_loopback(),
         };
-        // One host is not several by a dot at its end.
+        // A trailing dot does not make another host.
         let name = host.to_string().trim_end_matches('.').to_owned();
         Some(Self { name, is_apart })
     }
@@ -56,7 +56,7 @@ fn is_loopback_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether it is a service that receives for everybody, whatever kind of channel leads there.
+/// Whether it is a service that everybody uses, for any kind of channel.
 fn is_shared_service(name: &str) -> bool {
     let services = ChannelKind::ALL.into_iter().flat_map(|kind| kind.description().services);
     services.into_iter().any(|service| {
@@ -64,12 +64,12 @@ fn is_shared_service(name: &str) -> bool {
     })
 }
 
-/// The number of the window that an instant is in.
+/// The number of the window that contains an instant.
 pub fn window(now: Timestamp) -> i64 {
     now.as_second().div_euclid(WINDOW.as_secs())
 }
 
-/// When a channel whose message was held back tries again: in the next window, not all at once.
+/// When a channel whose message was held back tries again: in the next window, spread over a few seconds.
 pub fn next_try(channel: ChannelId, now: Timestamp) -> Timestamp {
     let digest = Sha256::digest(channel.as_uuid());
     let spread = i64::from(u16::from_be_bytes([digest[0], digest[1]])) % SPREAD_MILLIS;

@@ -1,4 +1,4 @@
-//! Where the service's pages are: the paths that it serves, and the links to them in alerts.
+//! The paths of the dashboard's pages, and the links to them in alerts.
 
 use super::channel::Channel;
 use crate::accounts::session::SessionSecret;
@@ -10,33 +10,33 @@ pub const ISSUE: &str = "/issues/{issue}";
 pub const EVENTS: &str = "/teams/{team}/events";
 /// The path of the page of a team's channels.
 pub const CHANNELS: &str = "/teams/{team}/channels";
-/// The path of the page on which an address is confirmed.
+/// The path of the page that confirms an address.
 pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
-/// The path of the page on which an address is unsubscribed.
+/// The path of the page that unsubscribes an address.
 pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
 /// The path of the page that says how to sign in.
 pub const SIGN_IN: &str = "/sign-in";
-/// The path of a link that signs in, once.
+/// The path of a sign-in link, which works once.
 pub const SIGN_IN_LINK: &str = "/sign-in/{secret}";
-/// The path of a link by which the first user of a service comes in, once.
+/// The path of the setup link, which works once.
 pub const SETUP: &str = "/setup/{secret}";
 /// The path that leads to the OpenID provider.
 pub const SIGN_IN_WITH_PROVIDER: &str = "/oidc";
-/// The path to which the provider sends people back.
+/// The path that the provider sends people back to.
 pub const PROVIDER_ANSWER: &str = "/oidc/callback";
-/// The path of a link that accepts an invitation, once.
+/// The path of a link that accepts an invitation. It works once.
 pub const INVITATION: &str = "/join/{secret}";
-/// The path at which the same link declines it.
+/// The path where the same link declines it.
 pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
-/// The parameter of the query that holds a channel's key.
+/// The query parameter with a channel's key.
 pub const KEY: &str = "key";
 
-/// An issue's page, under the base address of all pages, which has no slash at the end.
+/// An issue's page, below the base URL, which has no trailing slash.
 pub fn issue(base: &str, issue: IssueId) -> String {
     format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
 }
 
-/// The page of a team's events: its active issues, and those that are over.
+/// The page of a team's events: its active and resolved issues.
 pub fn events(base: &str, team: TeamId) -> String {
     format!("{base}{}", EVENTS.replace("{team}", &team.to_string()))
 }
@@ -46,12 +46,12 @@ pub fn channel(base: &str, team: TeamId, channel: ChannelId) -> String {
     format!("{base}{}#{channel}", CHANNELS.replace("{team}", &team.to_string()))
 }
 
-/// A link that signs in.
+/// A sign-in link.
 pub fn sign_in(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", SIGN_IN_LINK.replace("{secret}", &secret.reveal()))
 }
 
-/// A link by which the first user comes in.
+/// A setup link.
 pub fn setup(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", SETUP.replace("{secret}", &secret.reveal()))
 }
@@ -61,7 +61,7 @@ pub fn invitation(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", INVITATION.replace("{secret}", &secret.reveal()))
 }
 
-/// Path at which an invited person declines.
+/// The path where an invited person declines.
 pub fn declined_invitation(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", DECLINED_INVITATION.replace("{secret}", &secret.reveal()))
 }
@@ -71,7 +71,7 @@ pub fn confirm(base: &str, channel: &Channel) -> String {
     of_channel(base, CONFIRM, channel)
 }
 
-/// Where the reader of an address unsubscribes it: one POST does it, and a GET asks.
+/// Where the reader of an address unsubscribes it: a POST does it, and a GET asks first.
 pub fn unsubscribe(base: &str, channel: &Channel) -> String {
     of_channel(base, UNSUBSCRIBE, channel)
 }

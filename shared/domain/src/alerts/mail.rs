@@ -1,7 +1,7 @@
-//! An alert as a mail, and transactional mails, which ask their reader to follow a link: the whole message, in plain
-//! text and in HTML of the same content.
+//! An alert as an email, and transactional emails, which ask their reader to follow a link. A message has plain text,
+//! and HTML with the same content.
 //!
-//! Nothing of it is drawn at random: the same input is the same message, byte by byte.
+//! Nothing in it is random: the same input yields the same message, byte for byte.
 
 use jiff::Timestamp;
 use lettre::address::AddressError;
@@ -17,70 +17,70 @@ use super::unlinked::{address, unlinked};
 use super::{Alert, Thread, Tone};
 use crate::accounts::account::User;
 
-/// Characters of a name in a subject.
+/// The longest name in a subject, in characters.
 const SUBJECT_NAME: usize = 255;
-/// Characters of a name in a mail to somebody who has not asked for any.
+/// The longest name, in characters, in an email to somebody who has not asked for any.
 const STRANGERS_NAME: usize = 64;
 
-/// What stands on a mail beside its content.
+/// The parts of an email besides its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// The sender: `Vedette <alerts@example.com>`, or a bare address.
     pub from: String,
     /// The recipient's address.
     pub to: String,
-    /// Identity of this message, without brackets: `1234@example.com`. A mail that is sent a second
-    /// time has the same.
+    /// The id of this message, without brackets: `1234@example.com`. An email that is sent again has the same id.
     pub message_id: String,
     /// When it is sent.
     pub at: Timestamp,
-    /// Where the recipient unsubscribes: one POST does it, and a GET asks.
+    /// Where the recipient unsubscribes: a POST does it, and a GET asks first.
     pub unsubscribe_url: Option<String>,
-    /// The host by whose name threads are identified.
+    /// The host name in the ids of threads.
     pub host: String,
 }
 
-/// A mail that asks its reader to follow a link.
+/// An email that asks its reader to follow a link.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TransactionalMail {
-    /// What is asked.
+    /// What it asks for.
     pub kind: TransactionalMailKind,
     /// Where the link leads. It may carry a secret, so there is no `Debug`.
     pub url: String,
 }
 
-/// What a transactional mail asks.
+/// What a transactional email asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionalMailKind {
     /// To confirm an address for alerts.
     Confirmation {
-        /// Who asks; none for the operator.
+        /// The user who asks; `None` for the operator.
         asked_by: Option<Asker>,
         /// The name of the team.
         team: String,
     },
     /// To join a team.
     Invitation {
-        /// Who invites.
+        /// The user who invites.
         asked_by: Asker,
         /// The name of the team.
         team: String,
     },
-    /// To sign in, which the reader asked for.
+    /// To sign in, which the reader has requested.
     SignIn,
 }
 
-/// The user who requests a transactional mail to somebody else. The mail names them, as its reader may know them.
+/// The user who requests a transactional email to somebody else. The email names them, because its reader may know
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
-    /// Their name, which they chose.
+    /// The name that they chose.
     pub name: String,
     /// Their address.
     pub email: String,
 }
 
 impl Asker {
-    /// The user, as the one who asks.
+    /// The user as the one who asks.
     pub fn of(user: &User) -> Self {
         Self { name: user.name.clone(), email: user.email.clone() }
     }
@@ -94,13 +94,13 @@ impl Asker {
     }
 }
 
-/// A name in a mail that its reader has not asked for. Strangers choose names, so there is no room for a transactional mail of
-/// their own, and no link.
+/// A name in an email that its reader has not asked for. Strangers choose their names, so a name has no room for a
+/// message of its own, and becomes no link.
 fn strangers_name(text: &str) -> String {
     cut(&unlinked(text), STRANGERS_NAME, |_| 1)
 }
 
-/// The words of a transactional mail.
+/// The words of a transactional email.
 struct Words {
     subject: &'static str,
     request: String,
@@ -150,10 +150,10 @@ impl TransactionalMailKind {
     }
 }
 
-/// A mail that cannot be written.
+/// An email that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// Something that is to be an address is none.
+    /// An address is invalid.
     #[error("the address of the {role} is not valid")]
     Address {
         /// Whose: the sender's or the recipient's.
@@ -166,19 +166,19 @@ pub enum MailError {
     Incomplete(#[from] lettre::error::Error),
 }
 
-/// The mail of an alert: its bytes, and from whom to whom they go.
+/// The email of an alert: its bytes, its sender and its recipient.
 ///
 /// # Errors
 ///
 /// When an address is not valid.
 pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError> {
     let alert = alert.tamed();
-    // Gmail ignores what is in brackets when it compares subjects: the state changes within a
-    // thread, and the name must not.
+    // Gmail ignores text in brackets when it compares subjects. The state changes within a thread, so it is in
+    // brackets; the name is not.
     let subject = format!("[{}] {}", alert.state, cut(&alert.name, SUBJECT_NAME, |_| 1));
     let mut mail = addressed(envelope, &subject)?;
     if let Some(Thread { issue, opened_at }) = alert.thread {
-        // SES replaces the ids of messages, so all mails of a thread refer to one that never was.
+        // SES replaces the ids of messages, so all emails of a thread refer to an id that no message has.
         let root = format!("<i.{issue}.{}@{}>", opened_at.as_millisecond(), envelope.host);
         mail = mail.in_reply_to(root.clone()).references(root);
         mail = with(mail, "X-Vedette-Issue", issue.to_string());
@@ -192,7 +192,7 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
     Ok(mail.multipart(alternatives(plain, html))?)
 }
 
-/// The mail of a transactional mail.
+/// A transactional email as a message.
 ///
 /// # Errors
 ///
@@ -210,7 +210,7 @@ pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, Ma
     Ok(addressed(envelope, subject)?.multipart(alternatives(plain, html))?)
 }
 
-/// A message that nobody answers, human or not.
+/// A message that neither people nor programs answer.
 fn addressed(envelope: &Envelope, subject: &str) -> Result<MessageBuilder, MailError> {
     let invalid = |role| move |source| MailError::Address { role, source };
     let from: Mailbox = envelope.from.parse().map_err(invalid("sender"))?;
@@ -218,7 +218,7 @@ fn addressed(envelope: &Envelope, subject: &str) -> Result<MessageBuilder, MailE
     let mail = Message::builder()
         .from(from)
         .to(Mailbox::new(None, to))
-        // What looks like an encoded word would be decoded.
+        // Text that looks like an encoded word would be decoded.
         .subject(one_line(subject).replace("=?", "= ?"))
         .date(envelope.at.into())
         .message_id(Some(format!("<{}>", envelope.message_id)));
@@ -231,7 +231,7 @@ fn with(mail: MessageBuilder, name: &'static str, value: String) -> MessageBuild
 }
 
 fn alternatives(plain: String, html: String) -> MultiPart {
-    // No text holds its own hash, so no line of it can be taken for the boundary.
+    // No text contains its own hash, so no line of it can look like the boundary.
     let hash = Sha256::new().chain_update(&plain).chain_update(&html).finalize();
     let boundary = data_encoding::HEXLOWER.encode(&hash[..20]);
     MultiPart::alternative()
@@ -254,7 +254,7 @@ fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
     }
     parts.extend(alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)));
     parts.extend(alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")));
-    // Mail programs know the two hyphens as the end of what matters.
+    // Email programs treat the two hyphens as the start of a signature.
     parts.extend(unsubscribe.map(|url| format!("-- \n{UNSUBSCRIBE}: {url}")));
     parts.join("\n\n") + "\n"
 }
@@ -294,7 +294,7 @@ fn button(text: &str, url: &str) -> Markup {
     }
 }
 
-/// A page of one column. `preview` is what a list of mails shows of it.
+/// A page with one column. `preview` is the text that a list of emails shows.
 fn document(tone: Tone, title: &str, preview: &str, content: &Markup) -> String {
     let font = "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif";
     let bar = format!("border-left:4px solid {};padding-left:12px;font-size:18px", color(tone));

@@ -1,7 +1,7 @@
 //! What a channel missed while it was off.
 //!
-//! The first transition of an issue that a channel misses is noted with its delivery state, in the transaction that
-//! takes the change out of the outbox. Those after it follow from the issue's timeline once the channel is on.
+//! The first transition of an issue that a channel misses is recorded in its delivery state, in the transaction that
+//! removes the change from the outbox. Later transitions follow from the issue's timeline after the channel is enabled.
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,8 @@ use super::channel::EventKind;
 use crate::issues::record::Issue;
 use crate::issues::{TimelineEntry, TimelineKey};
 
-/// Transitions that a channel is sent once it is on again. Of more, it hears only that they are missing.
+/// The most transitions that a channel is sent after it is enabled. If it missed more, it only hears that they are
+/// missing.
 pub const MISSED_MAX: usize = 100;
 /// How long ago the first of them may have been.
 pub const MISSED_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -21,10 +22,10 @@ pub const MISSED_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub struct Missed {
     /// What happened.
     pub event: EventKind,
-    /// When, as the issue's timeline has it.
+    /// When, according to the issue's timeline.
     #[serde(with = "millisecond::required")]
     pub at: Timestamp,
-    /// The issue's `rev` then: events that were queued before have a lower one.
+    /// The issue's `rev` at that time. Events that were queued before have a lower one.
     pub rev: u64,
     /// How many of the transitions since have been queued.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -43,7 +44,7 @@ pub struct MissedTransition {
     pub event: EventKind,
     /// Its place in the issue's timeline.
     pub place: usize,
-    /// Its number among those that the channel missed of the issue, from 1.
+    /// Its number among the issue's transitions that the channel missed, starting at 1.
     pub number: usize,
 }
 
@@ -54,15 +55,15 @@ impl Missed {
         Self { event: EventKind::Opened, at, rev: issue.rev, queued: 0 }
     }
 
-    /// The transitions of an issue from this one on that have not been queued, oldest first; none where its
-    /// timeline does not reach back that far.
+    /// The transitions of an issue from this one on that have not been queued, oldest first; `None` if its timeline
+    /// does not go back that far.
     pub fn transitions(&self, issue: &Issue) -> Option<Vec<MissedTransition>> {
         let entries = issue.timeline.entries();
         let is_first = |entry: &TimelineEntry| {
             event_of(entry.key) == Some(self.event) && is_same(entry.timestamp, self.at)
         };
         let first = entries.iter().rposition(is_first)?;
-        // What ends before it opens has lost its opening.
+        // A timeline that starts with a resolution has lost its opening.
         let opening = entries.iter().position(|entry| entry.key == TimelineKey::Opened)?;
         if opening > first {
             return None;
@@ -78,7 +79,7 @@ impl Missed {
         )
     }
 
-    /// Whether this was too long ago to be sent.
+    /// Whether it is too old to be sent.
     fn is_too_old(&self, now: Timestamp) -> bool {
         now.duration_since(self.at) > MISSED_TIME
     }

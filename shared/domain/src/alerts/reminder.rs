@@ -11,13 +11,13 @@ use crate::sites::settings::Escalation;
 /// The interval that repeats for as long as the issue is active, in minutes.
 const DAILY: u32 = 1_440;
 
-/// Days before a domain expires on which channels are reminded of its issue, whatever the settings
-/// say: who loses a domain loses more than a site.
+/// How many days before a domain expires channels are reminded of its issue, whatever the settings say: losing a domain
+/// is worse than an outage.
 const DAYS_BEFORE_EXPIRY: [i64; 3] = [14, 7, 1];
 
-/// The first reminder of an issue after an instant; none where no more will come.
+/// The first reminder of an issue after an instant; `None` if there are no more.
 ///
-/// Reminders are counted from the opening. An interval of 0 is the alert of the opening itself.
+/// Intervals count from the opening. The interval 0 is the alert of the opening itself.
 pub(crate) fn next_reminder(
     issue: &Issue,
     after: Timestamp,
@@ -26,7 +26,7 @@ pub(crate) fn next_reminder(
 ) -> Option<Timestamp> {
     let opened_at = issue.lifecycle.opened_at();
     if is_ahead(opened_at, after) {
-        // Opened before the clock was set back: no interval can be counted from there.
+        // The issue opened before the clock was set back, so no interval can be counted from its opening.
         let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
         return after.checked_add(day).ok().filter(|_| escalation.enabled);
     }

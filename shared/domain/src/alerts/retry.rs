@@ -1,4 +1,4 @@
-//! When a message that a channel did not take is sent again.
+//! When a message that failed is sent again.
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
@@ -9,20 +9,19 @@ use super::channel::PublicTarget;
 use crate::clock::is_ahead;
 use crate::id::ChannelId;
 
-/// Waits after each failure of a channel for people, in seconds. What they then hear is the state at
-/// that time, so the last wait repeats for as long as there is something to tell.
+/// Waits after each failure of a channel for people, in seconds. People then get the state at that time, so the last
+/// wait repeats as long as there is something to say.
 const PEOPLE: [i64; 7] = [5, 30, 120, 300, 900, 3_600, 10_800];
 
-/// Waits after each failure of a webhook, in seconds: 76 hours in all, as
-/// [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
-/// advises.
+/// Waits after each failure of a webhook, in seconds: 76 hours in total, as [Standard
+/// Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md) recommends.
 const WEBHOOK: [i64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/// The most that a receiver can ask for: it must not silence itself for good by a mistake.
+/// The longest wait that a receiver can ask for, so that it cannot silence itself for good by mistake.
 const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(24);
 
-/// A receiver that asks for less is backed off from as one that asks for nothing: it must not have us
-/// send the same message to it again and again.
+/// A shorter wait that a receiver asks for is ignored in favor of the schedule, so that it cannot make us send the same
+/// message again and again.
 const SHORTEST_ASKED: SignedDuration = SignedDuration::from_secs(30);
 
 /// Failures in a row.
@@ -31,8 +30,8 @@ pub struct Failing {
     /// The first of them.
     #[serde(with = "millisecond::required")]
     since: Timestamp,
-    /// How far the schedule is: a receiver that says when it wants to be asked again leaves it where it
-    /// is, or one that is merely busy would soon be given up.
+    /// The position in the schedule. It stays the same if the receiver says when to try again; otherwise, a receiver
+    /// that is only busy would soon be given up.
     step: u32,
 }
 
@@ -43,10 +42,10 @@ impl Failing {
     }
 }
 
-/// Whether a retry lies further ahead than any could: the clock was set back since. `failing` are the failures
-/// that it follows.
+/// Whether a retry is further ahead than any could be, because the clock was set back. `failing` are the failures that
+/// it follows.
 pub(crate) fn is_too_far(retry_at: Timestamp, failing: Option<Failing>, now: Timestamp) -> bool {
-    // The jitter lengthens the longest wait by a fifth.
+    // The jitter makes the longest wait up to a fifth longer.
     const LONGEST: SignedDuration = SignedDuration::from_secs(86_400 * 6 / 5);
     failing.is_some_and(|failing| is_ahead(failing.since, now))
         || is_ahead(retry_at, now.saturating_add(LONGEST).unwrap_or(now))
@@ -59,13 +58,13 @@ pub struct Retry {
     pub at: Timestamp,
     /// The failures so far.
     pub failing: Failing,
-    /// Whether they have gone on for longer than the whole schedule: the team is told.
+    /// Whether they have lasted longer than the whole schedule. The team is told.
     pub is_exhausted: bool,
 }
 
-/// When to try again after a failure: never before the receiver asks for it (`Retry-After`). Where it asks
-/// for at least half a minute, that is the wait; else the schedule's is, up to a fifth shorter or longer, so
-/// that what failed together does not come back together.
+/// When to try again after a failure: never before the time that the receiver asks for (`Retry-After`). If it asks for
+/// at least half a minute, that is the wait. Otherwise the schedule decides, up to a fifth shorter or longer, so that
+/// messages that failed together are not retried together.
 pub fn retry(
     target: &PublicTarget,
     channel: ChannelId,
@@ -91,7 +90,7 @@ pub fn retry(
     }
 }
 
-/// Milliseconds to a second: 800 to 1,200.
+/// A random-looking number of milliseconds in place of a second: 800 to 1,200.
 fn jitter(channel: ChannelId, step: u32) -> i64 {
     let digest =
         Sha256::new().chain_update(channel.as_uuid()).chain_update(step.to_be_bytes()).finalize();

@@ -1,33 +1,33 @@
-//! What came of a message that was sent to a channel.
+//! The outcome of sending a message to a channel.
 
 use std::time::Duration;
 
-/// What came of a message that was sent.
+/// The outcome of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
     /// The receiver has it.
     Delivered,
     /// It did not arrive, and may later.
     Retry {
-        /// When to send it again at the earliest, where somebody said so.
+        /// The earliest time to send it again, if anybody said so.
         after: Option<Duration>,
         /// Why, for people.
         why: String,
     },
-    /// It was not sent, because no mail can be at present: the mail server refuses the sender, or does not
-    /// answer. That says nothing about the channel.
+    /// It was not sent, because no email can be sent at present: the mail server refuses the sender, or does not
+    /// answer. This says nothing about the channel.
     Held {
         /// How long to wait.
         after: Duration,
         /// Why, for people.
         why: String,
     },
-    /// This message will never be accepted; another one may be.
+    /// This message will never be accepted, but another one may be.
     Refused {
         /// Why, for people.
         why: String,
     },
-    /// Nothing will be accepted here any more.
+    /// The channel no longer accepts any message.
     Gone {
         /// Why, for people.
         why: String,
@@ -46,7 +46,7 @@ impl SendOutcome {
         }
     }
 
-    /// Whether the receiver will never have what was sent.
+    /// Whether the receiver will never get the message.
     pub(crate) const fn is_final(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Gone { .. })
     }

@@ -1,14 +1,14 @@
-//! Storms: when many sites fail at once, people get a few messages, and then one a minute that names as many
-//! of the others as it has room for.
+//! Storms: when many sites fail at once, people get a few messages, and then one a minute, which names as many of the
+//! other sites as fit.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::is_ahead;
 
-/// Messages of a kind that a window lets through one by one.
+/// How many messages of a kind a window lets through one by one.
 pub(crate) const SINGLES: usize = 3;
-/// How long a window lasts. What it does not let through goes together in one message at its end.
+/// How long a window lasts. The remaining messages are combined into one at its end.
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 
 /// The messages of one kind that a channel was sent lately.
@@ -16,9 +16,9 @@ pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 pub struct Window {
     /// When the first of them was sent.
     since: Timestamp,
-    /// How many were.
+    /// How many were sent.
     sent: usize,
-    /// Whether others wait for its end.
+    /// Whether others wait for the window's end.
     collecting: bool,
     /// Whether some of these did not fit into the last message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -26,38 +26,37 @@ pub struct Window {
 }
 
 impl Window {
-    /// Until when it lasts.
+    /// When it ends.
     pub fn end(self) -> Timestamp {
         self.since.saturating_add(WINDOW).unwrap_or(self.since)
     }
 
-    /// The window after a message in it did not have room for all that it was to tell. The others wait
-    /// for its end.
+    /// The window after a message that did not have room for everything. The rest waits for its end.
     #[must_use]
     pub(crate) const fn left_some(self) -> Self {
         Self { collecting: true, continues: true, ..self }
     }
 }
 
-/// How to tell what is ready.
+/// How to send the alerts that are ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batching {
-    /// How many of the first are sent one by one.
+    /// How many of the first alerts are sent one by one.
     pub(crate) singles: usize,
-    /// What happens to the others.
+    /// What happens to the other alerts.
     pub(crate) rest: Rest,
-    /// The window once these are sent.
+    /// The window after these were sent.
     pub(crate) window: Option<Window>,
 }
 
-/// What happens to alerts that are not told one by one.
+/// What happens to alerts that are not sent one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// There are none.
     None,
-    /// They go in one message now, as far as it has room for them; see [`Window::left_some`].
+    /// They go into one message now, as far as they fit; see [`Window::left_some`].
     Together {
-        /// Whether a message before it did not have room for all of them.
+        /// Whether the message before it did not have room for all of them.
         continues: bool,
     },
     /// They wait.
@@ -72,7 +71,7 @@ pub(crate) fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Bat
     }
     let begun = Window { since: now, sent: 0, collecting: false, continues: false };
     let current = match window {
-        // One that begins ahead is from before the clock was set back.
+        // A window that begins in the future is from before the clock was set back.
         Some(window) if now < window.end() && !is_ahead(window.since, now) => window,
         Some(Window { collecting: true, continues, .. }) => {
             let window = Some(Window { sent: 1, ..begun });
@@ -121,7 +120,7 @@ mod tests {
         assert_eq!(end.rest, Rest::Together { continues: false });
         let window = end.window.expect("a window").left_some();
         assert_eq!(window.end(), at(120));
-        // What happens meanwhile is sent one by one, as far as a window lets it through.
+        // Alerts that arise meanwhile are sent one by one, as far as a window allows.
         let meanwhile = batch(Some(window), 4, at(70));
         assert_eq!((meanwhile.singles, meanwhile.rest), (2, Rest::Until(at(120))));
         let next = batch(meanwhile.window, 149, at(120));

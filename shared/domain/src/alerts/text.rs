@@ -1,16 +1,16 @@
-//! Texts of strangers in an alert: on one line, in one direction, and not too long.
+//! Text from strangers in an alert: on one line, in one direction, and not too long.
 
 use icu_properties::CodePointSetData;
 use icu_properties::props::BidiControl;
 
 use super::Alert;
 
-/// Ends a text that was cut.
+/// The end of a text that was cut.
 const ELLIPSIS: char = '…';
 
 impl Alert {
-    /// The alert without anything that could break a line or turn the direction of what stands
-    /// beside it. Only the runbook keeps its lines.
+    /// The alert without anything that could break a line or change the direction of the text next to it. Only the
+    /// runbook keeps its lines.
     pub(super) fn tamed(&self) -> Self {
         let mut alert = self.clone();
         let texts = [&mut alert.state, &mut alert.name].into_iter();
@@ -25,16 +25,16 @@ impl Alert {
         alert
     }
 
-    /// The details, the monitored URL among them.
+    /// The details, including the monitored URL.
     pub(super) fn details(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let url = self.site_url.iter().map(|url| ("URL", url.as_str()));
         url.chain(self.facts.iter().map(|fact| (fact.label, fact.value.as_str())))
     }
 }
 
-/// A text on one line. Direction marks go: the direction of a name follows from its letters, and a
-/// mark without its end would turn everything after it. One space stands for several, which would
-/// not survive a mail's subject.
+/// A text on one line. Direction marks are removed: the direction of a name follows from its letters, and a mark
+/// without its end would turn everything after it. Several spaces become one, because they would not survive in an
+/// email's subject.
 pub(super) fn one_line(text: &str) -> String {
     let turns = CodePointSetData::new::<BidiControl>();
     let kept = text.chars().filter(|c| !turns.contains(*c));
@@ -48,8 +48,8 @@ fn lines(text: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// As much of a text as `limit` allows by the `size` of each character, and an ellipsis where that
-/// is not all.
+/// The beginning of a text, as long as the `size` of its characters stays within `limit`, with an ellipsis if something
+/// was cut.
 pub(super) fn cut(text: &str, limit: usize, size: impl Fn(char) -> usize) -> String {
     if text.chars().map(&size).sum::<usize>() <= limit {
         return text.to_owned();

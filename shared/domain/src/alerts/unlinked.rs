@@ -1,18 +1,18 @@
-//! Texts of strangers in mails to strangers: mail programs make links of what looks like one, and a name must not
-//! become a link that somebody follows because the mail comes from us.
+//! Text from strangers in emails to strangers. Email programs turn anything that looks like a link into one. A name
+//! must not become a link that somebody follows because the email comes from us.
 
 use super::text::one_line;
 
-/// Characters that separate the labels of a host name, to somebody who follows a link.
+/// Characters that may separate the labels of a host name.
 const DOTS: [char; 6] = ['.', '\u{2024}', '\u{3002}', '\u{fe52}', '\u{ff0e}', '\u{ff61}'];
-/// Characters after which a scheme, or a port, ends.
+/// Characters that may follow a scheme or come before a port.
 const COLONS: [char; 4] = [':', '\u{a789}', '\u{fe55}', '\u{ff1a}'];
-/// Characters that make an address of mail.
+/// Characters that may be the `@` of an email address.
 const ATS: [char; 3] = ['@', '\u{fe6b}', '\u{ff20}'];
-/// Characters of which two begin the name of a host.
+/// Characters that may form the slashes before a host name.
 const SLASHES: [char; 4] = ['/', '\\', '\u{ff0f}', '\u{ff3c}'];
 
-/// A name on one line, in which no mail program finds a host, a scheme or an address: a space breaks each of them.
+/// A name on one line, in which no email program finds a host, a scheme or an address: a space breaks each of them.
 pub(super) fn unlinked(text: &str) -> String {
     let mut broken = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -23,7 +23,7 @@ pub(super) fn unlinked(text: &str) -> String {
         }
         broken.push(character);
         let Some(next) = characters.peek() else { break };
-        // Dots in a row are an ellipsis; the last of them is looked at.
+        // Several dots in a row are an ellipsis, of which only the last one matters.
         let ends_label = DOTS.contains(&character) && !DOTS.contains(next);
         let begins_host = SLASHES.contains(&character) && SLASHES.contains(next);
         if ends_label || begins_host || COLONS.contains(&character) {
@@ -33,7 +33,7 @@ pub(super) fn unlinked(text: &str) -> String {
     one_line(&broken)
 }
 
-/// An address as it is, unless it could lead elsewhere: then it is broken up like a name.
+/// An address, unless it could lead elsewhere; then it is broken up like a name.
 pub(super) fn address(email: &str) -> String {
     let is_plain = |part: &str, marks: &str| {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);

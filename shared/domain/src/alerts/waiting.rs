@@ -1,4 +1,4 @@
-//! What people are still to hear of an issue, and when it is due.
+//! What people still need to hear about an issue, and when it is due.
 
 use jiff::Timestamp;
 
@@ -7,18 +7,18 @@ use super::due::{AlertPolicy, Due, News, due};
 use crate::issues::record::Issue;
 use crate::sites::settings::QuietTime;
 
-/// News that people have not been told.
+/// News that people have not heard yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What they would hear now.
+    /// What they would be told now.
     pub news: News,
-    /// When they are; none where nothing is sent to the channel until somebody enables it.
+    /// When it is sent; `None` if the channel is off.
     pub due: Option<Timestamp>,
 }
 
 impl DeliveryState {
-    /// What waits to be notified of an issue; none where people know all that there is. A reminder waits from
-    /// when it is due.
+    /// What waits to be sent about an issue; `None` if people know everything. A reminder waits from the time when it
+    /// is due.
     pub fn waiting(
         &self,
         issue: &Issue,

@@ -1,8 +1,8 @@
-//! What a browser in a process of its own is asked to do, and what it may answer.
+//! The jobs of a browser in a process of its own, and the answers that it may give.
 //!
-//! That process has no access to the table: it is handed one job, and a checker saves what it answers. Chromium
-//! has no sandbox there, so whoever breaks out of a page can answer whatever they like. An answer is therefore
-//! judged like data from a stranger: by its kind, its size and its figures.
+//! That process has no access to the table: it gets one job, and a checker saves its answer. Chromium has no sandbox
+//! there, so an attacker who breaks out of a page can return any answer. An answer is therefore validated like data
+//! from a stranger: by its kind, its size and its figures.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,25 +16,25 @@ use crate::checks::check::{
 use crate::checks::tool::Tool;
 use crate::sites::settings::LinksSettings;
 
-/// Bytes of JSON that the result of an audit may take. Texts and lists of a report are cut, so that a real one has
-/// a fifth of it.
+/// The largest result of an audit, in bytes of JSON. Texts and lists of a report are cut, so a real result has a fifth
+/// of it.
 pub(crate) const AUDIT_BYTES_MAX: usize = 128 * 1024;
 
-/// Bytes of JSON that the error of a job may take.
+/// The largest error of a job, in bytes of JSON.
 pub(crate) const ERROR_BYTES_MAX: usize = 4 * 1024;
 
-/// The largest figure that an audit may have, in whatever unit: eleven days in milliseconds.
+/// The largest figure in an audit, in any unit: eleven days in milliseconds.
 const FIGURE_MAX: f64 = 1e9;
 
-/// One crawl or one audit, with all that it needs and nothing else: no identity of team or site, and no other
-/// secret than the header that is sent to the site.
+/// One crawl or one audit, with everything that it needs and nothing else: no id of a team or site, and no secret
+/// except the header that is sent to the site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserJob {
     /// Where the crawl starts, or the page to audit.
     pub url: Url,
     /// The header that is sent to the URL's host.
     pub header: Option<JobHeader>,
-    /// What is to be done.
+    /// What to do.
     pub work: BrowserWork,
 }
 
@@ -47,11 +47,11 @@ pub struct JobHeader {
     pub value: String,
 }
 
-/// What a browser does.
+/// The work of a browser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BrowserWork {
-    /// Crawls the site, and renders its pages before their links are read.
+    /// Crawls the site, and renders its pages before reading their links.
     Crawl {
         /// Path patterns left out.
         ignore_paths: BTreeSet<String>,
@@ -76,13 +76,13 @@ pub enum BrowserAnswer {
     Failed(CheckError),
 }
 
-/// Why an answer is refused.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
     /// It is not JSON, or does not have the shape of an answer.
     #[error("it is unreadable")]
     Unreadable,
-    /// It belongs to another kind of work, or to another page.
+    /// It belongs to another kind of work or to another page.
     #[error("it belongs to another job")]
     OtherJob,
     /// It is larger than a result can be.
@@ -123,7 +123,7 @@ impl From<&LinksSettings> for BrowserWork {
 }
 
 impl BrowserJob {
-    /// The tool whose check it is.
+    /// The tool that the job is for.
     pub const fn tool(&self) -> Tool {
         match self.work {
             BrowserWork::Crawl { .. } => Tool::BrokenLinks,
@@ -131,11 +131,11 @@ impl BrowserJob {
         }
     }
 
-    /// The outcome of the check that this answer is for.
+    /// The outcome of the check that an answer belongs to.
     ///
     /// # Errors
     ///
-    /// When the job cannot have such an answer.
+    /// When this answer is not possible for the job.
     pub fn finish(&self, answer: &[u8]) -> Result<Finish, BadAnswer> {
         let answer = serde_json::from_slice(answer).map_err(|_| BadAnswer::Unreadable)?;
         match (&self.work, answer) {

@@ -1,4 +1,4 @@
-//! A check: one run of a tool, what it produced, or why it could not.
+//! A check: one run of a tool, and its result or the reason why it failed.
 
 mod dns;
 mod links;
@@ -36,15 +36,15 @@ pub use self::ssl::{
     days_left,
 };
 
-/// Why an engine could not run; the check is then `failed` and never an observation.
+/// Why a check could not run. The check is then `failed` and never counts as an observation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckError {
-    /// For people.
+    /// The error, for people.
     pub message: String,
-    /// For programs, one of a small set per tool, such as `target_forbidden`.
+    /// The error, for programs: one of a small set for each tool, such as `target_forbidden`.
     pub code: String,
-    /// Facts behind the message, such as the refused address.
+    /// Details of the error, such as the refused address.
     #[serde(default)]
     pub data: Value,
 }
@@ -53,24 +53,24 @@ pub struct CheckError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusResult {
-    /// True when the final answer's HTTP status is 2xx or 3xx.
+    /// True if the HTTP status of the final answer is 2xx or 3xx.
     pub up: bool,
-    /// HTTP status of the final answer; 0 when no answer came.
+    /// HTTP status of the final answer; 0 if no answer came.
     pub code: u16,
     /// The monitored URL.
     pub url: String,
     /// The URL that gave the final answer, after redirects.
     pub effective_url: String,
-    /// From the start of the first request to the head of the final answer, in milliseconds.
+    /// The time from the start of the first request to the head of the final answer, in milliseconds.
     pub response_time: f64,
     /// Whether any redirect was followed.
     pub redirected: bool,
     /// Redirects followed.
     pub redirect_count: u32,
-    /// The URLs after the first, the last being `effective_url`; absent when there were none.
+    /// The URLs after the first; the last one is `effective_url`. Absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<String>,
-    /// Why no answer came; only with `code` 0.
+    /// Why no answer came; present only if `code` is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub error: Option<String>,
@@ -96,11 +96,11 @@ pub enum ToolResult {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
-    /// The engine did its work, whatever it found.
+    /// The probe did its work, whatever it found.
     Completed(ToolResult),
-    /// The engine could not run.
+    /// The probe could not run.
     Failed(CheckError),
-    /// The run was not executed: plan or configuration forbids it by now.
+    /// The run was not executed: the plan or the configuration no longer allows it.
     Skipped,
 }
 
@@ -125,18 +125,18 @@ impl Finish {
     }
 }
 
-/// A check as it is kept: one row.
+/// A check as it is stored: one row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// Identity; says site, tool, trigger and creation.
+    /// The check's id, which contains its site, tool, trigger and creation.
     pub id: CheckId,
     /// Its state.
     pub status: CheckStatus,
-    /// The tool's result; only when completed.
+    /// The tool's result; only if completed.
     pub result: Option<Value>,
-    /// Why it failed; only when failed.
+    /// Why it failed; only if failed.
     pub error: Option<CheckError>,
-    /// The last write.
+    /// When it was last written.
     pub updated_at: Timestamp,
     /// When it reached a terminal state.
     pub completed_at: Option<Timestamp>,
@@ -158,7 +158,7 @@ impl Check {
     /// A check whose run has ended.
     pub fn finished(id: CheckId, finish: Finish, now: Timestamp) -> Self {
         let (status, result, error) = match finish {
-            // A result is made of strings, numbers and maps with string keys: it has a JSON form.
+            // A result consists of strings, numbers and maps with string keys, so it can be written as JSON.
             Finish::Completed(result) => {
                 (CheckStatus::Completed, serde_json::to_value(result).ok(), None)
             }

@@ -1,4 +1,4 @@
-//! How many of the runs that go on at a time one team may have.
+//! How many of the concurrent runs may belong to one team.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::clock::is_ahead;
 use crate::id::CheckId;
 
-/// One team's share of what may run at a time: three of four, and at least one. It never has all
-/// of several, so that another team's work begins while its own hangs.
+/// One team's share of the concurrent runs: three quarters, and at least one. It never has all of several, so that
+/// another team's work can start while its own hangs.
 pub fn team_share(limit: usize) -> usize {
     (limit.saturating_mul(3) / 4).max(1)
 }
@@ -19,10 +19,10 @@ pub fn team_share(limit: usize) -> usize {
 /// How many messages of a queue one process handles at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places {
-    /// Messages that are worked on.
+    /// Messages that are being processed.
     pub running: usize,
-    /// Messages beyond those that are slow: they only wait for a target, and cost a socket and some
-    /// memory, but no time.
+    /// Additional messages that are slow. They only wait for a target, and use a socket and some memory, but no
+    /// processor time.
     pub slow: usize,
 }
 
@@ -33,7 +33,7 @@ impl Places {
     }
 }
 
-/// The messages of a queue that one process is handling, by the team or the user that sent them.
+/// The messages of a queue that one process is handling, by the team or user that sent them.
 #[derive(Debug, Default)]
 pub struct Handling(HashMap<Uuid, Load>);
 
@@ -44,40 +44,40 @@ struct Load {
 }
 
 impl Load {
-    /// Slow messages that hold no place, because they are within the sender's share.
+    /// Slow messages that hold no place because they are within the sender's share.
     fn aside(&self, places: Places) -> usize {
         self.slow.min(team_share(places.slow)).min(places.slow)
     }
 }
 
 impl Handling {
-    /// Whether another message may begin, whoever sent it.
+    /// Whether another message may start, from any sender.
     pub fn has_room(&self, places: Places) -> bool {
         let all: usize = self.0.values().map(|load| load.all).sum();
         let aside: usize = self.0.values().map(|load| load.aside(places)).sum();
         all - aside.min(places.slow) < places.running
     }
 
-    /// Whether a sender has less than its share, so that another one of its messages may begin.
+    /// Whether a sender has less than its share, so that another of its messages may start.
     pub fn has_room_for(&self, sender: Uuid, places: Places) -> bool {
         let holds = |load: &Load| load.all - load.aside(places);
         self.0.get(&sender).map_or(0, holds) < team_share(places.running)
     }
 
-    /// Notes that a sender's message begins.
+    /// Records that a sender's message starts.
     pub fn begin(&mut self, sender: Uuid) {
         self.0.entry(sender).or_default().all += 1;
     }
 
-    /// Notes that one of the sender's messages has become slow. It gives up its place if there is
-    /// room beside the places, or as soon as there is.
+    /// Records that one of the sender's messages has become slow. It gives up its place as soon as there is room for
+    /// slow messages.
     pub fn slow(&mut self, sender: Uuid) {
         if let Some(load) = self.0.get_mut(&sender) {
             load.slow += 1;
         }
     }
 
-    /// Notes that one of the sender's messages has ended, which was slow or not.
+    /// Records that one of the sender's messages has ended, which may have been slow.
     pub fn end(&mut self, sender: Uuid, was_slow: bool) {
         if let Some(load) = self.0.get_mut(&sender) {
             load.all -= 1;
@@ -94,11 +94,11 @@ impl Handling {
     }
 }
 
-/// The leases that runs of one tool hold on behalf of a team, where many processes share a limit. A
-/// run releases its lease at its end; that of a process that died expires.
+/// The leases that runs of one tool hold for a team, where many processes share a limit. A run releases its lease at
+/// its end; the lease of a process that died expires.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Leases {
-    /// Rises with every write; 0 where nothing was written yet.
+    /// Rises with every write; 0 if nothing was written yet.
     pub rev: u64,
     /// By run.
     held: BTreeMap<CheckId, Lease>,
@@ -112,8 +112,8 @@ struct Lease {
 }
 
 impl Leases {
-    /// The leases once a run has one too; `None` if the team has its share, or if the run has one
-    /// already: then it is under way, and its message was delivered twice.
+    /// The leases with one more for a run; `None` if the team has used its share, or if the run already has a lease. In
+    /// the latter case it is in progress, and its message was delivered twice.
     #[must_use]
     pub fn acquire(
         &self,
@@ -123,7 +123,7 @@ impl Leases {
         until: Timestamp,
     ) -> Option<Self> {
         let mut next = Self { rev: self.rev + 1, ..self.clone() };
-        // One that ends later than this one would was taken before the clock was set back.
+        // A lease that ends later than this one would was taken before the clock was set back.
         next.held.retain(|_, lease| lease.until > now && !is_ahead(lease.until, until));
         let is_free = next.held.len() < team_share(limit);
         (is_free && !next.held.contains_key(&run)).then(|| {
@@ -154,7 +154,7 @@ mod tests {
 
     const PLACES: Places = Places { running: 4, slow: 8 };
 
-    /// Begins as many messages of a sender as may begin, each of which becomes slow at once.
+    /// Starts as many messages of a sender as may start, each of which becomes slow at once.
     fn begin_slow(handling: &mut Handling, sender: Uuid, places: Places) -> usize {
         let mut begun = 0;
         while handling.has_room(places) && handling.has_room_for(sender, places) {
@@ -174,7 +174,7 @@ mod tests {
         assert!(!handling.has_room(PLACES));
         assert_eq!(handling.slow_count(), PLACES.running + PLACES.slow);
 
-        // One of those aside ends: one that held a place gives it up, without a word.
+        // One of the slow messages ends, and one that held a place gives it up by itself.
         handling.end(other, true);
         assert!(handling.has_room(PLACES) && handling.has_room_for(third, PLACES));
         handling.begin(third);
@@ -202,7 +202,7 @@ mod tests {
         CheckId::automatic(site, Tool::BrokenLinks, RunReason::Scheduled, at(number))
     }
 
-    /// Leases of these runs, each for 300 seconds from the second of its number.
+    /// Leases of these runs, each for 300 seconds from the second with its number.
     fn leases(runs: impl IntoIterator<Item = i64>) -> Leases {
         runs.into_iter().fold(Leases::default(), |leases, number| {
             let until = at(number) + SignedDuration::from_secs(300);

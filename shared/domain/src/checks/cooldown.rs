@@ -1,9 +1,9 @@
-//! What new sites of a team get at once, and what deleting a site does not undo.
+//! What new sites of a team get at once, and what remains after a site is deleted.
 //!
-//! A new site's first runs are free. A crawl or an audit is a burden to the host and to us, so the
-//! first ones are counted by team and day, and a host has five a day, however often its sites are
-//! deleted and created again. An on-demand run is paid for by the quota; what it leaves is that the
-//! next one on the host has to wait, be it of the same site or of one created in its place.
+//! A new site's first runs are free. A crawl or an audit costs the host and us a lot, so the first ones are counted for
+//! each team and day. A host gets five a day, however often its sites are deleted and created again. An on-demand run
+//! uses the quota. After it, the next run on the same host has to wait, even on a site that was created in place of the
+//! old one.
 
 use std::collections::BTreeMap;
 
@@ -23,23 +23,21 @@ use crate::sites::site_url::SiteUrl;
 /// First crawls, and first audits, that a team on an unlimited plan gets in a day.
 const UNLIMITED_PLAN: u32 = 500;
 
-/// First crawls, and first audits, that a team gets of one host in a day (UTC): enough for the pages of one
-/// shop that are added together.
+/// First crawls, and first audits, that a team gets for one host in a day (UTC): enough for the pages of one shop that
+/// are added together.
 const FIRST_RUNS_PER_HOST: usize = 5;
 
-/// First crawls, and first audits, that a team gets in a day (UTC): enough to set up all its sites,
-/// and once more.
+/// First crawls, and first audits, that a team gets in a day (UTC): enough to set up all its sites twice.
 pub(crate) fn first_runs_per_day(plan: Plan) -> u32 {
     plan.limits().sites.map_or(UNLIMITED_PLAN, |sites| sites * 2)
 }
 
-/// Whether orders of a site, should it be deleted now, leave something to
-/// [`Cooldowns::after_deletion`].
+/// Whether deleting a site now would leave on-demand runs for [`Cooldowns::after_deletion`] to remember.
 pub fn outlive_their_site(tools: &BTreeMap<Tool, ToolState>, now: Timestamp) -> bool {
     fresh_orders(tools, now).next().is_some()
 }
 
-/// Long runs of which the next one must still wait.
+/// Long on-demand runs after which the next one still has to wait.
 fn fresh_orders(
     tools: &BTreeMap<Tool, ToolState>,
     now: Timestamp,
@@ -52,35 +50,34 @@ fn fresh_orders(
 /// Whether an on-demand run is so recent that the next one has to wait.
 fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(tool.on_demand_cadence_minutes()));
-    // One that lies ahead was ordered before the clock was set back.
+    // A run in the future was ordered before the clock was set back.
     now.duration_since(ordered_at) < cadence && !is_ahead(ordered_at, now)
 }
 
-/// What crawls and audits of a team's sites have used up, whatever became of the sites.
+/// What crawls and audits of a team's sites have used, even of sites that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cooldowns {
-    /// Rises with every write; 0 where nothing was written yet.
+    /// Rises with every write; 0 if nothing was written yet.
     pub rev: u64,
-    /// The day that `first` is of.
+    /// The day of `first`.
     day: Date,
-    /// Hosts that had first runs on the day.
+    /// Hosts that had first runs on that day.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     first: BTreeMap<Tool, Hosts>,
-    /// Newest on-demand runs on hosts of deleted sites.
+    /// The newest on-demand runs on hosts of deleted sites.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ordered: Vec<Ordered>,
 }
 
-/// The first 4 bytes of the SHA-256 of a host's name. Should two hosts share them, one of them
-/// waits for its schedule.
+/// The first 4 bytes of the SHA-256 of a host's name. If two hosts share them, one of them waits for its schedule.
 type Host = u32;
 
-/// Hosts in the order of their first runs, each as often as it had one; stored one after the other.
+/// Hosts in the order of their first runs, each as often as it had one. They are stored one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// Whether there may be one more first run, of `host`.
+    /// Whether `host` may have one more first run.
     fn have_room_for(&self, host: Host, plan: Plan) -> bool {
         let of_host = self.0.iter().filter(|other| **other == host).count();
         self.0.len() < first_runs_per_day(plan) as usize && of_host < FIRST_RUNS_PER_HOST
@@ -104,7 +101,7 @@ impl<'de> Deserialize<'de> for Hosts {
     }
 }
 
-/// An on-demand run that the next one on its host must keep its distance from.
+/// An on-demand run, after which the next one on its host has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Ordered {
     host: Host,
@@ -115,15 +112,15 @@ struct Ordered {
 /// How a new site begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beginning {
-    /// Its tools, all five.
+    /// Its five tools.
     pub tools: BTreeMap<Tool, ToolState>,
-    /// The team's cooldowns from then on, where they change.
+    /// The team's cooldowns after that, if they change.
     pub cooldowns: Option<Cooldowns>,
 }
 
 impl Cooldowns {
-    /// How a site begins that is created now; `running` are the tools that will run on it. What
-    /// gets no first run waits for its schedule.
+    /// How a site that is created now begins. `running` are the tools that will run on it. A tool without a first run
+    /// waits for its schedule.
     pub fn begin(&self, plan: Plan, url: &SiteUrl, running: &[Tool], now: Timestamp) -> Beginning {
         let host = host(url);
         let today = self.at(now);
@@ -148,7 +145,7 @@ impl Cooldowns {
         Beginning { tools, cooldowns: next.if_other_than(&today) }
     }
 
-    /// The team's cooldowns once a site is deleted now, where they change.
+    /// The team's cooldowns after a site is deleted now, if they change.
     pub fn after_deletion(
         &self,
         url: &SiteUrl,
@@ -163,7 +160,7 @@ impl Cooldowns {
         next.if_other_than(&today)
     }
 
-    /// As they are at an instant, without what is over.
+    /// The cooldowns at an instant, without those that are over.
     fn at(&self, now: Timestamp) -> Self {
         let today = day_of(now);
         let mut next = self.clone();
@@ -177,7 +174,7 @@ impl Cooldowns {
         next
     }
 
-    /// These as the next revision, if they are other than those before.
+    /// These cooldowns as the next revision, if they differ from those before.
     fn if_other_than(self, before: &Self) -> Option<Self> {
         (self != *before).then(|| Self { rev: before.rev + 1, ..self })
     }
@@ -215,7 +212,7 @@ mod tests {
         SiteUrl::parse(text).expect("a URL")
     }
 
-    /// Creates a site on which all tools run and returns those that run at once.
+    /// Creates a site on which all tools run, and returns those that run at once.
     fn create(cooldowns: &mut Cooldowns, plan: Plan, url: &SiteUrl, now: Timestamp) -> Vec<Tool> {
         let Beginning { tools, cooldowns: next } = cooldowns.begin(plan, url, &Tool::ALL, now);
         if let Some(next) = next {
@@ -325,7 +322,7 @@ mod tests {
             BTreeMap::from([(tool, state)])
         };
         let none = Cooldowns::default();
-        // Runs of a second are as quickly ordered again.
+        // Runs that take a second may be ordered again just as quickly.
         assert_eq!(none.after_deletion(&site, &ordered_at(Tool::Status, 0), noon()), None);
         assert_eq!(none.after_deletion(&site, &BTreeMap::new(), noon()), None);
         assert_eq!(none.after_deletion(&site, &ordered_at(Tool::BrokenLinks, 0), later(5)), None);
@@ -338,7 +335,7 @@ mod tests {
         };
         assert_eq!(begin(&url("http://site.test/b")), [Some(noon()), None]);
         assert_eq!(begin(&other), [None, None]);
-        // What is over makes no write of its own, and goes with the next one.
+        // Cooldowns that are over cause no write of their own. The next write removes them.
         let audit = ordered_at(Tool::Performance, 7);
         let next = deleted.after_deletion(&other, &audit, later(8)).expect("remembered");
         assert_eq!((next.rev, next.ordered.len()), (2, 1));

@@ -1,5 +1,5 @@
-//! Counted history: how many checks each hour of each day holds, so that a list's total is a sum
-//! over days and any of its pages is found without reading the pages before it.
+//! Counted history: how many checks each hour of each day has. The total of a list is a sum over days, and any page is
+//! found without reading the pages before it.
 
 pub mod block;
 mod figures;
@@ -45,7 +45,7 @@ fn hour_start(date: Date, hour: usize) -> Timestamp {
     TimeZone::UTC.to_timestamp(date.at(hour, 0, 0, 0)).unwrap_or(Timestamp::MAX)
 }
 
-/// What a check is counted under.
+/// How a check is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     /// What caused it.
@@ -55,7 +55,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Every kind there can be: automatic checks are never pending and never skipped.
+    /// Every possible kind: automatic checks are never pending and never skipped.
     pub fn all() -> impl Iterator<Item = Self> {
         Trigger::ALL.into_iter().flat_map(|trigger| {
             CheckStatus::ALL
@@ -68,7 +68,7 @@ impl Kind {
         })
     }
 
-    /// Two letters, the name in keys and counters: trigger, then state.
+    /// Two letters for keys and counters: the trigger, then the state.
     pub const fn code(self) -> &'static str {
         use CheckStatus::{Completed, Failed, Pending, Skipped};
         use RunReason::{ConfirmationRetry, IncidentFollowUp, Scheduled};
@@ -97,7 +97,7 @@ impl Kind {
     }
 }
 
-/// The counts of a day by kind. Only kinds that occurred are there.
+/// The counts of a day by kind, without kinds that did not occur.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters(BTreeMap<Kind, Hours>);
 
@@ -107,7 +107,7 @@ impl Counters {
         self.0.entry(kind).or_default().add(at, 1);
     }
 
-    /// Takes a check out again.
+    /// Removes a check.
     pub fn remove(&mut self, kind: Kind, at: Timestamp) {
         let Some(hours) = self.0.get_mut(&kind) else {
             return;
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Counters {
     }
 }
 
-/// A sum with the number of its summands, for an average later.
+/// A sum with the number of its values, for an average.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sum {
     /// The sum.
@@ -176,13 +176,13 @@ impl Sum {
     }
 }
 
-/// What the reports need of a day: over its automatic, completed checks.
+/// What the reports need from a day's automatic, completed checks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReportSums {
     /// Status checks that found the site up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub up: u32,
-    /// The slowest status response, in milliseconds; elapsed time where no answer came.
+    /// The slowest status response, in milliseconds; the elapsed time if no answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ms: Option<f64>,
     /// Performance scores.
@@ -213,11 +213,11 @@ pub enum Sample {
     },
     /// Of a performance check.
     Performance {
-        /// The score, 0 to 100, where there is one.
+        /// The score, 0 to 100, if there is one.
         score: Option<u32>,
         /// Response time of the direct GET, in milliseconds.
         response_ms: f64,
-        /// Speed Index in seconds, where it was measured.
+        /// Speed Index in seconds, if it was measured.
         speed_index_s: Option<f64>,
     },
 }
@@ -258,7 +258,7 @@ pub struct Day {
     /// The UTC day.
     #[serde(rename = "d")]
     pub date: Date,
-    /// The first day on which it no longer shows, fixed by the retention at its first write.
+    /// The first day on which it is no longer shown. The retention at its first write decides it.
     #[serde(rename = "u")]
     pub until: Date,
     /// How many checks there are.
@@ -267,7 +267,7 @@ pub struct Day {
     /// What the reports need.
     #[serde(rename = "r", default)]
     pub sums: ReportSums,
-    /// What plots of hours need.
+    /// What hourly plots need.
     #[serde(rename = "ms", default, skip_serializing_if = "ResponseHours::is_empty")]
     pub responses: ResponseHours,
     /// Rises with each write once the day is closed.
@@ -275,20 +275,20 @@ pub struct Day {
     pub rev: u64,
 }
 
-/// What the reports are made of.
+/// The kinds of checks that reports count.
 fn completed_automatic() -> impl Iterator<Item = Kind> {
     RunReason::ALL
         .into_iter()
         .map(|reason| Kind { trigger: Trigger::Automatic(reason), status: CheckStatus::Completed })
 }
 
-/// Rows outlive their day's `until` by this many days, so that no counted row is missing.
+/// Rows expire this many days after their day's `until`, so that no counted row is missing.
 const ROW_GRACE_DAYS: i64 = 2;
-/// Day items are kept this long, whatever the plan, so that an upgrade finds them.
+/// Day items are kept this long on any plan, so that their history is there after an upgrade.
 const DAY_ITEM_DAYS: i64 = 400;
 
 impl Day {
-    /// An empty day that shows for `retention_days`.
+    /// An empty day that is shown for `retention_days`.
     pub fn new(date: Date, retention_days: u32) -> Self {
         let until = date.saturating_add(i64::from(retention_days).days());
         Self {
@@ -307,17 +307,17 @@ impl Day {
         self.responses.add(sample.response_ms(), at);
     }
 
-    /// When the table may forget the day's rows.
+    /// When the day's rows expire.
     pub fn rows_expire_at(&self) -> Timestamp {
         day_start(self.until.saturating_add(ROW_GRACE_DAYS.days()))
     }
 
-    /// When the table may forget the day item.
+    /// When the day item expires.
     pub fn item_expires_at(&self) -> Timestamp {
         day_start(self.date.saturating_add(DAY_ITEM_DAYS.days()))
     }
 
-    /// Completed checks of any reason; the base of uptime.
+    /// Completed automatic checks, on which uptime is based.
     pub fn completed_automatic(&self) -> u64 {
         completed_automatic().map(|kind| self.counters.count(kind)).sum()
     }
@@ -329,8 +329,8 @@ impl Day {
         sum.checked_div(count)
     }
 
-    /// The response times of each hour that has any, the first hour first; the day is one of status
-    /// or performance checks, each of which has one.
+    /// The response times of each hour that has any, in order. A day belongs to status or to performance checks, which
+    /// have one each.
     pub fn response_hours(&self) -> impl Iterator<Item = HourResponses> {
         let counted: Vec<&Hours> =
             completed_automatic().filter_map(|kind| self.counters.0.get(&kind)).collect();
@@ -341,28 +341,28 @@ impl Day {
     }
 }
 
-/// How far a team may look back: past it, checks are gone, even where their rows are still there.
+/// How far back a team's history goes. Older checks count as gone, even if their rows still exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// The UTC day from which the team looks.
+    /// The current UTC day.
     pub today: Date,
-    /// Days that its plan shows, today included.
+    /// Days that its plan shows, including today.
     pub days: u32,
 }
 
 impl Retention {
-    /// Whether a counted day shows.
+    /// Whether a counted day is shown.
     pub fn shows_day(self, day: &Day) -> bool {
         self.shows(day.date, day.until)
     }
 
-    /// Whether a check's row shows: as its day does, whose `until` follows from the row's expiry.
+    /// Whether a check's row is shown: as long as its day, whose `until` follows from the row's expiry.
     pub fn shows_row(self, created_at: Timestamp, expires_at: Timestamp) -> bool {
         let until = day_of(expires_at).saturating_sub(ROW_GRACE_DAYS.days());
         self.shows(day_of(created_at), until)
     }
 
-    /// Whether the team's plan reaches back to a day, whatever was fixed when it was written.
+    /// Whether the team's plan goes back to a day, regardless of the `until` that was fixed when it was written.
     pub fn reaches(self, date: Date) -> bool {
         self.today < date.saturating_add(i64::from(self.days).days())
     }

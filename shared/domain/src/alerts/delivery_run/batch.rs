@@ -1,4 +1,4 @@
-//! News that is ready for people, in batches that make one alert each.
+//! News that is ready for people, in batches with one alert each.
 
 use std::collections::BTreeMap;
 
@@ -18,32 +18,33 @@ use crate::sites::site::Site;
 
 use super::context::DeliveryContext;
 
-/// News of one issue of which people are to be notified now.
+/// News about one issue, of which people are notified now.
 #[derive(Debug)]
 pub(super) struct ReadyNews {
     pub(super) delivery: DeliveryState,
     pub(super) issue: Issue,
     pub(super) site: Site,
     pub(super) news: News,
-    /// What people know once they were notified.
+    /// What people know after they were notified.
     pub(super) notified: Option<Notified>,
 }
 
-/// News of one kind that makes one alert.
+/// News of one kind in one alert.
 #[derive(Debug)]
 pub(super) struct AlertBatch {
     pub(super) collecting: Collecting,
     pub(super) ready: Vec<ReadyNews>,
-    /// The window of this kind of news once the alert has arrived.
+    /// The window for this kind of news after the alert has arrived.
     pub(super) window: Option<Window>,
-    /// Whether the batch is all that waited for the end of the last window, rather than one of the first.
+    /// Whether the batch contains everything that waited for the end of the last window, rather than one of the first
+    /// messages.
     pub(super) is_collection: bool,
-    /// When the batches of this kind were made.
+    /// When the batches of this kind were formed.
     pub(super) made_at: Timestamp,
 }
 
 impl ReadyNews {
-    /// Who acknowledged what people are reminded of, or resolved what is over.
+    /// The user who acknowledged or resolved the issues.
     pub(super) fn decided_by(&self) -> Option<UserId> {
         let lifecycle = self.issue.lifecycle;
         match self.news {
@@ -99,7 +100,7 @@ impl AlertBatch {
     }
 }
 
-/// The identity of an alert: that of its news, which is the same when it is sent once more.
+/// The id of an alert, derived from its news, so that it is the same when the alert is sent again.
 pub(super) fn alert_id(channel: ChannelId, alert: &Alert) -> String {
     let at = alert.at.as_millisecond();
     match &alert.thread {

@@ -1,4 +1,4 @@
-//! What a channel missed while it was off, once it is on again.
+//! What a channel missed while it was off, after it is enabled again.
 
 use jiff::Timestamp;
 
@@ -10,11 +10,11 @@ use super::action::{Action, forget};
 use super::progress::Progress;
 use super::step::{DeliveryStep, EventPlan, KnownIssue, OutboxCheck, PlannedEvent, Write};
 
-/// Events of an issue that are queued at once: a transaction has room for a hundred items.
+/// How many events of an issue are queued at once: a transaction has room for 100 items.
 const QUEUED_AT_ONCE: usize = 50;
 
-/// What people are notified of: where they missed too much, neither outages that are over and that they were not
-/// notified of, nor when an issue was active before. A message says so.
+/// What people are notified of. If they missed too much, this leaves out outages that ended without an alert, and when
+/// an issue was active before. A message says so.
 pub(super) fn people(
     progress: &Progress<'_>,
     mut known: Vec<KnownIssue>,
@@ -64,7 +64,7 @@ fn queue_notice(progress: &Progress<'_>, known: &[KnownIssue]) -> Action {
     let id = format!("missed-{}-{from}-{to}", progress.context.channel.id);
     let due = progress.context.quiet_until(now).unwrap_or(now);
     let content = Content::Missed { id, since, until: now };
-    // One that waits says it already.
+    // If such a message already waits, it is enough.
     Action::DeliveryStep(DeliveryStep::Write(Write::AddQueued(Queued::notice(
         "missed".to_owned(),
         content,
@@ -72,7 +72,7 @@ fn queue_notice(progress: &Progress<'_>, known: &[KnownIssue]) -> Action {
     ))))
 }
 
-/// Goes on with an issue from how it is now.
+/// Continues with an issue from its current state.
 fn skip(progress: &Progress<'_>, known: KnownIssue) -> Action {
     let KnownIssue { delivery, issue, site } = known;
     if !issue.lifecycle.is_active() {

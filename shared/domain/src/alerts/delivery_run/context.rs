@@ -1,4 +1,4 @@
-//! What stays the same throughout a delivery run.
+//! What stays the same during a delivery run.
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ use crate::issues::record::Issue;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 
-/// What stays the same throughout a run.
+/// What stays the same during a run.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryContext<'a> {
     /// The channel that the run delivers to.
@@ -22,19 +22,19 @@ pub struct DeliveryContext<'a> {
     pub settings: &'a Settings,
     /// How long a monitoring minute is.
     pub time_scale: TimeScale,
-    /// Where the service's pages are, without a slash at the end; none where nobody said.
+    /// The base URL of the dashboard, without a trailing slash; `None` if it is not configured.
     pub pages_base: Option<&'a str>,
 }
 
 impl<'a> DeliveryContext<'a> {
-    /// What decides what is due of an issue.
+    /// The rules for what is due about an issue.
     pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
         AlertPolicy::of(self.channel, (self.team, self.settings), ended, self.time_scale)
     }
 
-    /// When the quiet time that an instant lies in ends; none where it lies in none.
+    /// The end of the quiet time at an instant; `None` if it is not in quiet time.
     pub(super) fn quiet_until(&self, at: Timestamp) -> Option<Timestamp> {
         self.settings.quiet_time.until(at, &self.team.zone)
     }

@@ -1,5 +1,5 @@
-//! Messages about the channels themselves: tests, confirmations, and the news that a channel missed something, or
-//! that another one does not work. They are sent whatever time it is.
+//! Messages about the channels themselves: tests, confirmations, and the news that a channel missed something, or that
+//! another channel does not work. They are sent even in quiet time.
 
 use jiff::Timestamp;
 
@@ -12,10 +12,10 @@ use super::step::{Delivery, DeliveryStep};
 
 /// Why a test was not sent to a channel that is off.
 const OFF: &str = "the channel was disabled meanwhile";
-/// Why it was not where the reader of an address has withdrawn meanwhile.
+/// Why a test was not sent if the reader of the address has unsubscribed meanwhile.
 const UNCONFIRMED: &str = "its reader has not confirmed the channel";
 
-/// What to do with a message whose turn it is.
+/// Decides about a message whose turn it is.
 pub(super) fn take(progress: &mut Progress<'_>, notice: Queued, now: Timestamp) -> Vec<Action> {
     let (is_off, is_unconfirmed) = (progress.is_off(), progress.is_unconfirmed());
     if matches!(notice.content, Content::Test { .. }) && (is_off || is_unconfirmed) {
@@ -34,12 +34,12 @@ pub(super) fn take(progress: &mut Progress<'_>, notice: Queued, now: Timestamp) 
     vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Notice(notice)))]
 }
 
-/// Has a message wait for its host.
+/// Makes a message wait for its host.
 pub(super) fn postpone(notice: Queued, until: Timestamp) -> Vec<Action> {
     vec![save_queued(Queued { due: Some(until), ..notice })]
 }
 
-/// What follows of an attempt.
+/// What follows from an attempt.
 pub(super) fn sent(
     progress: &mut Progress<'_>,
     notice: Queued,
@@ -49,7 +49,7 @@ pub(super) fn sent(
     let mut plan = Vec::new();
     let failed = outcome.why().map(str::to_owned);
     let attempt = progress.note(notice.content.name(), outcome, now, &mut plan);
-    // A test is tried once: nobody wants it hours later.
+    // A test is sent only once: nobody wants it hours later.
     if let Content::Test { id } = &notice.content {
         progress.channel_state.tested(id, failed, now);
         plan.push(drop_queued(notice));
@@ -63,7 +63,7 @@ pub(super) fn sent(
     plan
 }
 
-/// Notes why a test is not sent, and removes it.
+/// Records why a test is not sent, and removes it.
 pub(super) fn drop_test(progress: &mut Progress<'_>, test: Queued, now: Timestamp) -> Action {
     if let Content::Test { id } = &test.content {
         let why = if progress.is_off() { OFF } else { UNCONFIRMED };

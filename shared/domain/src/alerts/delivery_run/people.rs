@@ -20,7 +20,7 @@ use super::step::{
     AlertDelivery, Delivery, DeliveryStep, KnownIssue, NotifiedIssue, OutboxCheck, Write,
 };
 
-/// Has the issues loaded that are due, unless the channel is to be tried again later.
+/// Loads the issues that are due, unless the channel waits for its next attempt.
 pub(super) fn begin(progress: &mut Progress<'_>, deliveries: Vec<DeliveryState>) -> Vec<Action> {
     let due_now = progress.take_due(deliveries);
     let retry_at = progress.channel_state.retry_at;
@@ -30,7 +30,7 @@ pub(super) fn begin(progress: &mut Progress<'_>, deliveries: Vec<DeliveryState>)
     }
 }
 
-/// Decides what people are notified of now; the rest is saved with when it will be.
+/// Decides what people are notified of now. The rest is saved with the time when it is due.
 pub(super) fn decide(
     progress: &Progress<'_>,
     known: Vec<KnownIssue>,
@@ -53,7 +53,7 @@ pub(super) fn decide(
             }
         }
     }
-    // What has waited the longest goes first, so that no kind of news waits for another for ever.
+    // News that has waited longest goes first, so that no kind of news waits for another forever.
     ready.sort_by_key(|ready| (ready.news.since(&ready.issue), ready.delivery.issue));
     let users: BTreeSet<UserId> = ready.iter().filter_map(ReadyNews::decided_by).collect();
     if !users.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn decide(
     plan
 }
 
-/// What becomes of an issue that is gone. If the outbox still has its deletion, people are yet to be notified of it.
+/// Decides about an issue that is gone. If the outbox still has its deletion, people have not been notified of it yet.
 pub(super) fn forget_gone(
     progress: &Progress<'_>,
     gone: DeliveryState,
@@ -76,7 +76,7 @@ pub(super) fn forget_gone(
     forget(gone)
 }
 
-/// Notifies people of the kind of news that comes first: the first few one by one, more of it together.
+/// Notifies people of the next kind of news: the first few messages one by one, the rest together.
 pub(super) fn next_kind(
     progress: &mut Progress<'_>,
     ready: Vec<ReadyNews>,
@@ -128,20 +128,20 @@ pub(super) fn alert(progress: &mut Progress<'_>, batch: AlertBatch, now: Timesta
     }
     let mut batch = batch;
     let Collection { alert, named } = batch.compose(&progress.context, &progress.users, now);
-    // Nobody is notified of what an alert does not name.
+    // An alert covers only what it names.
     let unnamed = batch.ready.split_off(named);
     let id = alert_id(progress.context.channel.id, &alert);
     let delivery = AlertDelivery { alert, id, batch, unnamed };
     vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Alert(Box::new(delivery))))]
 }
 
-/// Has the news of an alert wait for its host.
+/// Makes the news of an alert wait for its host.
 pub(super) fn postpone(delivery: AlertDelivery, until: Timestamp) -> Vec<Action> {
     let AlertDelivery { batch, unnamed, .. } = delivery;
     put_all_off(batch.ready.into_iter().chain(unnamed), Some(until)).collect()
 }
 
-/// What follows of an attempt.
+/// What follows from an attempt.
 pub(super) fn sent(
     progress: &mut Progress<'_>,
     delivery: AlertDelivery,
@@ -158,7 +158,7 @@ pub(super) fn sent(
         Attempt::Notified => {
             plan.extend(ready.into_iter().map(|ready| save_notified(progress, ready, now)));
             if is_collection {
-                // Not before: one that does not arrive is still to be sent.
+                // Not earlier: an alert that does not arrive must still be sent.
                 let window = match unnamed.is_empty() {
                     true => window,
                     false => window.map(Window::left_some),
@@ -175,7 +175,7 @@ pub(super) fn sent(
     plan
 }
 
-/// Saves what people know now. What happened meanwhile comes next.
+/// Saves what people know now. Changes that happened meanwhile come next.
 fn save_notified(progress: &Progress<'_>, ready: ReadyNews, now: Timestamp) -> Action {
     let ReadyNews { delivery: before, issue, site, notified, .. } = ready;
     let policy = progress.context.policy(&issue, &site);

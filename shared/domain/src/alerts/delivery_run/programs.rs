@@ -17,10 +17,10 @@ use super::catch_up;
 use super::progress::Progress;
 use super::step::{Delivery, DeliveryStep, EventDelivery, EventPlan, KnownIssue, PlannedEvent};
 
-/// Failures of a run after which the receiver is taken to be down, and the rest waits with it.
+/// After this many failures in a run, the receiver is assumed to be down, and the rest waits.
 const FAILURES_MAX: usize = 3;
 
-/// Has the issues loaded that are due, or everything wait for the end of the quiet time.
+/// Loads the issues that are due, or makes everything wait for the end of the quiet time.
 pub(super) fn begin(
     progress: &mut Progress<'_>,
     deliveries: Vec<DeliveryState>,
@@ -39,8 +39,7 @@ pub(super) fn begin(
     plan
 }
 
-/// Queues what is due of issues: what the program missed while it was off, the end of monitoring, and
-/// reminders.
+/// Queues what is due about issues: what the program missed while it was off, the end of monitoring, and reminders.
 pub(super) fn decide(
     progress: &Progress<'_>,
     known: Vec<KnownIssue>,
@@ -79,7 +78,7 @@ pub(super) fn decide(
     plan
 }
 
-/// Takes the events of one issue after the other.
+/// Sends the events of one issue after the other.
 pub(super) fn all_events(progress: &mut Progress<'_>) -> Vec<Action> {
     let mut issues: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
     for event in std::mem::take(&mut progress.events) {
@@ -88,7 +87,7 @@ pub(super) fn all_events(progress: &mut Progress<'_>) -> Vec<Action> {
     issues.into_values().map(Action::EventsOfIssue).collect()
 }
 
-/// Sends the events of an issue, unless they have to wait with those of others.
+/// Sends the events of an issue, unless they have to wait with those of other issues.
 pub(super) fn events_of_issue(
     progress: &mut Progress<'_>,
     mut events: Vec<Queued>,
@@ -134,7 +133,7 @@ pub(super) fn events_in_order(
     }
 }
 
-/// Has an event and those after it wait for their host.
+/// Makes an event and those after it wait for their host.
 pub(super) fn postpone(
     progress: &mut Progress<'_>,
     delivery: EventDelivery,
@@ -144,7 +143,7 @@ pub(super) fn postpone(
     wait(progress, std::iter::once(event).chain(rest), until, at)
 }
 
-/// What follows of an attempt: the next event of the issue, or all of them again later.
+/// What follows from an attempt: the next event of the issue, or another attempt with all of them later.
 pub(super) fn sent(
     progress: &mut Progress<'_>,
     delivery: EventDelivery,
@@ -182,7 +181,7 @@ pub(super) fn sent(
     plan
 }
 
-/// Sends nothing more to the channel.
+/// Disables the channel.
 fn disable(
     progress: &mut Progress<'_>,
     event: Queued,
@@ -190,7 +189,7 @@ fn disable(
     why: String,
     now: Timestamp,
 ) -> Vec<Action> {
-    // The attempt is counted with those that are parked after it.
+    // The attempt is counted together with the events that are parked after it.
     progress.channel_state.disable(attempt(&event, why.clone(), now));
     let left = std::iter::once(event).chain(rest).collect();
     let mut plan = vec![Action::DeliveryStep(DeliveryStep::NotifyOwner { why })];
@@ -202,7 +201,7 @@ fn attempt(event: &Queued, why: String, at: Timestamp) -> FailedAttempt {
     FailedAttempt { at, what: event.content.name().to_owned(), why }
 }
 
-/// Has those events wait that are due.
+/// Makes the events that are due wait.
 fn wait(
     progress: &mut Progress<'_>,
     events: impl IntoIterator<Item = Queued>,

@@ -1,4 +1,4 @@
-//! How far a delivery run has come: what it knows of the channel, and the actions that follow.
+//! The progress of a delivery run: what it knows about the channel, and the actions that follow.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::action::{Action, put_off, save_queued};
 use super::context::DeliveryContext;
 use super::step::DeliveryStep;
 
-/// How long before its lease ends a run begins nothing new: a send takes 30 seconds at most.
+/// How long before its lease ends a run starts nothing new: sending takes at most 30 seconds.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
 
 /// What a run has delivered.
@@ -25,12 +25,12 @@ pub struct Delivered {
     pub sent: u64,
     /// Attempts that failed.
     pub failed: u64,
-    /// Alerts that the channel will not get: those that it refused, the one that disabled it, and those that it
-    /// leaves waiting once it is disabled for what it answers.
+    /// Alerts that the channel will not get: those that it refused, the one that disabled it, and those that remain
+    /// when its answer disables it.
     pub given_up: u64,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug)]
 pub(super) struct Progress<'a> {
     pub(super) context: DeliveryContext<'a>,
@@ -40,57 +40,57 @@ pub(super) struct Progress<'a> {
     pub(super) next_due: Option<Timestamp>,
     /// Until when the channel's host is at its limit.
     pub(super) host_limited_until: Option<Timestamp>,
-    /// When the run turned to the issues.
+    /// When the run started with the issues.
     pub(super) began_at: Timestamp,
-    /// Who decided on the issues that people are notified of.
+    /// The users who decided about the issues that people are notified of.
     pub(super) users: BTreeMap<UserId, User>,
     /// The events of a program.
     pub(super) events: Vec<Queued>,
-    /// When the issues of a program whose events failed in this run are tried again.
+    /// When the issues whose events failed in this run are tried again.
     pub(super) retries: Vec<Timestamp>,
 }
 
 /// What an attempt to notify people means for the rest of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// The receiver has it, or it never will: it counts as notified.
+    /// The receiver has it or will never get it: it counts as notified.
     Notified,
-    /// It is tried again then, and nothing else before.
+    /// It is tried again at this time, and nothing else is sent before.
     Again(Timestamp),
     /// Nothing is sent to the channel any more.
     Disabled,
 }
 
 impl Progress<'_> {
-    /// Whether nothing is sent to the channel.
+    /// Whether the channel is off.
     pub(super) const fn is_off(&self) -> bool {
         self.channel_state.disabled.is_some() || self.context.channel.disabled.is_some()
     }
 
-    /// Whether the channel's reader has yet to confirm it.
+    /// Whether the channel's reader has not confirmed it yet.
     pub(super) const fn is_unconfirmed(&self) -> bool {
         self.context.channel.since.is_none()
     }
 
-    /// Whether there is time to send something more before somebody else may.
+    /// Whether there is time to send something more before another process may.
     pub(super) fn has_time(&self, now: Timestamp) -> bool {
         let until = self.channel_state.leased_until.unwrap_or(Timestamp::MIN);
         until.duration_since(now) > LEASE_MARGIN
     }
 
-    /// Until when nothing more is sent to the channel's host, if it is at its limit.
+    /// Until when nothing is sent to the channel's host, if it is at its limit.
     pub(super) fn host_limit(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.host_limited_until = self.host_limited_until.filter(|until| *until > now);
         self.host_limited_until
     }
 
-    /// Notes that something is due then.
+    /// Remembers that something is due at this time.
     pub(super) fn look_at(&mut self, due: Option<Timestamp>) {
         self.next_due = self.next_due.into_iter().chain(due).min();
     }
 
-    /// The issues to look at now: those that are due, and those of which the channel missed something while it
-    /// was off. The others are noted.
+    /// The issues to look at now: those that are due, and those of which the channel missed something while it was off.
+    /// Remembers when the others are due.
     pub(super) fn take_due(&mut self, deliveries: Vec<DeliveryState>) -> Vec<DeliveryState> {
         let now = self.began_at;
         let is_due = |delivery: &DeliveryState| match delivery.due {
@@ -102,14 +102,14 @@ impl Progress<'_> {
         due
     }
 
-    /// Leaves everything where it is, until the channel is enabled again.
+    /// Leaves everything as it is until the channel is enabled again.
     pub(super) fn park(
         &self,
         deliveries: Vec<DeliveryState>,
         queued: Vec<Queued>,
         now: Timestamp,
     ) -> Vec<Action> {
-        // Those that wait for a person to enable the channel are not lost by what it answers.
+        // Messages that wait for a person to enable the channel do not count as given up.
         let is_given_up = self.channel_state.disabled.is_some();
         let mut plan = Vec::new();
         for delivery in deliveries {
@@ -134,7 +134,7 @@ impl Progress<'_> {
         plan
     }
 
-    /// What an attempt to notify people makes of the channel. What follows of that is added to the plan.
+    /// What an attempt to notify people means for the channel. Adds the actions that follow to the plan.
     pub(super) fn note(
         &mut self,
         what: &str,

@@ -1,4 +1,4 @@
-//! What a delivery run asks for, one step at a time.
+//! The steps of a delivery run.
 
 use std::collections::BTreeSet;
 
@@ -15,17 +15,17 @@ use crate::sites::site::Site;
 
 use super::batch::{AlertBatch, ReadyNews};
 
-/// What a delivery run does next. Each step is handed back to the run with its outcome.
+/// The next step of a delivery run. The run gets each step back with its outcome.
 #[derive(Debug)]
 pub enum DeliveryStep {
-    /// Load the issues of these with their sites, and call [`DeliveryRun::loaded`](super::DeliveryRun::loaded).
+    /// Load these issues with their sites, and call [`DeliveryRun::loaded`](super::DeliveryRun::loaded).
     LoadIssues(Vec<DeliveryState>),
     /// Load these users, and call [`DeliveryRun::loaded_users`](super::DeliveryRun::loaded_users).
     LoadUsers(BTreeSet<UserId>),
     /// Read the outbox of [an issue](OutboxCheck::issue), and call
     /// [`DeliveryRun::checked_outbox`](super::DeliveryRun::checked_outbox).
     CheckOutbox(OutboxCheck),
-    /// Make events and write them to the queue, and call [`DeliveryRun::queued`](super::DeliveryRun::queued).
+    /// Create events and write them to the queue, and call [`DeliveryRun::queued`](super::DeliveryRun::queued).
     QueueEvents(Box<EventPlan>),
     /// Write to the table, and call [`DeliveryRun::wrote`](super::DeliveryRun::wrote).
     Write(Write),
@@ -33,14 +33,14 @@ pub enum DeliveryStep {
     /// receiver's host is at its limit, call
     /// [`DeliveryRun::reached_host_limit`](super::DeliveryRun::reached_host_limit) instead.
     Send(Delivery),
-    /// Tell the team, through another channel, that this one does not work. It has no outcome.
+    /// Tell the team, through another channel, that this one does not work. This step has no outcome.
     NotifyOwner {
         /// Why it does not work.
         why: String,
     },
 }
 
-/// An issue that was loaded, and what the channel knows of it.
+/// An issue that was loaded, and what the channel knows about it.
 #[derive(Debug)]
 pub(super) struct KnownIssue {
     pub(super) delivery: DeliveryState,
@@ -48,18 +48,18 @@ pub(super) struct KnownIssue {
     pub(super) site: Site,
 }
 
-/// A question whether something happened to an issue that channels have yet to learn of.
+/// Asks whether the outbox has an entry for an issue.
 #[derive(Debug)]
 pub enum OutboxCheck {
-    /// The issue is gone. If its deletion is still in the outbox, the channel learns of it from there.
+    /// The issue is gone. If its deletion is still in the outbox, the channel hears of it from there.
     Gone(DeliveryState),
-    /// The channel missed these events while it was off. What is still in the outbox would be sent twice, so
-    /// they are queued only after the outbox is empty.
+    /// The channel missed these events while it was off. They are queued only after the outbox is empty, because events
+    /// that are still in it would be sent twice.
     Missed(Box<EventPlan>),
 }
 
 impl OutboxCheck {
-    /// The issue in question.
+    /// The issue that this is about.
     pub const fn issue(&self) -> IssueId {
         match self {
             Self::Gone(delivery) => delivery.issue,
@@ -68,20 +68,20 @@ impl OutboxCheck {
     }
 }
 
-/// Events of one issue to be queued in one transaction with the delivery state that follows.
+/// Events of one issue, to be queued in the same transaction as the delivery state that follows.
 #[derive(Debug)]
 pub struct EventPlan {
-    /// What the channel knows of the issue once they are queued.
+    /// What the channel knows about the issue after they are queued.
     pub next: DeliveryState,
     /// The issue's site.
     pub site: Site,
-    /// The events, oldest first; none if the channel wants none of them.
+    /// The events, oldest first; empty if the channel wants none of them.
     pub events: Vec<PlannedEvent>,
     /// When they are due.
     pub due: Timestamp,
 }
 
-/// An event whose body has yet to be made.
+/// An event whose body has not been created yet.
 #[derive(Debug)]
 pub struct PlannedEvent {
     /// What happened.
@@ -96,39 +96,38 @@ pub struct PlannedEvent {
     pub place: String,
 }
 
-/// A write to what is outstanding for the channel. Each but the last two is conditional on the `rev` that was
-/// read.
+/// A write to what is outstanding for the channel. All but the last two depend on the `rev` that was read.
 #[derive(Debug)]
 pub enum Write {
-    /// Puts what the channel knows of an issue.
+    /// Saves what the channel knows about an issue.
     PutState(DeliveryState),
     /// Forgets an issue.
     DeleteState(DeliveryState),
-    /// Puts a queued message.
+    /// Saves a queued message.
     PutQueued(Queued),
-    /// Queues a message, unless the same one is there already.
+    /// Queues a message, unless the same one already exists.
     AddQueued(Queued),
     /// Saves what people were notified of.
     PutNotified(Box<NotifiedIssue>),
-    /// Removes a queued message, even if it was written meanwhile: it must not be sent twice.
+    /// Removes a queued message, even if it has changed meanwhile: it must not be sent twice.
     DeleteQueued(Queued),
 }
 
-/// An issue of which people were notified. What happened to it meanwhile comes next: see
+/// An issue of which people were notified. Changes that happened meanwhile come next: see
 /// [`DeliveryState::notified_meanwhile`].
 #[derive(Debug)]
 pub struct NotifiedIssue {
     /// What the channel knew before.
     pub before: DeliveryState,
-    /// What it knows now; none if there is nothing left to know.
+    /// What it knows now; `None` if nothing needs to be remembered.
     pub next: Option<DeliveryState>,
-    /// The issue as they were notified of it.
+    /// The issue in the state of which they were notified.
     pub issue: Issue,
     /// What they know now.
     pub notified: Option<Notified>,
 }
 
-/// A message on its way, with what depends on its outcome.
+/// A message that is being sent, with everything that depends on its outcome.
 #[derive(Debug)]
 pub enum Delivery {
     /// A message about the channels themselves.
@@ -139,7 +138,7 @@ pub enum Delivery {
     Event(EventDelivery),
 }
 
-/// An alert on its way.
+/// An alert that is being sent.
 #[derive(Debug)]
 pub struct AlertDelivery {
     pub(super) alert: Alert,
@@ -150,7 +149,7 @@ pub struct AlertDelivery {
     pub(super) unnamed: Vec<ReadyNews>,
 }
 
-/// An event on its way.
+/// An event that is being sent.
 #[derive(Debug)]
 pub struct EventDelivery {
     pub(super) event: Queued,
@@ -165,17 +164,17 @@ pub struct EventDelivery {
 pub enum DeliveryMessage<'a> {
     /// Something that was queued.
     Queued(&'a Queued),
-    /// An alert, made just now.
+    /// An alert that was just created.
     Alert {
         /// What it says.
         alert: &'a Alert,
-        /// Its identity, which is the same whenever it is sent again.
+        /// Its id, which is the same whenever it is sent again.
         id: &'a str,
     },
 }
 
 impl Delivery {
-    /// The message to be sent.
+    /// The message to send.
     pub fn message(&self) -> DeliveryMessage<'_> {
         match self {
             Self::Notice(notice) => DeliveryMessage::Queued(notice),

@@ -23,53 +23,52 @@ use super::ssl::days_left;
 use crate::sites::settings::DnsRecordType;
 use crate::time::wire;
 
-/// Days before a domain's registration ends from which it is reported.
+/// A domain is reported this many days before its registration ends.
 pub(crate) const DOMAIN_EXPIRY_DAYS: i64 = 30;
 
 /// The result of a `dns` check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DnsResult {
-    /// The name that was looked up: the host of the site's URL in lower case and punycode, without
-    /// a trailing dot.
+    /// The name that was looked up: the host of the site's URL in lower case and punycode, without a trailing dot.
     pub host: String,
-    /// Why the name cannot be looked up, such as `NXDOMAIN`; null where it can be.
+    /// Why the name cannot be looked up, such as `NXDOMAIN`; null if it can be.
     pub lookup_failure: Option<String>,
-    /// Types that no resolver could look up; nothing is known about their records.
+    /// Types that no resolver could look up; their records are unknown.
     pub unanswered_types: Vec<DnsRecordType>,
-    /// The records, by type: for each, as the first resolver gave them that could look it up.
+    /// The records by type. Each type has the records from the first resolver that could look it up.
     pub records: DnsRecords,
-    /// What each resolver said, by its name.
+    /// The answers of each resolver, by its name.
     pub resolver_observations: BTreeMap<String, ResolverObservation>,
-    /// Whether any address of the host is one of Cloudflare's proxy.
+    /// Whether any address of the host belongs to Cloudflare's proxy.
     pub uses_cloudflare: bool,
-    /// What the routing registries say of the host's first public addresses.
+    /// What the routing registries say about the host's first public addresses.
     pub ip_enrichment: BTreeMap<IpAddr, IpEnrichment>,
-    /// Whose network announces the host's addresses; of a proxied site it is the proxy's. Null
-    /// where the registries could not be asked.
+    /// The network that announces the host's addresses. For a proxied site, this is the proxy's network. Null if the
+    /// registries could not be asked.
     pub hosting_provider: Option<HostingProvider>,
-    /// What is known of the host's reputation.
+    /// The host's reputation.
     pub reputation: Reputation,
-    /// The domain's registration; null where its registry gave none.
+    /// The domain's registration; null if its registry returned none.
     pub registration: Option<Registration>,
-    /// Why `registration` is null; null where it is not.
+    /// Why `registration` is null; null if it is not.
     pub registration_error: Option<String>,
 }
 
 impl DnsResult {
-    /// Whether the records of this type are known, be it that there are none.
+    /// Whether the records of this type are known, even if there are none.
     pub fn is_known(&self, kind: DnsRecordType) -> bool {
         self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
     }
 
-    /// The hashes of the types whose records are known, to compare later checks with.
+    /// The hashes of the types whose records are known, for comparison with later checks.
     pub fn hashes(&self) -> RecordHashes {
         RecordHashes::of(&self.records, &self.host, |kind| self.is_known(kind))
     }
 }
 
-/// What the routing registries say of an address; null where they were not heard. Registries say
-/// who announces and who registered a network, which is not where its machines stand.
+/// What the routing registries say about an address; null if they did not answer. Registries say who announces and who
+/// registered a network, not where its machines are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IpEnrichment {
@@ -79,7 +78,7 @@ pub struct IpEnrichment {
     pub as_name: Option<String>,
     /// The announced network, such as `192.0.2.0/24`.
     pub prefix: Option<String>,
-    /// Country under which the network is registered, by ISO 3166-1.
+    /// Country in which the network is registered, as an ISO 3166-1 code.
     pub registry_country: Option<String>,
     /// The regional registry, such as `ripencc`.
     pub registry: Option<String>,
@@ -87,31 +86,31 @@ pub struct IpEnrichment {
     pub allocated: Option<String>,
 }
 
-/// A network that hosts a site, or that of a proxy before it.
+/// The network that hosts a site, or the network of its proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostingProvider {
     /// Number of the autonomous system.
     pub asn: u32,
-    /// The system's name; null where only the number is known.
+    /// The system's name; null if only the number is known.
     pub name: Option<String>,
 }
 
-/// What is known of a host's reputation; null where nobody was asked.
+/// A host's reputation; null if no source was asked.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reputation {
-    /// The verdict of those who were asked.
+    /// The verdict of the sources that were asked.
     pub status: ReputationStatus,
     /// What was found, such as `quad9_blocked`.
     pub flags: Vec<String>,
-    /// A risk score; null, since no source asked gives one.
+    /// A risk score; always null, because no source provides one.
     pub risk_score: Option<f64>,
-    /// Kinds of risk; null, since no source asked names them.
+    /// Kinds of risk; always null, because no source provides them.
     pub risk_types: Option<Vec<String>>,
-    /// Suspected malware; null, since no source asked names it.
+    /// Suspected malware; always null, because no source names it.
     pub suspected_malware_family: Option<String>,
-    /// The reputation of single addresses; null, since no source asked gives one.
+    /// The reputation of single addresses; always null, because no source provides it.
     pub ip_reputation: Option<BTreeMap<IpAddr, String>>,
 }
 
@@ -120,16 +119,16 @@ pub struct Reputation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReputationStatus {
-    /// Nobody who could know was heard.
+    /// No source that could know has answered.
     #[default]
     Unknown,
-    /// A resolver that blocks threats was heard, and does not block the host.
+    /// A resolver that blocks threats has answered, and does not block the host.
     Clear,
     /// Something was found; see the flags.
     Flagged,
 }
 
-/// A domain's registration, as its registry publishes it by RDAP (RFC 9083).
+/// A domain's registration, as its registry publishes it over RDAP (RFC 9083).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Registration {
@@ -146,14 +145,13 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whole days until the registration ends, rounded down and negative once it has; `None` where
-    /// its end is not known.
+    /// Whole days until the registration ends, rounded down; negative after it has ended. `None` if its end is not
+    /// known.
     pub fn days_left(&self, now: Timestamp) -> Option<i64> {
         self.expires_at.map(|end| days_left(end.as_second(), now))
     }
 
-    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have
-    /// ended.
+    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have ended.
     pub fn expires_soon(&self, now: Timestamp) -> bool {
         self.days_left(now).is_some_and(|days| days <= DOMAIN_EXPIRY_DAYS)
     }

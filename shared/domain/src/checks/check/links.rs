@@ -2,37 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Entries of [`LinksResult::urls`] at most.
+/// The most entries in [`LinksResult::urls`].
 pub const MAX_URLS: usize = 1_000;
 
-/// Bytes of URLs and sources in [`LinksResult::urls`] at most, so that a result always fits the
-/// item of the table that it is kept in. A thousand entries of ordinary length stay below it.
+/// The most bytes of URLs and sources in [`LinksResult::urls`], so that a result always fits into its item. A thousand
+/// entries of ordinary length stay below it.
 pub const MAX_URL_BYTES: usize = 300_000;
 
 /// The result of a `broken-links` check: one crawl of a site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinksResult {
-    /// Distinct broken links; exact, also where `urls` is cut.
+    /// Distinct broken links. The number is exact even if `urls` is cut.
     pub found: u32,
     /// Pages that were fetched and searched for links.
     pub crawled: u32,
-    /// The broken links in the order in which the crawl met them, 1,000 at most.
+    /// The broken links in the order in which the crawl found them, at most 1,000.
     pub urls: Vec<BrokenLink>,
     /// How the crawl went.
     pub crawl: Crawl,
 }
 
-/// A link that leads nowhere.
+/// A broken link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BrokenLink {
-    /// Where the link leads: absolute, without fragment; as written where it is no URL at all.
+    /// Where the link leads: an absolute URL without a fragment, or the original text if it is not a URL.
     pub url: String,
-    /// The page that it was found on, the first in breadth-first order; the sitemap for a URL that
-    /// only a sitemap names, and the site's own URL for itself.
+    /// The page on which it was found, the first in breadth-first order. It is the sitemap for a URL that only a
+    /// sitemap names, and the site's own URL for itself.
     pub source: String,
-    /// HTTP status of the first answer, redirects not followed; 0 when no answer came.
+    /// HTTP status of the first answer, without following redirects; 0 if no answer came.
     pub status: u16,
 }
 
@@ -42,7 +42,7 @@ pub struct BrokenLink {
 pub struct Crawl {
     /// Why it ended.
     pub finish_reason: FinishReason,
-    /// The limits it ran under.
+    /// The limits of the crawl.
     pub limits: CrawlLimits,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
@@ -50,42 +50,42 @@ pub struct Crawl {
     pub js_rendered: bool,
     /// Pages that were fetched and searched for links.
     pub pages: u32,
-    /// Distinct links that have a verdict, broken or not; pages count among them.
+    /// Distinct links that were checked, broken or not; pages count too.
     pub links: u32,
-    /// Distinct links without a verdict, and why.
+    /// Distinct links that were not checked, and why.
     pub skipped: SkippedLinks,
-    /// Pages that were checked but not searched, because their addresses look endless: the same
-    /// path segment again and again, or hundreds of queries to one path.
+    /// Pages that were checked but not searched, because their addresses look endless: they repeat the same path
+    /// segment, or there are hundreds of queries to one path.
     pub traps: u32,
-    /// Whether the site has a `robots.txt`, which was followed.
+    /// Whether the site has a `robots.txt`, which the crawl followed.
     pub robots_txt: bool,
-    /// URLs of the site's own host that its sitemaps name.
+    /// URLs on the site's own host that its sitemaps name.
     pub sitemap_urls: u32,
-    /// Whether `urls` is cut: `found` is then larger than its length.
+    /// Whether `urls` is cut. If so, `found` is larger than its length.
     pub truncated: bool,
 }
 
-/// Links that a crawl met and did not judge. None of them counts as broken.
+/// Links that a crawl found and did not judge. None of them counts as broken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedLinks {
-    /// Disallowed by the `robots.txt` of their host. On other hosts than the site's it is asked for
-    /// where there are more than ten links to the host.
+    /// Disallowed by the `robots.txt` of their host. For other hosts than the site's, it is requested only if there are
+    /// more than ten links to the host.
     pub robots: u32,
-    /// Of another host than the site's, beyond `limits.links_per_domain`.
+    /// On another host than the site's, beyond `limits.links_per_domain`.
     pub over_limit: u32,
-    /// Of a host that asked to be left alone, by 429 or 503 with `Retry-After`: another than the
-    /// site's, or the site's where it asked for more rest than there is time for.
+    /// On a host that asked for a pause, with 429 or 503 and `Retry-After`: a host other than the site's, or the site's
+    /// if the pause is longer than the crawl has time for.
     pub rate_limited: u32,
-    /// Not connected to: the address is private or otherwise not of the public Internet.
+    /// Not connected to: the address is private or otherwise not on the public Internet.
     pub forbidden: u32,
-    /// Not checked: the time was over, the name was not looked up in time, no name server could be
-    /// asked, the target has IPv6 addresses only and IPv6 is not available here, or the server of
-    /// another host did not answer any more or withholds its `robots.txt`.
+    /// Not checked: the time was over, the name was not looked up in time, no name server could be reached, the target
+    /// has only IPv6 addresses and IPv6 is not available here, or the server of another host stopped answering or
+    /// withholds its `robots.txt`.
     pub unchecked: u32,
 }
 
-/// What a crawl may spend.
+/// The limits of a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CrawlLimits {
@@ -95,18 +95,18 @@ pub struct CrawlLimits {
     pub links: u32,
     /// Clicks from the site's URL to a page that is searched for links.
     pub depth: u32,
-    /// Distinct links to one registered domain, the site's own host aside.
+    /// Distinct links to one registered domain, not counting the site's own host.
     pub links_per_domain: u32,
-    /// Seconds in all.
+    /// Seconds in total.
     pub seconds: u32,
 }
 
-/// Why a crawl ended. Where several apply, the first in this order that does.
+/// Why a crawl ended. If several reasons apply, it is the first in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The site's URL gave no answer or an error, so that there was nothing to crawl.
+    /// The site's URL gave no answer or an error, so there was nothing to crawl.
     Unreachable,
     /// The site's URL redirects to another host, which is not the site.
     RedirectedAway,
@@ -114,20 +114,20 @@ pub enum FinishReason {
     RobotsDisallowed,
     /// The site's URL is not an HTML page.
     NotHtml,
-    /// The time was over.
+    /// The time limit was reached.
     Deadline,
-    /// More pages than the limit; the links to the others were still checked.
+    /// There were more pages than the limit; the links to the others were still checked.
     PageLimit,
-    /// More links than the limit; the others were not looked at.
+    /// There were more links than the limit; the others were not checked.
     LinkLimit,
-    /// Pages deeper than the limit; they were checked but not searched.
+    /// There were pages deeper than the limit; they were checked but not searched.
     DepthLimit,
     /// Everything was crawled.
     Completed,
 }
 
 impl FinishReason {
-    /// Whether so much of the site was seen that few broken links mean that few are there.
+    /// Whether enough of the site was crawled that few broken links mean that there really are few.
     #[must_use]
     pub(crate) const fn is_representative(self) -> bool {
         match self {
@@ -142,8 +142,8 @@ impl FinishReason {
 }
 
 impl LinksResult {
-    /// A result of all `broken` links in the order of the crawl; `urls` is cut at [`MAX_URLS`] and
-    /// [`MAX_URL_BYTES`], `found` is their number.
+    /// A result with all `broken` links, in the order of the crawl. `urls` is cut at [`MAX_URLS`] and
+    /// [`MAX_URL_BYTES`]; `found` is the number of all of them.
     pub fn new(crawl: Crawl, broken: impl IntoIterator<Item = BrokenLink>) -> Self {
         let mut urls = Vec::new();
         let (mut found, mut bytes, mut cut) = (0_u32, 0, false);

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use crate::checks::tool::{Empty, ListForm, Tool};
 use crate::sites::site_url::MAX_LENGTH as URL_MAX;
 
-/// The longest short form, in bytes of JSON. Whatever a target sends, a row stays within 4 KB as it
-/// is stored, deflated or not, and a check within 10 KB as lists show it.
+/// The longest short form, in bytes of JSON. Whatever a target sends, a stored row stays within 4 KB, compressed or
+/// not, and a check in a list within 10 KB.
 pub const LISTED_MAX: usize = 4_600;
 
-/// Texts in a short form that would be too long otherwise, in bytes of JSON.
+/// The longest texts in a short form that would be too long otherwise, in bytes of JSON.
 const LISTED_TEXT: usize = 255;
 
-/// Texts in a form that is to be shorter still.
+/// The longest texts in an even shorter form.
 const SHORTEST_TEXT: usize = 100;
 
 fn in_place(empty: Empty) -> Value {
@@ -23,21 +23,19 @@ fn in_place(empty: Empty) -> Value {
     }
 }
 
-/// What lists and embedded checks show of a result: the same shape, with what can be long left out
-/// or cut. Only `GET /checks/{check}` shows all of it.
+/// The form of a result in lists and embedded checks: the same structure, without its long parts. Only `GET
+/// /checks/{check}` shows everything.
 ///
-/// What is still longer than [`LISTED_MAX`] then has its texts cut, which shows by an ellipsis at
-/// their end, and its lists: of those the first entries stay, whole as they are, since half of a
-/// URL or a record is none.
+/// If it is still longer than [`LISTED_MAX`], its texts are cut, with an ellipsis at their end, and then its lists. The
+/// first entries of a list stay as they are, because half of a URL or of a record is useless.
 ///
-/// This works on what is stored rather than on the tools' types, so that a result that an older
-/// version wrote keeps every field it had. The short form of a short form is itself.
+/// This works on the stored JSON rather than on the tools' types, so that a result of an older version keeps every
+/// field it had. The short form of a short form is the same.
 pub fn list_form(tool: Tool, result: Value) -> Value {
     list_form_within(tool, result, LISTED_MAX)
 }
 
-/// The short form of a result, within a limit in bytes of JSON as far as cut texts and empty lists
-/// are within them.
+/// The short form of a result within a limit in bytes of JSON, as far as cut texts and empty lists fit into it.
 pub fn list_form_within(tool: Tool, mut result: Value, max: usize) -> Value {
     let ListForm { left_out, first, lists } = tool.definition().list_form;
     if let Some((place, empty)) = left_out
@@ -63,11 +61,11 @@ fn shorten(result: &mut Value, lists: &[&'static str], max: usize) {
         .collect();
     cut_texts(result, if max < LISTED_MAX { SHORTEST_TEXT } else { LISTED_TEXT });
     let mut room = max.saturating_sub(json_length(result));
-    // Each list in turn, so that a long one leaves the others their first entries.
+    // One entry from each list at a time, so that a long list leaves the others their first entries.
     while !taken.is_empty() {
         taken.retain_mut(|(place, entries)| {
             let Some((name, entry)) = entries.next() else { return false };
-            // With a comma, and with quotes and a colon around a name.
+            // With a comma; a name also has quotes and a colon.
             let name_length = name.as_ref().map_or(0, |name| text_length(name) + 3);
             let Some(left) = room.checked_sub(json_length(&entry) + name_length + 1) else {
                 return false;
@@ -83,7 +81,7 @@ fn shorten(result: &mut Value, lists: &[&'static str], max: usize) {
     }
 }
 
-/// The entries of an array or a map, which is left empty; those of a map have a name.
+/// The entries of an array or a map, which is left empty. Those of a map have a name.
 enum Entries {
     Array(std::vec::IntoIter<Value>),
     Map(serde_json::map::IntoIter),
@@ -110,8 +108,8 @@ impl Iterator for Entries {
     }
 }
 
-/// Cuts what is longer than a text should be, but not the site's own URL and host; the URL that
-/// answered may have the length of a site's.
+/// Cuts texts that are too long, except for the site's own URL and host. The URL that answered may be as long as a
+/// site's URL.
 fn cut_texts(value: &mut Value, max: usize) {
     match value {
         Value::String(text) => cut(text, max),
@@ -146,7 +144,7 @@ fn json_length(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// The bytes of a text in JSON, without the quotes around it.
+/// The bytes of a text in JSON, without the quotes.
 fn text_length(text: &str) -> usize {
     text.chars().map(character_length).sum()
 }
@@ -272,7 +270,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever a result holds where targets choose the length.
+        /// Anything that a result may hold where targets choose the length.
         #[test]
         fn no_short_form_is_long(
             texts in prop::collection::vec("\\PC{0,900}|[\\x00-\\x1f\"]{0,900}", 0..40),
@@ -288,7 +286,7 @@ mod tests {
                 "records": { "A": texts, "TXT": texts }, "ip_enrichment": mapped,
                 "speed_metrics": { "real_user_metrics": { "metrics": mapped } },
             });
-            // Each tool has its own lists only.
+            // Each tool has only its own lists.
             let result = match tool {
                 Tool::Status => json!({
                     "url": first, "effective_url": first, "error": first, "redirects": texts,

@@ -1,9 +1,8 @@
-//! The result of a `performance` check: what one page load measured, and what visitors saw.
+//! The result of a `performance` check: what one page load measured, and what visitors measured.
 //!
-//! The API's sentence reads "`speed_metrics` with `performance_score`, `core_web_vitals`,
-//! `real_user_metrics`, `origin_metrics`, `opportunities`": what stands behind "with" is inside
-//! `speed_metrics`, all of it. Every field is always there, null or empty where nothing was
-//! measured, so that there is one shape.
+//! The API's sentence reads "`speed_metrics` with `performance_score`, `core_web_vitals`, `real_user_metrics`,
+//! `origin_metrics`, `opportunities`": everything after "with" is inside `speed_metrics`. Every field is always
+//! present, and null or empty if nothing was measured, so that there is one structure.
 
 mod field_data;
 mod json;
@@ -17,8 +16,7 @@ pub use self::field_data::{Distribution, FieldData, FieldMetric};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PerformanceResult {
-    /// From the start of a direct GET, redirects included, to the head of the final answer, in
-    /// milliseconds.
+    /// The time from the start of a direct GET, including redirects, to the head of the final answer, in milliseconds.
     pub response_time: f64,
     /// The audited URL.
     pub url: String,
@@ -26,21 +24,21 @@ pub struct PerformanceResult {
     pub speed_metrics: SpeedMetrics,
 }
 
-/// What an audit measured, beside what the field says.
+/// What an audit measured, and the field data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeedMetrics {
-    /// The score of the performance category, 0 to 100; null when the audit could not weigh all
-    /// that belongs to it.
+    /// The score of the performance category, 0 to 100; null if the audit could not measure everything that it needs.
     #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
     pub performance_score: Option<u32>,
     /// Measured in the lab, on one load of the page.
     pub core_web_vitals: CoreWebVitals,
-    /// Measured by visitors of the page; of its origin, and marked so, where the page has too few.
+    /// Measured by visitors of the page. If the page has too few visitors, these are the origin's values, marked as
+    /// such.
     pub real_user_metrics: Option<FieldData>,
     /// Measured by visitors of all pages of the origin.
     pub origin_metrics: Option<FieldData>,
-    /// What would make the page faster, the largest savings first; empty in lists of checks.
+    /// What would make the page faster, largest savings first; empty in lists of checks.
     pub opportunities: Vec<Opportunity>,
 }
 
@@ -56,7 +54,7 @@ pub struct CoreWebVitals {
     pub cls: LabMetric,
     /// Total Blocking Time, in milliseconds.
     pub tbt: LabMetric,
-    /// Time to First Byte of the page itself, as observed, in milliseconds.
+    /// Observed Time to First Byte of the page itself, in milliseconds.
     pub ttfb: LabMetric,
     /// Speed Index, in milliseconds.
     pub speed_index: LabMetric,
@@ -68,7 +66,7 @@ pub struct CoreWebVitals {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMetric {
-    /// In the metric's unit; null when it was not measured.
+    /// The value in the metric's unit; null if it was not measured.
     pub value: Option<f64>,
     /// The value for people, such as `1.2 s`.
     pub display_value: Option<String>,
@@ -76,17 +74,17 @@ pub struct LabMetric {
     pub score: Option<f64>,
 }
 
-/// An audit that did not pass, and what passing it would save.
+/// An audit that did not pass, and what could be saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opportunity {
-    /// Lighthouse's name of the audit, such as `unused-javascript`.
+    /// Lighthouse's name for the audit, such as `unused-javascript`.
     pub id: String,
-    /// The same for people.
+    /// The title for people.
     pub title: String,
-    /// What could be saved, as far as it was estimated.
+    /// The estimated savings.
     pub savings: Savings,
-    /// How well the audit went, from 0 to under 1.
+    /// The score of the audit, from 0 to under 1.
     pub score: f64,
 }
 
@@ -122,7 +120,7 @@ impl PerformanceResult {
     }
 }
 
-/// To the millisecond, so that it reads well.
+/// Rounded to the millisecond.
 fn seconds(ms: f64) -> f64 {
     ms.round() / 1000.0
 }

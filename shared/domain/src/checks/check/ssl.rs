@@ -12,46 +12,46 @@ pub use self::certificate::{
     CertificateKey, CertificateSummary, NameAttribute,
 };
 
-/// The result of an `ssl` check: what the certificate on port 443 of a site's host says, and
-/// whether a browser would accept it.
+/// The result of an `ssl` check: the contents of the certificate on port 443 of a site's host, and whether a browser
+/// would accept it.
 ///
-/// What describes the certificate is null where none was read.
+/// Fields about the certificate are null if none was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SslResult {
-    /// The host that the certificate was asked for, as in URLs (lower case, punycode), an IPv6
-    /// address without brackets.
+    /// The host that the certificate was requested for, as in URLs (lower case, punycode). An IPv6 address has no
+    /// brackets.
     pub domain: String,
-    /// The address that was connected to; null when no connection was made.
+    /// The address of the connection; null if there was no connection.
     pub ip: Option<String>,
-    /// True only when the certificate is current, matches the host and chains to a trusted root.
+    /// True only if the certificate is within its validity period, matches the host and chains to a trusted root.
     pub is_valid: bool,
-    /// What is wrong; null when valid. Of several, the first in the order of the values.
+    /// What is wrong; null if valid. If there are several problems, it is the first in the order of the values.
     pub failure_type: Option<SslFailure>,
-    /// All that is wrong, for people; null when valid.
+    /// Everything that is wrong, for people; null if valid.
     pub failure_message: Option<String>,
-    /// Common name of the certificate's issuer, or its organization where it has none.
+    /// Common name of the certificate's issuer, or its organization if it has no common name.
     pub issuer: Option<String>,
-    /// Common name of the certificate; null when it has none, which is not wrong: hosts are looked
-    /// for among its alternative names alone.
+    /// Common name of the certificate; null if it has none. That is not an error, because clients match hosts only
+    /// against its alternative names.
     pub issued_to: Option<String>,
     /// The first instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
     pub valid_from: Option<String>,
     /// The last instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
     pub valid_to: Option<String>,
-    /// Whole days until `valid_to`, rounded down: 0 on the last day, negative from the first second
-    /// after. 0 when no certificate was read.
+    /// Whole days until `valid_to`, rounded down: 0 on the last day, negative from the first second after it. 0 if no
+    /// certificate was read.
     pub days_left: i64,
-    /// The certificate's subject: `CN=example.com, O=Example`; empty when it names nobody.
+    /// The certificate's subject: `CN=example.com, O=Example`; empty if it has none.
     pub subject: Option<String>,
     /// The certificate's serial number in hexadecimal.
     pub serial_number: Option<String>,
     /// SHA-256 of the certificate in hexadecimal.
     pub fingerprint: Option<String>,
-    /// Whether the chain leads to a trusted root and the server holds the certificate's key,
-    /// whatever the certificate's dates and names; `is_valid` asks for those, too.
+    /// Whether the chain leads to a trusted root and the server holds the certificate's key, regardless of the
+    /// certificate's dates and names. `is_valid` requires those too.
     pub verified: bool,
-    /// Everything read from the certificate; null in lists, and when no certificate was read.
+    /// Everything read from the certificate; null in lists, and if no certificate was read.
     pub info: Option<CertificateInfo>,
 }
 
@@ -63,30 +63,30 @@ impl SslResult {
     }
 }
 
-/// Why a certificate is not valid, the gravest first: where several hold, the first counts.
+/// Why a certificate is not valid, most severe first. If there are several reasons, the first counts.
 ///
-/// It is the order of what helps most. An expired certificate is replaced whatever else is wrong
-/// with it, and a certificate for another host is mostly the default one of a server that does not
-/// know the site, of which it is idle to say that it is self-signed.
+/// The order puts the most useful reason first. An expired certificate has to be replaced whatever else is wrong with
+/// it. A certificate for another host is usually the default certificate of a server that does not know the site, so it
+/// does not matter that it is self-signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SslFailure {
-    /// The present instant is after the certificate's validity, or before it.
+    /// The current time is after the certificate's validity period, or before it.
     Expired,
     /// The certificate is for other hosts.
     HostnameMismatch,
-    /// The certificate does not lead to a trusted root, an issuer in between has expired, or its
-    /// key is of a kind or size that is not accepted.
+    /// The certificate does not lead to a trusted root, an intermediate certificate has expired, or its key has a type
+    /// or size that is not accepted.
     UntrustedChain,
-    /// The server was reached, and did not present a certificate that can be read and is its own.
+    /// The server was reached, but did not present a readable certificate of its own.
     NoCertificate,
     /// The server was not reached, or gave no answer.
     ConnectionFailed,
 }
 
 impl SslFailure {
-    /// All failures, the gravest first.
+    /// All failures, most severe first.
     pub const ALL: [Self; 5] = [
         Self::Expired,
         Self::HostnameMismatch,
@@ -95,7 +95,7 @@ impl SslFailure {
         Self::ConnectionFailed,
     ];
 
-    /// The value used on the wire.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Expired => "expired",
@@ -126,9 +126,9 @@ impl std::fmt::Display for SslFailure {
 
 /// An instant of a certificate, given in seconds since the Unix epoch: `YYYY-MM-DD HH:MM:SS`, UTC.
 ///
-/// Not by [`Timestamp`], which ends a day before 9999-12-31 23:59:59, the instant by which
-/// certificates say that they never expire (RFC 5280, section 4.1.2.5). What a certificate cannot
-/// hold, years before 0 and after 9999, becomes the nearest that it can.
+/// This does not use [`Timestamp`], which ends a day before 9999-12-31 23:59:59, the time with which certificates say
+/// that they never expire (RFC 5280, section 4.1.2.5). Years that a certificate cannot hold, before 0 and after 9999,
+/// become the nearest possible year.
 pub fn certificate_time(seconds: i64) -> String {
     let (first, last) = (DateTime::constant(0, 1, 1, 0, 0, 0, 0), DateTime::MAX);
     let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
@@ -136,8 +136,8 @@ pub fn certificate_time(seconds: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Whole days from `now` until `end`, in seconds since the Unix epoch, rounded down. It is negative
-/// exactly when a certificate that is valid to `end` has expired: the second of `end` is its last.
+/// Whole days from `now` until `end`, in seconds since the Unix epoch, rounded down. The number is negative exactly if
+/// a certificate that is valid until `end` has expired: the second of `end` is its last.
 pub fn days_left(end: i64, now: Timestamp) -> i64 {
     end.saturating_sub(now.as_second()).div_euclid(86_400)
 }
@@ -183,7 +183,7 @@ mod tests {
         ] {
             assert_eq!(in_seconds(seconds), days, "{seconds} s");
         }
-        // Within its last second a certificate is valid.
+        // A certificate is valid until the end of its last second.
         let within: Timestamp = "2026-11-20T10:05:00.999Z".parse().expect("a timestamp");
         assert_eq!(days_left(now.as_second(), within), 0);
         assert_eq!(days_left(i64::MIN, now), -106_751_991_167_301);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     proptest! {
-        /// What clients see of the days never contradicts the certificate's end.
+        /// The days that clients see never contradict the certificate's end.
         #[test]
         fn days_left_are_negative_once_expired(
             end in -62_167_219_200_i64..=253_402_300_799,
@@ -261,7 +261,7 @@ mod tests {
             prop_assert!(end - now.as_second() < (days + 1) * 86_400);
         }
 
-        /// They sort as the instants do.
+        /// They sort in the order of the instants.
         #[test]
         fn instants_sort_as_texts(first: i64, second: i64) {
             let written = [first, second].map(certificate_time);

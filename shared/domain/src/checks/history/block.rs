@@ -1,10 +1,10 @@
-//! Packed status checks: consecutive checks that differ in hardly more than their times, in a few bytes each.
+//! Packed status checks: consecutive checks that differ in little but their times, in a few bytes each.
 //!
-//! A block begins with its version and the slot of its first check. Each check then takes the index of its *shape*
-//! (its result without the response time), its slot as the difference of differences, its completion as the
-//! difference to its slot, both in milliseconds, and its response time in hundredths of a millisecond. The numbers
-//! are variable-length, seven bits a byte, the lowest first; signed ones are zigzag-encoded. A shape stands where it
-//! is first used, and a text where it is first named.
+//! A block begins with its version and the slot of its first check. Each check then has the index of its *shape* (its
+//! result without the response time), its slot as a delta of deltas, its completion as the delta to its slot, both in
+//! milliseconds, and its response time in hundredths of a millisecond. The numbers are variable-length, with seven bits
+//! in each byte, lowest first; signed ones are zigzag-encoded. A shape is written where it is first used, and a text
+//! where it is first named.
 //!
 //! Time-series databases store their samples in the same way; see Pelkonen et al., "Gorilla: A Fast, Scalable,
 //! In-Memory Time Series Database", VLDB 2015, §4.1.
@@ -17,9 +17,9 @@ use crate::id::{CheckId, Partition};
 
 /// The version of the format, its first byte.
 const VERSION: u8 = 1;
-/// Different shapes in a block. A site that answers in more ways than these has little to gain.
+/// The most shapes in a block. A site with more different answers would save little.
 pub const SHAPES_MAX: usize = 8;
-/// Redirects in a shape. The engine follows fewer.
+/// The most redirects in a shape. The probe follows fewer.
 const REDIRECTS_MAX: usize = 32;
 
 const UP: u64 = 1;
@@ -43,7 +43,7 @@ impl PackedCheck {
     }
 }
 
-/// Checks of one tool in one day, in the order of their slots; never empty.
+/// Checks of one tool on one day, in the order of their slots; never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     bytes: Vec<u8>,
@@ -61,7 +61,7 @@ struct Record {
     hundredths: u32,
 }
 
-/// Why a check is not added to a block. The block is as it was before.
+/// Why a check is not added to a block, which stays unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The slot is not after the block's last one.
@@ -87,7 +87,7 @@ pub enum Unreadable {
     /// The bytes end within a value.
     #[error("cut off")]
     CutOff,
-    /// A value that no block has.
+    /// A value that no block contains.
     #[error("malformed")]
     Malformed,
 }

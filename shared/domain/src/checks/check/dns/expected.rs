@@ -8,8 +8,8 @@ use super::records::{DnsRecord, RecordData, normal_name};
 use crate::sites::host_name::is_host_name;
 use crate::sites::settings::DnsRecordType;
 
-/// An expected value as people write it, read for its record type. It is shown in its normal form,
-/// which is the same for all spellings.
+/// An expected value as people write it, parsed for its record type. It is displayed in its normal form, which is the
+/// same for all spellings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectedValue {
     /// An IPv4 address.
@@ -18,45 +18,43 @@ pub enum ExpectedValue {
     Aaaa(Ipv6Addr),
     /// The target of a CNAME or NS record; case, a trailing dot and punycode do not matter.
     Name(String),
-    /// `10 mail.example.com`, or `mail.example.com` for any priority; the name as above, or `.` for
-    /// no mail server.
+    /// `10 mail.example.com`, or `mail.example.com` for any priority. The name is as above, or `.` for no mail server.
     Mx {
-        /// `None` if any will do.
+        /// `None` for any priority.
         priority: Option<u16>,
-        /// The mail server, empty for none.
+        /// The mail server; empty for none.
         target: String,
     },
-    /// A text, without white space around it. In quotation marks, as zone files have it, it is the
-    /// same text.
+    /// A text without surrounding whitespace. Quotation marks, as in zone files, make no difference.
     Txt(String),
 }
 
-/// Why a text is no expected value of a record type; the messages continue "The … field".
+/// Why a text is not an expected value of a record type. The messages continue "The … field".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectedValueError {
-    /// No IPv4 address.
+    /// It is not an IPv4 address.
     #[error("must be an IPv4 address")]
     A,
-    /// No IPv6 address.
+    /// It is not an IPv6 address.
     #[error("must be an IPv6 address")]
     Aaaa,
-    /// No name that a host can have.
+    /// It is not a valid host name.
     #[error("must be a host name")]
     Name,
-    /// No name of a mail server, with or without its priority.
+    /// It is not the name of a mail server, with or without a priority.
     #[error("must be a host name, or a priority and a host name")]
     Mx,
-    /// Nothing but quotation marks.
+    /// It contains only quotation marks.
     #[error("must not be empty")]
     Txt,
 }
 
 impl ExpectedValue {
-    /// Reads a value, with surrounding white space ignored.
+    /// Reads a value, ignoring surrounding whitespace.
     ///
     /// # Errors
     ///
-    /// When no record of this type can have it.
+    /// When no record of this type can have the value.
     pub fn parse(kind: DnsRecordType, text: &str) -> Result<Self, ExpectedValueError> {
         let text = text.trim();
         match kind {
@@ -113,15 +111,14 @@ impl fmt::Display for ExpectedValue {
     }
 }
 
-/// Whether one of `records` has the value that `expected` describes for its type. Any link of a
-/// CNAME chain counts.
+/// Whether one of `records` has the value that `expected` describes for its type. Any link of a CNAME chain counts.
 pub(crate) fn is_met(kind: DnsRecordType, expected: &str, records: &[DnsRecord]) -> bool {
     let expected = ExpectedValue::parse(kind, expected);
     let mut of_kind = records.iter().filter(|record| record.data.kind() == kind);
     expected.is_ok_and(|expected| of_kind.any(|record| expected.is_of(&record.data)))
 }
 
-/// The normal form of a name that a host can have.
+/// The normal form of a valid host name.
 fn host_name(text: &str) -> Option<String> {
     Some(normal_name(text)).filter(|name| is_host_name(name))
 }
@@ -135,15 +132,15 @@ fn mail_exchange(text: &str) -> Option<ExpectedValue> {
     Some(ExpectedValue::Mx { priority, target })
 }
 
-/// A text without quotation marks and white space around it, however often it was quoted.
+/// A text without surrounding quotation marks and whitespace, however often it was quoted.
 fn bare(text: &str) -> String {
     let quoted = text.trim().to_owned();
     let inner = |text: &String| unquoted(text).map(|inner| inner.trim().to_owned());
     successors(Some(quoted), inner).last().unwrap_or_default()
 }
 
-/// The text of quoted strings as zone files have them, all taken as one: `"a" "b\"c"` is `ab"c`.
-/// `None` if the text is anything else.
+/// The text of quoted strings in the style of zone files, joined into one: `"a" "b\"c"` is `ab"c`. `None` if the text
+/// is anything else.
 fn unquoted(text: &str) -> Option<String> {
     let mut rest = text;
     let mut bytes = Vec::new();
@@ -196,7 +193,7 @@ mod tests {
             RecordData::Txt { txt: "v=spf1 include:Mail.example -all".to_owned() },
             RecordData::Txt { txt: " padded ".to_owned() },
             RecordData::Txt { txt: "said \"so\"".to_owned() },
-            // By somebody who took the quotation marks for a part of it.
+            // Somebody may think that the quotation marks belong to the text.
             RecordData::Txt { txt: "\"quoted\"".to_owned() },
         ]
         .map(|data| DnsRecord { host: HOST.to_owned(), ttl: 60, data })
@@ -339,7 +336,7 @@ mod tests {
             }
         }
 
-        /// As zone files and tools show it, in strings of at most 255 bytes.
+        /// The form of zone files and tools, in strings of at most 255 bytes.
         #[test]
         fn a_quoted_text_equals_the_bare_one(text in "[ -~]{1,80}", at in 0_usize..80) {
             let at = at.min(text.len());

@@ -1,5 +1,5 @@
-//! What is kept of a site's records to see that they changed: a hash per type, small enough to
-//! live beside a tool's state.
+//! What is stored to notice that a site's records changed: a hash for each type, small enough to be part of a tool's
+//! state.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::records::DnsRecords;
 use crate::bytes;
 use crate::sites::settings::DnsRecordType;
 
-/// Of a type's values, however many there are: the first 4 bytes of their SHA-256. A change goes
-/// unseen once in four thousand million.
+/// The hash of a type's values, of any number: the first 4 bytes of their SHA-256. One in four billion changes goes
+/// unnoticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHash([u8; 4]);
 
 impl RecordHash {
-    /// Of values in normal form, ascending and once each.
+    /// The hash of values in normal form, ascending and without duplicates.
     fn of(values: &[String]) -> Self {
         let mut hash = Sha256::new();
         for value in values {
-            // With its length, so that no value can pass for two.
+            // Each value is hashed with its length, so that no value can look like two.
             hash.update((value.len() as u64).to_be_bytes());
             hash.update(value.as_bytes());
         }
@@ -29,11 +29,11 @@ impl RecordHash {
     }
 }
 
-/// The hashes of a site's records, for the types that were looked up; a type without records has a
-/// hash too. Order, TTL, case and trailing dots do not change a hash.
+/// The hashes of a site's records, for the types that were looked up. A type without records has a hash too. Order,
+/// TTL, case and trailing dots do not change a hash.
 ///
-/// Stored as bytes: a bit for each type that has a hash, by the order of
-/// [`DnsRecordType::ALL`], then the hashes in that order.
+/// Stored as bytes: a bit for each type that has a hash, in the order of [`DnsRecordType::ALL`], followed by the hashes
+/// in that order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordHashes(BTreeMap<DnsRecordType, RecordHash>);
 
@@ -82,13 +82,13 @@ impl RecordHashes {
         self.0.get(&kind).copied()
     }
 
-    /// Whether no type was looked up: then there is nothing to learn from.
+    /// Whether no type was looked up, so that there is nothing to learn.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// These hashes, and those of `later` for types that have none here: a type that could not be
-    /// looked up at first is watched from when it could.
+    /// These hashes, with those of `later` for types that have none here: a type that could not be looked up at first
+    /// is monitored from the first time that it could.
     #[must_use]
     pub fn completed_by(mut self, later: &Self) -> Self {
         for (kind, hash) in &later.0 {
@@ -101,9 +101,9 @@ impl RecordHashes {
 /// The records that later checks are compared with if a site expects none explicitly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// What decides.
+    /// The hashes, which decide.
     pub hashes: RecordHashes,
-    /// The records themselves, to say what changed; none when their check is gone.
+    /// The records themselves, to show what changed; `None` if their check is gone.
     pub records: Option<DnsRecords>,
 }
 

@@ -1,4 +1,4 @@
-//! What the resolvers said, and what it says together.
+//! The answers of the resolvers, and the conclusion from all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,20 @@ use super::records::{DnsRecord, DnsRecords};
 use super::{Reputation, ReputationStatus};
 use crate::sites::settings::DnsRecordType;
 
-/// Name of the resolver that is taken to block threats, in any case: Quad9 answers NXDOMAIN without
-/// the SOA record of an honest one for what it blocks (docs.quad9.net, FAQ). Its service that does
-/// not filter must go by another name.
+/// Name of the resolver that blocks threats. Quad9 answers NXDOMAIN for what it blocks, without the SOA record of a
+/// real answer (docs.quad9.net, FAQ). Its unfiltered service must have another name here.
 pub const FILTERING_RESOLVER: &str = "quad9";
 
 /// Flag of a host that Quad9 blocks.
 const QUAD9_BLOCKED: &str = "quad9_blocked";
 
-/// Answers of one type shown of a resolver at most.
+/// The most answers of one type that are shown for a resolver.
 const SHOWN_ANSWERS: usize = 20;
 
-/// Characters shown of one such answer at most.
+/// The most characters that are shown of one such answer.
 const SHOWN_CHARACTERS: usize = 255;
 
-/// Response code of a DNS answer (RFC 6895), written by its name in IANA's registry.
+/// Response code of a DNS answer (RFC 6895), written as its name in IANA's registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rcode(pub u16);
 
@@ -34,7 +33,7 @@ impl Rcode {
     /// The name does not exist.
     pub(crate) const NX_DOMAIN: Self = Self(3);
 
-    /// Whether it says something of the name; others speak of the query or the resolver.
+    /// Whether it says something about the name. Other codes are about the query or the resolver.
     fn is_telling(self) -> bool {
         [Self::NO_ERROR, Self::SERV_FAIL, Self::NX_DOMAIN].contains(&self)
     }
@@ -59,18 +58,18 @@ impl std::fmt::Display for Rcode {
 pub struct DnsAnswer {
     /// Its response code.
     pub rcode: Rcode,
-    /// The records that answer the query, those of the CNAME chain included.
+    /// The records that answer the query, including those of the CNAME chain.
     pub records: Vec<DnsRecord>,
-    /// Whether it carries the SOA record by which a zone vouches that there is nothing (RFC 2308).
+    /// Whether it contains the SOA record with which a zone confirms that there is nothing (RFC 2308).
     pub has_soa: bool,
 }
 
 /// One query to one resolver.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lookup {
-    /// The answer, or why there is none, in words for people.
+    /// The answer, or why there is none, for people.
     pub answer: Result<DnsAnswer, String>,
-    /// From the query to the answer or the failure, in milliseconds.
+    /// The time from the query to the answer or the failure, in milliseconds.
     pub latency_ms: f64,
 }
 
@@ -79,12 +78,12 @@ impl Lookup {
         self.answer.as_ref().ok().map(|answer| answer.rcode)
     }
 
-    /// The answer of a name that was found.
+    /// The answer, if the name was found.
     fn found(&self) -> Option<&DnsAnswer> {
         self.answer.as_ref().ok().filter(|answer| answer.rcode == Rcode::NO_ERROR)
     }
 
-    /// What the answer says, for comparing: that there is no such name, or the values of a type.
+    /// What the answer says, in a form for comparison: that there is no such name, or the values of a type.
     fn says(&self, kind: DnsRecordType) -> Option<(Rcode, BTreeSet<String>)> {
         let answer = self.answer.as_ref().ok().filter(|answer| answer.rcode.is_telling())?;
         let of_kind = answer.records.iter().filter(|record| record.data.kind() == kind);
@@ -92,12 +91,12 @@ impl Lookup {
     }
 }
 
-/// All that one resolver was asked of a host.
+/// All answers of one resolver about a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolverAnswers {
     /// The resolver's name.
     pub resolver: String,
-    /// By the type asked for.
+    /// The lookups by type.
     pub lookups: BTreeMap<DnsRecordType, Lookup>,
 }
 
@@ -111,34 +110,35 @@ impl ResolverAnswers {
     }
 }
 
-/// What one resolver said, as it is shown.
+/// The answers of one resolver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResolverObservation {
-    /// Whether it says of every type what most resolvers say (of answers equally common, one that
-    /// found the name, and of those the first); null where there is no other resolver's answer to compare with.
+    /// Whether it gives the same answer for every type as most resolvers. (If several answers are equally common, an
+    /// answer that found the name counts, and otherwise the first.) Null if there is no other resolver's answer to
+    /// compare with.
     pub agrees: Option<bool>,
-    /// The types of which it says something else.
+    /// The types for which it gives a different answer.
     pub differing_types: Vec<DnsRecordType>,
     /// Each lookup, by type.
     pub lookups: BTreeMap<DnsRecordType, LookupObservation>,
 }
 
-/// One lookup, as it is shown.
+/// One lookup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LookupObservation {
-    /// The response code, such as `NOERROR` or `NXDOMAIN`; null when no answer came.
+    /// The response code, such as `NOERROR` or `NXDOMAIN`; null if no answer came.
     pub rcode: Option<String>,
-    /// The values of the type in ascending order; at most 20, of at most 255 characters each.
+    /// The values of the type in ascending order; at most 20, with at most 255 characters each.
     pub answers: Vec<String>,
-    /// From the query to the answer or the failure, in milliseconds.
+    /// The time from the query to the answer or the failure, in milliseconds.
     pub latency_ms: f64,
     /// Why no answer came.
     pub error: Option<String>,
 }
 
-/// What all resolvers say together.
+/// The conclusion from the answers of all resolvers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     /// The records.
@@ -147,21 +147,20 @@ pub struct Conclusion {
     pub lookup_failure: Option<Rcode>,
     /// The types whose records are not known.
     pub unanswered_types: Vec<DnsRecordType>,
-    /// What each said.
+    /// The answers of each resolver.
     pub observations: BTreeMap<String, ResolverObservation>,
-    /// Where in the list the first resolver stands that found the name or, where none did, that
-    /// said anything of it.
+    /// The position of the first resolver that found the name or, if none did, that said anything about it.
     pub spokesman: usize,
-    /// What the filtering resolver's answers say.
+    /// The reputation according to the filtering resolver.
     pub reputation: Reputation,
 }
 
-/// Draws the conclusion from what the resolvers said, in the order of their configuration. `None`
-/// when no resolver said anything of the name.
+/// Draws the conclusion from the answers of the resolvers, in the order of their configuration. `None` if no resolver
+/// said anything about the name.
 ///
-/// Records of a type are those of the first resolver that found the name, so that one that blocks
-/// or misses it hides nothing. The name cannot be looked up when some resolver said so of its
-/// addresses, which are what visitors ask for, and none found either family of them.
+/// The records of a type come from the first resolver that found the name, so that a resolver that blocks or misses it
+/// hides nothing. The name cannot be looked up if a resolver said so about its addresses, which visitors ask for, and
+/// no resolver found an address of either family.
 pub fn conclude(answers: &[ResolverAnswers]) -> Option<Conclusion> {
     let spokesman = answers
         .iter()
@@ -209,7 +208,7 @@ fn observe(answers: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation>
         }
         let votes =
             |it: &(Rcode, BTreeSet<String>)| said.iter().filter(|(_, other)| other == it).count();
-        // The last of equals wins, so the first resolver's comes last.
+        // `max_by_key` returns the last of equal values, so the first resolver's answer comes last.
         let weight = |says: &(Rcode, BTreeSet<String>)| (votes(says), says.0 == Rcode::NO_ERROR);
         let most = said.iter().rev().max_by_key(|(_, says)| weight(says));
         for (index, says) in &said {
@@ -248,8 +247,8 @@ fn shown(kind: DnsRecordType, lookup: &Lookup) -> LookupObservation {
     }
 }
 
-/// Blocked is what the filtering resolver calls inexistent without a zone's word for it, and
-/// another resolver found. Where it found the name, it does not block it. All else says nothing.
+/// A host is blocked if the filtering resolver says without a zone's confirmation that it does not exist, and another
+/// resolver has found it. If the filtering resolver found the name, it does not block it. Anything else says nothing.
 fn reputation(answers: &[ResolverAnswers]) -> Reputation {
     let (filtering, others): (Vec<_>, Vec<_>) =
         answers.iter().partition(|one| one.resolver.eq_ignore_ascii_case(FILTERING_RESOLVER));

@@ -1,4 +1,4 @@
-//! DNS records, and the form of their values in which they are compared.
+//! DNS records, and the normal form in which their values are compared.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,9 +11,9 @@ use crate::sites::settings::DnsRecordType;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DnsRecord {
-    /// The name that holds the record: the host itself, or where its CNAME records lead.
+    /// The name that has the record: the host itself, or a name that its CNAME records lead to.
     pub host: String,
-    /// For how long it may be remembered, in seconds; what was left of it at the resolver.
+    /// How long it may be cached, in seconds. This is what was left of the TTL at the resolver.
     pub ttl: u32,
     /// Type and value.
     #[serde(flatten)]
@@ -42,9 +42,9 @@ pub enum RecordData {
     },
     /// Mail exchange.
     Mx {
-        /// Lower ones are tried first.
+        /// Servers with lower values are tried first.
         priority: u16,
-        /// The mail server; empty for a domain that takes no mail (RFC 7505).
+        /// The mail server; empty for a domain that accepts no mail (RFC 7505).
         target: String,
     },
     /// Name server.
@@ -54,7 +54,7 @@ pub enum RecordData {
     },
     /// Text.
     Txt {
-        /// All strings of the record as one; bytes that are not UTF-8 are replaced by U+FFFD.
+        /// All strings of the record, joined. Bytes that are not UTF-8 are replaced by U+FFFD.
         txt: String,
     },
 }
@@ -72,9 +72,9 @@ impl RecordData {
         }
     }
 
-    /// The value as one text, equal for values that mean the same: addresses in their canonical
-    /// spelling, names in lower case and punycode without a dot at the end, `10 mail.example.com`
-    /// for MX (`0 .` for no mail server), and texts as they are.
+    /// The value as one text, which is equal for values that mean the same: addresses in their canonical spelling,
+    /// names in lower case and punycode without a trailing dot, `10 mail.example.com` for MX (`0 .` for no mail
+    /// server), and texts unchanged.
     pub fn normal(&self) -> String {
         match self {
             Self::A { ip } => ip.to_string(),
@@ -89,8 +89,8 @@ impl RecordData {
     }
 }
 
-/// A domain name in the form for comparing: lower case, punycode, without a trailing dot. What
-/// cannot be a name is only put into lower case.
+/// A domain name in its normal form: lower case, punycode, without a trailing dot. Text that cannot be a name is only
+/// lowercased.
 pub(super) fn normal_name(name: &str) -> String {
     let name = name.strip_suffix('.').unwrap_or(name);
     if !name.is_ascii()
@@ -115,9 +115,8 @@ pub struct DnsRecords {
 }
 
 impl DnsRecords {
-    /// Puts each record to its type, in ascending order of the values (resolvers turn the order of
-    /// their answers), but CNAME records as they come: in the order of the chain. Of records equal
-    /// but for the TTL, the first stays.
+    /// Sorts the records into their types, in ascending order of their values, because resolvers rotate their answers.
+    /// CNAME records stay in the order of the chain. Of records that differ only in the TTL, the first stays.
     pub fn new(records: impl IntoIterator<Item = DnsRecord>) -> Self {
         let mut sorted = Self::default();
         for record in records {
@@ -158,10 +157,10 @@ impl DnsRecords {
         }
     }
 
-    /// The values of a type that are watched for changes, in normal form, ascending and once each.
+    /// The values of a type that are monitored for changes, in normal form, ascending and without duplicates.
     ///
-    /// Whose they are does not matter, except for CNAME: there it is what `host` itself points to,
-    /// since the further links of a chain are the doing of others.
+    /// It does not matter which name has them, except for CNAME: there, only what `host` itself points to counts,
+    /// because the other links of a chain belong to others.
     pub fn watched(&self, kind: DnsRecordType, host: &str) -> Vec<String> {
         let own = |record: &&DnsRecord| {
             kind != DnsRecordType::Cname || normal_name(&record.host) == normal_name(host)

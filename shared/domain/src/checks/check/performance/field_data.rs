@@ -7,23 +7,23 @@ use serde_json::Value;
 
 use super::json::{Text, number};
 
-/// Metrics taken from a report at most; the Chrome UX Report has about ten.
+/// The most metrics that are read from a report; the Chrome UX Report has about ten.
 const METRICS: usize = 30;
 
-/// Bins of a metric taken at most; there are three.
+/// The most bins of a metric that are read; there are three.
 const BINS: usize = 10;
 
 /// The Chrome UX Report's last 28 days, of a page or an origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldData {
-    /// The page or origin that the figures are of.
+    /// The page or origin that the figures are about.
     pub id: Option<String>,
     /// `FAST`, `AVERAGE` or `SLOW`.
     pub overall_category: Option<String>,
-    /// By name, such as `LARGEST_CONTENTFUL_PAINT_MS`.
+    /// The metrics by name, such as `LARGEST_CONTENTFUL_PAINT_MS`.
     pub metrics: BTreeMap<String, FieldMetric>,
-    /// Whether these are the origin's figures, because the page has too few visitors.
+    /// Whether these are the origin's figures because the page has too few visitors.
     pub origin_fallback: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct FieldData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldMetric {
-    /// The 75th percentile, in the metric's unit; the layout shift's is a hundred times its score.
+    /// The 75th percentile, in the metric's unit; for the layout shift, a hundred times its score.
     pub percentile: Option<f64>,
     /// `FAST`, `AVERAGE` or `SLOW`.
     pub category: Option<String>,
@@ -43,7 +43,7 @@ pub struct FieldMetric {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
-    /// Its lower end, included.
+    /// Its lower end, inclusive.
     pub min: Option<f64>,
     /// Its upper end; null for the last.
     pub max: Option<f64>,
@@ -51,8 +51,8 @@ pub struct Distribution {
     pub proportion: Option<f64>,
 }
 
-/// The page's and the origin's field data in an answer of PageSpeed Insights, the page's falling
-/// back to the origin's.
+/// The field data of the page and of the origin in an answer of PageSpeed Insights. The page's data falls back to the
+/// origin's.
 pub(super) fn of_pagespeed(answer: &Value) -> (Option<FieldData>, Option<FieldData>) {
     let origin = of_experience(&answer["originLoadingExperience"]);
     let page = of_experience(&answer["loadingExperience"])

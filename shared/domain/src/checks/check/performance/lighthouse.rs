@@ -1,7 +1,7 @@
-//! Reads the report of Lighthouse 13, and the answer of PageSpeed Insights 5 around one.
+//! Reads the report of Lighthouse 13, also inside an answer of PageSpeed Insights 5.
 //!
-//! A report is data from outside, made of a page's own: what is missing or odd is not measured, and
-//! texts and lists are bounded.
+//! A report is external data with content from the page: anything missing or odd counts as not measured, and texts and
+//! lists are limited.
 
 #[cfg(test)]
 mod tests;
@@ -14,20 +14,20 @@ use super::json::{Text, number};
 use super::{CoreWebVitals, LabMetric, Opportunity, Savings, SpeedMetrics, field_data};
 use crate::checks::check::CheckError;
 
-/// [`CheckError::code`] of an audit that gave no figures: the page did not load, or drew nothing.
+/// [`CheckError::code`] of an audit without figures: the page did not load, or drew nothing.
 pub const AUDIT_FAILED: &str = "audit_failed";
 
-/// Opportunities kept at most; Lighthouse 13 has about forty audits that can be one.
+/// The most opportunities that are kept; Lighthouse 13 has about 40 audits that can be one.
 const OPPORTUNITIES: usize = 60;
 
 /// The groups of the performance category whose audits say what to do.
 const ADVISORY: [&str; 2] = ["insights", "diagnostics"];
 
-/// What a Lighthouse report says; without field data, which a lab cannot have.
+/// The contents of a Lighthouse report. It has no field data, which a lab cannot have.
 ///
 /// # Errors
-/// With [`AUDIT_FAILED`] when the audit did not get to a result, Lighthouse's own code as
-/// `data.reason`, or when this is no report.
+/// With [`AUDIT_FAILED`] if the audit has no result, with Lighthouse's own code as `data.reason`, or if this is not a
+/// report.
 pub fn report(report: &Value) -> Result<SpeedMetrics, CheckError> {
     if let Some(reason) = Text::NAME.of(&report["runtimeError"]["code"])
         && reason != "NO_ERROR"
@@ -48,17 +48,17 @@ pub fn report(report: &Value) -> Result<SpeedMetrics, CheckError> {
     })
 }
 
-/// What an answer of PageSpeed Insights 5 says, field data included.
+/// The contents of an answer of PageSpeed Insights 5, including field data.
 ///
 /// # Errors
-/// As [`report`].
+/// See [`report`].
 pub fn pagespeed(answer: &Value) -> Result<SpeedMetrics, CheckError> {
     let metrics = report(&answer["lighthouseResult"])?;
     let (real_user_metrics, origin_metrics) = field_data::of_pagespeed(answer);
     Ok(SpeedMetrics { real_user_metrics, origin_metrics, ..metrics })
 }
 
-/// An audit that gave no figures; `reason` is for programs.
+/// The error of an audit without figures; `reason` is for programs.
 #[must_use]
 pub fn failed(message: &str, reason: &str) -> CheckError {
     CheckError {
@@ -75,7 +75,7 @@ fn vitals(audits: &Value) -> CoreWebVitals {
         fcp: metric("first-contentful-paint"),
         cls: metric("cumulative-layout-shift"),
         tbt: metric("total-blocking-time"),
-        // Observed; `metrics` has a simulated one beside it.
+        // This one is observed; `metrics` also has a simulated one.
         ttfb: metric("server-response-time"),
         speed_index: metric("speed-index"),
         interactive: metric("interactive"),
@@ -90,7 +90,7 @@ fn lab_metric(audit: &Value) -> LabMetric {
     }
 }
 
-/// The audits that did not pass, the largest savings first.
+/// The audits that did not pass, largest savings first.
 fn opportunities(references: &Value, audits: &Value) -> Vec<Opportunity> {
     let references = references.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut found: Vec<_> = references
@@ -129,7 +129,7 @@ fn savings(audit: &Value) -> Savings {
         .or_else(|| number(&details["debugData"]["wastedBytes"]));
     Savings {
         ms: ms.filter(|ms| *ms > 0.0),
-        // A float's conversion stays within the integer's range.
+        // The conversion saturates at the limits of the integer.
         bytes: bytes.map(|bytes| bytes.round() as u64).filter(|bytes| *bytes > 0),
         text: Text::SHORT.of(&audit["displayValue"]),
     }

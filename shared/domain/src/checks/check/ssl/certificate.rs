@@ -1,28 +1,28 @@
-//! What a certificate says, in full.
+//! The full contents of a certificate.
 //!
-//! All of it is the server's choice, so texts and lists are bounded by who reads them; what was cut
-//! is counted in the `…omitted` fields, and a text that was cut ends with an ellipsis.
+//! The server chooses all of it, so the reader limits texts and lists. The `…omitted` fields count what was left out,
+//! and a text that was cut ends with an ellipsis.
 
 use serde::{Deserialize, Serialize};
 
-/// A server's certificate as it was read, with the connection that it was presented on.
+/// A server's certificate, and the connection on which it was presented.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertificateInfo {
-    /// The TLS version that was agreed on: `TLSv1.2`, `TLSv1.3`.
+    /// The negotiated TLS version: `TLSv1.2`, `TLSv1.3`.
     pub protocol: Option<String>,
-    /// The cipher suite that was agreed on, by its registered name; null where the server broke off
-    /// the handshake after its certificate, for want of one of ours.
+    /// The negotiated cipher suite, by its registered name; null if the server ended the handshake after its
+    /// certificate, because it supports none of ours.
     pub cipher_suite: Option<String>,
-    /// The application protocol that was agreed on (ALPN).
+    /// The negotiated application protocol (ALPN).
     pub alpn: Option<String>,
     /// X.509 version: 1, 2 or 3.
     pub version: u32,
     /// Serial number in hexadecimal.
     pub serial_number: String,
-    /// Whom the certificate is for, attribute by attribute.
+    /// The subject, attribute by attribute.
     pub subject: Vec<NameAttribute>,
-    /// Who signed it, attribute by attribute.
+    /// The issuer, attribute by attribute.
     pub issuer: Vec<NameAttribute>,
     /// The first instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
     pub valid_from: String,
@@ -30,19 +30,19 @@ pub struct CertificateInfo {
     pub valid_to: String,
     /// Its public key.
     pub key: CertificateKey,
-    /// The algorithm of the issuer's signature, by its short name, or its object identifier.
+    /// The algorithm of the issuer's signature, by its short name or its object identifier.
     pub signature_algorithm: String,
     /// Digests of the whole certificate.
     pub fingerprints: CertificateFingerprints,
-    /// The hosts and others that it is for.
+    /// The hosts and other names that it is for.
     pub subject_alternative_names: AlternativeNames,
     /// Its extensions in their order.
     pub extensions: Vec<CertificateExtension>,
     /// Extensions left out.
     pub extensions_omitted: usize,
-    /// The certificates that the server presented, its own first, in its order.
+    /// The certificates that the server presented, in its order, starting with its own.
     pub chain: Vec<CertificateSummary>,
-    /// Certificates left out, beyond the bound or not readable.
+    /// Certificates left out, because there were too many or they could not be read.
     pub chain_omitted: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct NameAttribute {
     /// The usual abbreviation or short name (`CN`, `O`, `serialNumber`), or its object identifier.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its text; hexadecimal where it is none.
+    /// Its text, or its bytes in hexadecimal if they are not text.
     pub value: String,
 }
 
@@ -61,9 +61,9 @@ pub struct NameAttribute {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertificateKey {
-    /// `RSA`, `EC`, `Ed25519`, or what the certificate names.
+    /// `RSA`, `EC`, `Ed25519`, or the name in the certificate.
     pub algorithm: String,
-    /// Size in bits, where it is known: of RSA the modulus, of EC the field.
+    /// Size in bits, if known: of the modulus for RSA, of the field for EC.
     pub bits: Option<u32>,
     /// The curve of an EC key: `P-256`, or its object identifier.
     pub curve: Option<String>,
@@ -83,11 +83,11 @@ pub struct CertificateFingerprints {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlternativeNames {
-    /// Host names, with `*` for any one label.
+    /// Host names; `*` stands for any one label.
     pub dns: Vec<String>,
     /// Addresses.
     pub ip: Vec<String>,
-    /// Others with their kind, such as `email:post@example.com`.
+    /// Other names with their kind, such as `email:post@example.com`.
     pub other: Vec<String>,
     /// Names left out.
     pub omitted: usize,
@@ -99,12 +99,12 @@ pub struct AlternativeNames {
 pub struct CertificateExtension {
     /// Its object identifier.
     pub oid: String,
-    /// Its usual name; null for one that is not known.
+    /// Its usual name; null if it is unknown.
     pub name: Option<String>,
     /// Whether a client that does not know the extension must refuse the certificate.
     pub critical: bool,
-    /// What it says, one fact each; empty for one that is not known. The alternative names are kept
-    /// apart, in `subject_alternative_names`.
+    /// Its contents, one fact each; empty if the extension is unknown. The alternative names are separate, in
+    /// `subject_alternative_names`.
     pub values: Vec<String>,
     /// Facts left out.
     pub values_omitted: usize,
@@ -114,9 +114,9 @@ pub struct CertificateExtension {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertificateSummary {
-    /// Whom it is for: `CN=example.com, O=Example`.
+    /// The subject: `CN=example.com, O=Example`.
     pub subject: String,
-    /// Who signed it.
+    /// The issuer.
     pub issuer: String,
     /// Serial number in hexadecimal.
     pub serial_number: String,
