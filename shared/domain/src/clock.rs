@@ -1,38 +1,38 @@
-//! Clocks that are wrong: how far they may differ, and what follows once one has jumped.
+//! Wrong clocks: how much clocks may differ, and what happens after one has jumped.
 //!
-//! A stored instant that lies further ahead than clocks may differ was written by a clock that has been set
-//! back since. Whoever reads such an instant must not wait for it: [`is_ahead`] tells. What a clock that is
-//! too fast would delete is gone for good, so nothing expires while [`ClockRecord::doubt`] holds.
+//! A stored instant that is further ahead than clocks may differ was written before the clock was set back. Code that
+//! reads such an instant must not wait for it: see [`is_ahead`]. Anything that a fast clock deletes is gone for good,
+//! so nothing expires while there is [`ClockRecord::doubt`].
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How far two clocks may differ, or one may be corrected at once, without any consequence.
+/// How much two clocks may differ, or one may be corrected at once, without any consequence.
 pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// How long a clock must be steady before it is trusted again after a jump.
 pub(crate) const STEADY: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long a service may be stopped without its clock being in doubt. While nothing runs, nobody can tell
-/// time that passed from a clock that was set forward; within a day, at most a day of history is at stake.
+/// How long a service may be stopped without doubt about its clock. While it is stopped, time that passed looks the
+/// same as a clock that was set forward. Within a day, at most a day of history is at risk.
 const LONGEST_STOP: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whether an instant lies so far ahead of `now` that a clock has been set back since it was written.
+/// Whether an instant is so far ahead of `now` that a clock has been set back since it was written.
 pub fn is_ahead(instant: Timestamp, now: Timestamp) -> bool {
     instant.duration_since(now) > CLOCK_SKEW
 }
 
-/// What is remembered of a machine's clock.
+/// What Vedette remembers about a machine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
-    /// Rises with every write; 0 where nothing was written yet.
+    /// Rises with every write; 0 if nothing was written yet.
     pub rev: u64,
-    /// What the clock said when it was last looked at.
+    /// The clock's time when it was last checked.
     #[serde(with = "millisecond::required")]
     pub seen_at: Timestamp,
-    /// Why the clock is not trusted, if it is not: nothing expires meanwhile.
+    /// Why the clock is not trusted, if it is not. Nothing expires meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
 }
@@ -42,20 +42,20 @@ pub struct ClockRecord {
 pub struct Doubt {
     /// The last jump.
     pub jump: Jump,
-    /// Seconds for which the clock has been steady since.
+    /// For how many seconds the clock has been steady since.
     pub steady_seconds: i64,
 }
 
-/// A clock that says something else than it should.
+/// A clock that shows another time than it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jump {
-    /// What the clock should have said.
+    /// The time that the clock should have shown.
     #[serde(with = "millisecond::required")]
     pub from: Timestamp,
-    /// What it said.
+    /// The time that it showed.
     #[serde(with = "millisecond::required")]
     pub to: Timestamp,
-    /// Whether the service was stopped meanwhile, so that a jump forward may be time that passed.
+    /// Whether the service was stopped meanwhile. If so, a jump forward may be time that passed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub while_stopped: bool,
 }
@@ -66,7 +66,7 @@ impl Jump {
         self.to < self.from
     }
 
-    /// By how much the clock has jumped.
+    /// How far the clock has jumped.
     pub fn size(&self) -> SignedDuration {
         self.to.duration_since(self.from).abs()
     }
@@ -89,13 +89,13 @@ impl std::fmt::Display for Jump {
 }
 
 impl ClockRecord {
-    /// The first look at a clock.
+    /// The first check of a clock.
     pub const fn new(now: Timestamp) -> Self {
         Self { rev: 0, seen_at: now, doubt: None }
     }
 
-    /// Looks at the clock once more. `ran` is how long it has been since the last look, by a timer that no one
-    /// can set; none where the service was stopped in between.
+    /// Checks the clock again. `ran` is the time since the last check by a timer that nobody can set; `None` if the
+    /// service was stopped in between.
     pub fn looked(&self, now: Timestamp, ran: Option<SignedDuration>) -> (Self, Option<Jump>) {
         let from = self.seen_at.saturating_add(ran.unwrap_or_default()).unwrap_or(self.seen_at);
         let off = now.duration_since(from);
@@ -109,7 +109,7 @@ impl ClockRecord {
         (Self { seen_at: now, doubt, ..*self }, jump)
     }
 
-    /// The record once somebody has confirmed that the clock is right; none where nobody doubts it.
+    /// The record after somebody has confirmed that the clock is right; `None` if there was no doubt.
     pub fn accepted(&self) -> Option<Self> {
         self.doubt.is_some().then_some(Self { doubt: None, ..*self })
     }
@@ -150,7 +150,7 @@ mod tests {
             (-3_600, Some(5), Some(true)),
             (YEAR, Some(5), Some(false)),
             (-YEAR, Some(5), Some(true)),
-            // Nobody knows how long it was stopped.
+            // It is unknown how long it was stopped.
             (86_400, None, None),
             (86_401, None, Some(false)),
             (-60, None, None),
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(record.accepted().expect("in doubt").doubt, None);
         for _ in 0..1_439 {
             (record, _) = record.looked(record.seen_at + seconds(60), Some(seconds(60)));
-            // A restart adds nothing: nobody knows whether the clock was steady meanwhile.
+            // A restart adds nothing, because it is unknown whether the clock was steady meanwhile.
             (record, _) = record.looked(record.seen_at + seconds(30), None);
         }
         assert_eq!(record.doubt.map(|doubt| doubt.steady_seconds), Some(86_340));

@@ -1,5 +1,4 @@
-//! Configuration by the names of its variables. What they are read from is passed in: the environment, or a
-//! test's values.
+//! Configuration from named variables. The caller passes in their source: the environment, or the values of a test.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +20,7 @@ pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 ///
 /// # Errors
 ///
-/// When it is not.
+/// When it is not set.
 pub fn required(read: Read<'_>, name: &'static str) -> Result<String, ConfigError> {
     read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
 }
@@ -39,11 +38,11 @@ pub fn one<T: FromStr<Err: fmt::Display>>(
     value.transpose().map_err(|problem: T::Err| ConfigError { name, problem: problem.to_string() })
 }
 
-/// The values of a variable that lists them between commas.
+/// The values of a variable that is a comma-separated list.
 ///
 /// # Errors
 ///
-/// When one cannot be read as a `T`.
+/// When one of them cannot be read as a `T`.
 pub fn list<T: FromStr<Err: fmt::Display>>(
     read: Read<'_>,
     name: &'static str,

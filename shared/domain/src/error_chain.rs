@@ -1,13 +1,12 @@
-//! An error in words, with what caused it.
+//! Displays an error with its causes.
 
 use std::error::Error;
 use std::fmt;
 
 /// Displays an error followed by its causes: `the table failed: dispatch failure: connection refused`.
 ///
-/// Our errors hold their source and leave it out of their own text, so an error is logged and shown
-/// through this. A cause that its error quotes already, as errors of some libraries do, is not
-/// repeated.
+/// Our errors hold their source and leave it out of their own text, so errors are logged and shown through this. If an
+/// error already quotes its cause, as errors of some libraries do, the cause is not repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorChain<'a>(pub &'a dyn Error);
 

@@ -1,9 +1,9 @@
-//! Identities. Check and issue ids say where their records live.
+//! Ids. The ids of checks and issues say where their records are.
 //!
-//! Site ids are random (UUIDv4); a site's partition is keyed by the low 62 bits of its id. Check
-//! and issue ids are UUIDv8 (RFC 9562 §5.8): 48 bits of milliseconds since the epoch, 12 bits of
-//! kind and uniqueness, and the 62 bits of the site. So a record is found by its id alone, and an
-//! automatic run has the same id however often its message is delivered.
+//! Site ids are random (UUIDv4). The key of a site's partition is the low 62 bits of its id. Check and issue ids are
+//! UUIDv8 (RFC 9562 §5.8): 48 bits of milliseconds since the epoch, 12 bits for the kind and for uniqueness, and the 62
+//! bits of the site. So a record is found by its id alone, and an automatic run has the same id however often its
+//! message is delivered.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::issues::Fingerprint;
 
 const LOW_62_BITS: u128 = (1 << 62) - 1;
 
-/// The 36-character hyphenated form, in any case, and no other spelling.
+/// Reads only the 36-character form with hyphens, in any case.
 fn parse_uuid(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
 }
@@ -33,7 +33,7 @@ macro_rules! id {
                 self.0
             }
 
-            /// Reads the 36-character hyphenated form, in any case, and no other spelling.
+            /// Reads only the 36-character form with hyphens, in any case.
             pub fn parse(text: &str) -> Option<Self> {
                 parse_uuid(text).map(Self)
             }
@@ -47,7 +47,7 @@ macro_rules! id {
     };
 }
 
-/// An id that says what it is of: only those that this service makes can be read.
+/// An id with a structure. Only ids that this service creates can be read.
 macro_rules! structured_id {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty,)+ }) => {
         $(#[$doc])*
@@ -65,8 +65,8 @@ macro_rules! structured_id {
                 self.uuid
             }
 
-            /// Reads the 36-character hyphenated form, in any case, and no other spelling; none
-            /// where this service does not make such an id.
+            /// Reads only the 36-character form with hyphens, in any case; `None` if this service does not create such
+            /// an id.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::try_from(parse_uuid(text)?).ok()
             }
@@ -129,17 +129,17 @@ structured_id!(
     }
 );
 
-/// A UUID that this service does not make as an id of a check or an issue.
+/// A UUID that is not the id of a check or an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an id of this service")]
 pub struct ForeignId;
 
-/// The 62 bits of a site's id by which its partition is keyed.
+/// The 62 bits of a site's id that are the key of its partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Partition(pub u64);
 
 impl SiteId {
-    /// The partition that holds everything of this site.
+    /// The partition that contains everything about this site.
     pub const fn partition(self) -> Partition {
         Partition((self.0.as_u128() & LOW_62_BITS) as u64)
     }
@@ -148,14 +148,14 @@ impl SiteId {
 /// What caused a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trigger {
-    /// Asked for through the API.
+    /// A request through the API or the dashboard.
     OnDemand,
-    /// The service's own doing.
+    /// The service itself.
     Automatic(RunReason),
 }
 
 impl Trigger {
-    /// All causes: the automatic ones in the order of the enumeration, then on-demand.
+    /// All causes: the automatic ones in the order of the API's enumeration, then on-demand.
     pub const ALL: [Self; 4] = [
         Self::Automatic(RunReason::Scheduled),
         Self::Automatic(RunReason::ConfirmationRetry),
@@ -192,12 +192,12 @@ impl CheckId {
         Self::pack(site.partition(), tool, Trigger::Automatic(reason), slot, 0)
     }
 
-    /// As [`CheckId::automatic`] for a scheduled run, of the site with a partition.
+    /// Like [`CheckId::automatic`], for a scheduled run of the site with this partition.
     pub fn scheduled(partition: Partition, tool: Tool, slot: Timestamp) -> Self {
         Self::pack(partition, tool, Trigger::Automatic(RunReason::Scheduled), slot, 0)
     }
 
-    /// The id of an on-demand run; the low 7 bits of `unique` part those of one millisecond.
+    /// The id of an on-demand run. The low 7 bits of `unique` distinguish runs of the same millisecond.
     pub fn on_demand(site: SiteId, tool: Tool, created: Timestamp, unique: u8) -> Self {
         Self::pack(site.partition(), tool, Trigger::OnDemand, created, unique)
     }
@@ -213,12 +213,12 @@ impl CheckId {
         self.trigger.is_automatic()
     }
 
-    /// When the check was created: the slot of an automatic run.
+    /// When the check was created. For an automatic run, this is its slot.
     pub fn created_at(self) -> Timestamp {
         instant(self.uuid)
     }
 
-    /// Parts on-demand checks of one millisecond; 0 for automatic ones.
+    /// Distinguishes on-demand checks of the same millisecond; 0 for automatic ones.
     pub const fn unique(self) -> u8 {
         ((self.uuid.as_u128() >> 64) & 0x7f) as u8
     }
@@ -267,7 +267,7 @@ fn pack(at: Timestamp, kind: u128, partition: Partition) -> Uuid {
     )
 }
 
-/// The 12 bits beside the version, if this is a UUIDv8.
+/// The 12 bits after the version, if this is a UUIDv8.
 fn kind(id: Uuid) -> Option<u16> {
     let bits = id.as_u128();
     let is_v8 = (bits >> 76) & 0xf == 0x8 && (bits >> 62) & 0b11 == 0b10;

@@ -1,7 +1,7 @@
 //! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`locations`], [`issues`], [`alerts`] and [`accounts`].
 //!
-//! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects use, such
-//! as identities and the time, stands beside them.
+//! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects share,
+//! such as ids and time, has modules of its own.
 
 pub mod accounts;
 pub mod alerts;

@@ -1,4 +1,4 @@
-//! What travels in the queues: always less than the table already says.
+//! Queue messages. The table always has everything that they say.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -14,18 +14,18 @@ use crate::sites::site::Site;
 /// A message to one of the service's queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// To the queue of the tool.
+    /// For the queue of the tool.
     Check(CheckMessage),
-    /// To the maintenance queue.
+    /// For the maintenance queue.
     Maintenance(Maintenance),
-    /// To the alert queue.
+    /// For the alert queue.
     Alert(AlertMessage),
-    /// To the queue of transactional mails.
+    /// For the queue of transactional emails.
     Mail(MailRequest),
 }
 
 impl Message {
-    /// The team, or the user, on whose behalf the message is sent: queues let them take turns.
+    /// The team or user for whom the message is sent. Queues let them take turns.
     pub const fn sender(&self) -> Uuid {
         match self {
             Self::Check(CheckMessage { team, .. })
@@ -47,7 +47,7 @@ impl Message {
     }
 }
 
-/// Asks for one run of a tool on a site.
+/// Requests one run of a tool on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckMessage {
     /// The site's team, which never changes.
@@ -61,7 +61,7 @@ pub struct CheckMessage {
     pub order: RunOrder,
 }
 
-/// Which run of a tool is asked for.
+/// Which run of a tool is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RunOrder {
@@ -74,13 +74,13 @@ pub enum RunOrder {
     Automatic {
         /// Why it runs.
         reason: RunReason,
-        /// The instant that names the run.
+        /// The slot that identifies the run.
         slot: Timestamp,
     },
 }
 
 impl CheckMessage {
-    /// Asks for the run of a check.
+    /// Requests the run of a check.
     pub fn of(site: &Site, check: CheckId) -> Self {
         let order = match check.trigger() {
             Trigger::OnDemand => RunOrder::OnDemand { check },
@@ -89,7 +89,7 @@ impl CheckMessage {
         Self { team: site.team, site: site.id, tool: check.tool(), order }
     }
 
-    /// The id of the check that the run makes.
+    /// The id of the run's check.
     pub fn check_id(&self) -> CheckId {
         match self.order {
             RunOrder::OnDemand { check } => check,
@@ -99,8 +99,8 @@ impl CheckMessage {
         }
     }
 
-    /// The same scheduled run a millisecond later, for a slot that was used before the clock was set back; none
-    /// where it is not a scheduled run, which no schedule would bring back.
+    /// The same scheduled run a millisecond later, for a slot that was used before the clock was set back. `None` if it
+    /// is not a scheduled run: no schedule would repeat it.
     pub fn a_millisecond_later(self) -> Option<Self> {
         let RunOrder::Automatic { reason: RunReason::Scheduled, slot } = self.order else {
             return None;
@@ -110,9 +110,9 @@ impl CheckMessage {
         Some(Self { order, ..self })
     }
 
-    /// The message as it is to be handled now. A scheduled run that comes a cadence or more late
-    /// is that of the youngest slot already due: of all slots that went by while a queue stood
-    /// still one is probed, and the messages of the others find it counted.
+    /// The message to handle now. A scheduled run that is a cadence or more late becomes the run of the newest slot
+    /// that is due. So of all slots that passed while a queue stood still, only one is probed, and the other messages
+    /// find it counted.
     #[must_use]
     pub fn caught_up(self, time_scale: TimeScale, cadence_minutes: u32, now: Timestamp) -> Self {
         match self.order {
@@ -131,11 +131,11 @@ impl CheckMessage {
     }
 }
 
-/// Asks the reconciler to bring something in line with the table.
+/// Requests that the reconciler brings something in line with the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Maintenance {
-    /// Make one site's schedules follow its settings, and start a new site's first runs.
+    /// Make one site's schedules follow its settings, and start the first runs of a new site.
     Sync {
         /// The site's team.
         team: TeamId,
@@ -151,56 +151,56 @@ pub enum Maintenance {
     },
     /// Sync every site of a team.
     Resync(TeamId),
-    /// Mend the timers of a team's sites, in the order of their partitions.
+    /// Repair the timers of a team's sites, in the order of their partitions.
     Rebuild {
         /// The team.
         team: TeamId,
-        /// The last site that was looked at.
+        /// The last site that was repaired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Partition>,
     },
 }
 
-/// Asks the notifier to have channels learn of something.
+/// Requests that the notifier updates channels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertMessage {
-    /// An issue changed: which of its team's channels are to learn of that?
+    /// An issue changed. Tell the channels that need to know.
     Issue {
         /// The team.
         team: TeamId,
         /// The issue.
         issue: IssueId,
     },
-    /// Send to one channel what is due.
+    /// Send what is due to one channel.
     Channel {
         /// The team.
         team: TeamId,
         /// The channel.
         channel: ChannelId,
     },
-    /// When alerts of a team are due has changed.
+    /// The times at which a team's alerts are due have changed.
     Team(TeamId),
-    /// Mend what the channels of a team know of its issues.
+    /// Correct what the channels of a team know about its issues.
     Rebuild(TeamId),
 }
 
-/// Asks for a transactional mail, which lets its reader in.
+/// Requests a transactional email, whose link lets its reader in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailRequest {
-    /// Send a user a link that signs in.
+    /// Send a user a sign-in link.
     SignIn {
         /// The user.
         user: UserId,
-        /// When it was asked for: too late, nobody waits for it any more.
+        /// When it was requested. If it is too old, nobody waits for it any more.
         asked_at: Timestamp,
     },
     /// Send an invitation to the address that it is for.
     Invitation {
         /// The team.
         team: TeamId,
-        /// By what the team lists the invitation.
+        /// The hash under which the team lists the invitation.
         invitation: SessionHash,
     },
 }
@@ -265,7 +265,7 @@ mod tests {
             let expected = automatic(RunReason::Scheduled, later(runs_as));
             assert_eq!(message, expected, "{late} seconds late");
         }
-        // The table asks for retries and follow-ups at their own instant.
+        // The table asks for retries and follow-ups at their own times.
         for reason in [RunReason::ConfirmationRetry, RunReason::IncidentFollowUp] {
             let timed = automatic(reason, slot);
             assert_eq!(timed.caught_up(time_scale, CADENCE, later(3_700)), timed);

@@ -1,4 +1,4 @@
-//! Names that people give: to sites, and to users, teams and tokens.
+//! Names that people give to sites, users, teams and tokens.
 
 use icu_properties::CodePointSetData;
 use icu_properties::props::DefaultIgnorableCodePoint;
@@ -6,31 +6,31 @@ use icu_properties::props::DefaultIgnorableCodePoint;
 /// The longest name, in characters.
 pub const NAME_MAX: usize = 255;
 
-/// Why a text is no name; the messages continue "The … field".
+/// Why a text is not a name. The messages continue "The … field".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing is there.
+    /// It is empty.
     #[error("must not be empty")]
     Empty,
     /// It is longer than [`NAME_MAX`] characters.
     #[error("must not be longer than {NAME_MAX} characters")]
     TooLong,
-    /// It holds a line break, an escape or another control character.
+    /// It contains a line break, an escape or another control character.
     #[error("must not contain control characters")]
     ControlCharacter,
-    /// Something is there, and nobody can see it.
+    /// It contains no visible character.
     #[error("must contain a visible character")]
     Invisible,
 }
 
-/// Reads a name, with surrounding whitespace ignored.
+/// Reads a name, ignoring surrounding whitespace.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the text.
+/// What is wrong with the text.
 pub fn parse_name(text: &str) -> Result<&str, NameError> {
     let name = text.trim();
-    // Joiners and direction marks are part of many names; alone they are none.
+    // Joiners and direction marks are part of many names, but are not a name alone.
     let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
     if name.is_empty() {
         Err(NameError::Empty)

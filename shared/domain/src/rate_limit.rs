@@ -1,25 +1,25 @@
-//! Token buckets: so many of something at once, and then one every so often.
+//! Token buckets: a number of requests at once, and then one more at a regular interval.
 //!
-//! A bucket is one timestamp, at which it will be full again (the generic cell rate algorithm). One that is full, or
-//! was never taken from, need not be stored.
+//! A bucket is one timestamp: when it will be full again (the generic cell rate algorithm). A bucket that is full, or
+//! was never used, does not need to be stored.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How many of something there may be.
+/// A limit on how often something may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// How many at once.
+    /// How often at once.
     pub burst: u32,
-    /// How long until there may be one more.
+    /// How long until it may happen once more.
     pub every: SignedDuration,
 }
 
 impl RateLimit {
-    /// Takes one out of a bucket that will be full at an instant: when it will be full from then on.
+    /// Uses a bucket that will be full at an instant. Returns when it will be full after that.
     ///
     /// # Errors
     ///
-    /// How long to wait for the next one, if the bucket is empty.
+    /// How long to wait, if the bucket is empty.
     pub fn take(
         self,
         full_at: Option<Timestamp>,
@@ -27,7 +27,7 @@ impl RateLimit {
     ) -> Result<Timestamp, SignedDuration> {
         let whole = self.every.saturating_mul(i32::try_from(self.burst).unwrap_or(i32::MAX));
         let missing = full_at.map_or(SignedDuration::ZERO, |full_at| full_at.duration_since(now));
-        // More than everything is missing where the clock was set back.
+        // If more than the whole bucket is missing, the clock was set back.
         let missing = missing.clamp(SignedDuration::ZERO, whole) + self.every;
         let wait = missing.saturating_sub(whole);
         if wait.is_positive() {
@@ -37,7 +37,7 @@ impl RateLimit {
     }
 }
 
-/// The seconds that a client is told to wait.
+/// The seconds that a client is asked to wait.
 pub fn retry_after(wait: SignedDuration) -> u32 {
     let seconds = wait.as_millis().div_euclid(1_000) + i128::from(wait.as_millis() % 1_000 > 0);
     u32::try_from(seconds.max(1)).unwrap_or(u32::MAX)
@@ -53,7 +53,7 @@ mod tests {
         Timestamp::from_second(1_795_168_440 + seconds).expect("a timestamp")
     }
 
-    /// What taking one at each of these seconds says: nothing, or how many seconds to wait.
+    /// The result of using the bucket at each of these seconds: 0, or how many seconds to wait.
     fn take(full_at: Option<Timestamp>, seconds: &[i64]) -> Vec<i64> {
         let mut full_at = full_at;
         let taken = seconds.iter().map(|second| match LIMIT.take(full_at, at(*second)) {
@@ -72,7 +72,7 @@ mod tests {
             take(None, &[0, 0, 0, 0, 4, 9, 10, 10, 35, 35, 35]),
             [0, 0, 0, 10, 6, 1, 0, 10, 0, 0, 5]
         );
-        // It holds no more than it holds, however long nobody takes any.
+        // It never holds more than its burst, however long it was not used.
         assert_eq!(take(Some(at(-1_000)), &[0, 0, 0, 0]), [0, 0, 0, 10]);
     }
 

@@ -1,5 +1,4 @@
-//! JSON Schemas of what writes itself to the wire by hand, or is one of the presets; all others are
-//! derived.
+//! JSON Schemas of types with handwritten serialization, and of presets. All others are derived.
 
 use std::borrow::Cow;
 
@@ -13,7 +12,7 @@ use crate::sites::settings::{
     Setting, TimeOfDay,
 };
 
-/// What a [`TimeOfDay`] looks like.
+/// The pattern of a [`TimeOfDay`].
 pub const TIME_OF_DAY: &str = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
 
 impl JsonSchema for TimeOfDay {
@@ -61,7 +60,7 @@ pub(crate) fn intervals(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A tool's own settings as they are shown: all of them, always.
+/// A tool's own settings in answers: always all of them.
 pub(crate) fn own_settings(
     about: &str,
     settings: &[Setting],
@@ -80,7 +79,7 @@ pub(crate) fn own_settings(
     })
 }
 
-/// What a setting may be.
+/// The values that a setting may have.
 pub fn values(rule: Rule, generator: &mut SchemaGenerator) -> Schema {
     let list =
         |items: Schema| json_schema!({ "type": "array", "items": items, "uniqueItems": true });

@@ -1,12 +1,12 @@
 //! Sites: what is monitored, and with which settings.
 //!
-//! Start with [`site::Site`], the stored record, and [`settings::Settings::resolve`], which makes the settings of a
-//! site from those of its team, its own overrides and what the plan allows.
+//! Start with [`site::Site`], the stored record, and [`settings::Settings::resolve`], which combines the settings of
+//! the team, the site's own overrides and the plan's limits into the settings of a site.
 //!
-//! - A URL is read by [`site_url`], which also gives the canonical form that makes it unique in a team.
-//! - A setting is declared once, in [`settings`]: its name, its limits and its default. Reading a request, the form on
-//!   a page and openapi.json follow from that.
-//! - [`site_state`] says in one word how a site is, for lists.
+//! - [`site_url`] parses a URL and gives it the canonical form that makes it unique in a team.
+//! - A setting is declared once, in [`settings`]: its name, its limits and its default. The code that reads requests,
+//! the form on a page and openapi.json follow from that.
+//! - [`site_state`] describes a site in one word, for lists.
 
 pub(crate) mod host_name;
 pub mod refusal;

@@ -1,12 +1,11 @@
-//! Where requests come from, for limits of those that nobody has signed.
+//! The source of a request, for the limits of unauthenticated requests.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-/// Where requests come from: an IPv4 address, or an IPv6 network of 64 bits, which is the least that one customer
-/// has.
+/// The source of a request: an IPv4 address, or an IPv6 network of 64 bits, the smallest network that a customer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// An IPv4 address.
@@ -40,7 +39,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Networks of the operator's proxies, which say for whom they ask.
+/// Networks of the operator's proxies, which forward the client's address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustedProxies(pub Vec<IpNet>);
 
@@ -50,9 +49,9 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The address of the client: the peer, or the one for whom a trusted proxy asks. `forwarded` is what
-    /// `X-Forwarded-For` lists, in its order. Each proxy adds the address that it was asked by at the end, so only
-    /// what trusted ones have added is looked at; the rest may be made up.
+    /// The address of the client: the peer, or the client that a trusted proxy names. `forwarded` lists the addresses
+    /// of `X-Forwarded-For` in their order. Each proxy appends the address that its request came from, so only what
+    /// trusted proxies have appended counts; the rest may be made up.
     pub fn client<'a>(
         &self,
         peer: IpAddr,

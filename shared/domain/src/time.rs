@@ -29,8 +29,8 @@ pub fn duration(lasted: SignedDuration) -> String {
     }
 }
 
-/// How long ago an instant was, or in how long it is: `34 s ago`, `2 days ago`, `in 5 min`. From one week on, it is the
-/// date: `27 Oct`, with the year where that is another one.
+/// How long ago an instant was, or how long until it: `34 s ago`, `2 days ago`, `in 5 min`. From one week on, it is the
+/// date: `27 Oct`, with the year if it is another one.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(at).as_secs();
     let lasted = match seconds.abs() {
@@ -44,7 +44,7 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
     if seconds < 0 { format!("in {lasted}") } else { format!("{lasted} ago") }
 }
 
-/// The UTC day of an instant: `27 Oct`, with the year where that is another one.
+/// The UTC day of an instant: `27 Oct`, with the year if it is another one.
 pub fn day(at: Timestamp, now: Timestamp) -> String {
     let [at, now] = [at, now].map(|instant| TimeZone::UTC.to_datetime(instant));
     let format = if at.year() == now.year() { "%-d %b" } else { "%-d %b %Y" };

@@ -1,7 +1,7 @@
 //! Time zones by their IANA names, as teams and users choose them.
 //!
-//! The database is compiled in, so that a zone means the same on every machine: a Lambda function may have none, and
-//! two machines may have different ones.
+//! The database is compiled in, so that a zone means the same on every machine: a Lambda function may have no database,
+//! and two machines may have different versions.
 
 use jiff::civil::DateTime;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -20,17 +20,17 @@ pub struct NamedZone {
 }
 
 impl NamedZone {
-    /// Coordinated Universal Time, which applies where nobody has chosen a zone.
+    /// Coordinated Universal Time, the default.
     pub fn utc() -> Self {
         Self { name: "UTC".to_owned(), rules: TimeZone::UTC }
     }
 
-    /// The zone with this name, in any case; none where the database has no such name.
+    /// The zone with this name, in any case; `None` if the database has no such name.
     pub fn parse(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("UTC") {
             return Some(Self::utc());
         }
-        // It stands for an unknown zone in the database, and is none.
+        // The database uses this name for an unknown zone.
         if name.len() > TIME_ZONE_NAME_MAX || name.eq_ignore_ascii_case("Etc/Unknown") {
             return None;
         }
@@ -53,18 +53,18 @@ impl NamedZone {
         &self.name
     }
 
-    /// Whether nobody has chosen another zone.
+    /// Whether it is the default.
     pub fn is_utc(&self) -> bool {
         self.rules == TimeZone::UTC
     }
 
-    /// An instant by the clocks of the zone.
+    /// An instant in the local time of the zone.
     pub fn local(&self, at: Timestamp) -> Zoned {
         at.to_zoned(self.rules.clone())
     }
 
-    /// The instant at which clocks of the zone show this. A time that clocks skip is as much later as they skip; of one
-    /// that they show twice, it is the first.
+    /// The instant at which clocks of the zone show this time. If the clocks skip it, it counts as later by what they
+    /// skip. If they show it twice, it is the first time.
     pub fn instant_of(&self, local: DateTime) -> Option<Timestamp> {
         self.rules.to_ambiguous_timestamp(local).compatible().ok()
     }
@@ -81,8 +81,8 @@ impl Default for NamedZone {
     }
 }
 
-/// What is stored. A name that this version's database does not have keeps its name and counts as UTC: nobody's team may
-/// become unreadable by it.
+/// Reads what is stored. A name that this version's database lacks is kept and counts as UTC, so that no team becomes
+/// unreadable.
 impl From<String> for NamedZone {
     fn from(name: String) -> Self {
         Self::parse(&name).unwrap_or(Self { name, rules: TimeZone::UTC })

@@ -1,8 +1,7 @@
-//! Outstanding work: when the reconciler must look at it, should its queue message be lost.
+//! Outstanding work: when the reconciler must look at it in case its queue message was lost.
 //!
-//! Whatever must still happen is in the table before it is in a queue. The message is the fast
-//! path; the work index is the safety net, and the only path for what lies further ahead than a
-//! queue can delay.
+//! Everything that must still happen is in the table before it is in a queue. The message is the fast path. The work
+//! index is the safety net, and the only path for work that is further ahead than a queue can delay.
 
 use jiff::Timestamp;
 
@@ -15,8 +14,8 @@ use crate::sites::site::Site;
 impl ToolState {
     /// When the reconciler must look at the tool; `None` if nothing is outstanding.
     ///
-    /// Counted from when the work became outstanding, not from now, so that a steady stream of
-    /// other runs does not push it away.
+    /// This counts from when the work became outstanding, not from now, so that a steady stream of other runs does not
+    /// postpone it.
     pub fn work_due(&self, tool: Tool, now: Timestamp) -> Option<Timestamp> {
         let timer = self.timer.map(|timer| timer.work_due(tool, now));
         let pending = self.pending.map(|check| {
@@ -27,7 +26,7 @@ impl ToolState {
     }
 }
 
-/// When a message sent at an instant should have been handled.
+/// When a message that was sent at an instant should have been handled.
 fn after_grace(sent_at: Timestamp) -> Timestamp {
     sent_at.saturating_add(MAINTENANCE_GRACE).unwrap_or(sent_at)
 }
@@ -66,11 +65,11 @@ mod tests {
         let pending = Some(CheckId::on_demand(site, Tool::Status, now, 0));
         for (timer, pending, due) in [
             (None, None, None),
-            // Sent with its delay: looked at when it should have left its row.
+            // Sent with its delay: looked at when its run should have been saved.
             (timer("2026-11-20T09:56:00Z"), None, Some("2026-11-20T09:56:55Z")),
             // Too far ahead for a queue: looked at early enough to send it with its delay.
             (timer("2026-11-20T10:54:00Z"), None, Some("2026-11-20T10:39:00Z")),
-            // A queue can delay it by now, and may not have it yet.
+            // A queue can delay it by now, but may not have it yet.
             (timer("2026-11-20T10:07:01Z"), None, Some("2026-11-20T09:52:01Z")),
             (timer("2026-11-20T10:07:00Z"), None, Some("2026-11-20T10:07:55Z")),
             (None, pending, Some("2026-11-20T09:54:55Z")),

@@ -1,5 +1,5 @@
-//! How long work may take, from the probe to the queue: what engines, work index, Lambda functions and queues follow.
-//! The limits of each tool are in [`checks::tool`](crate::checks::tool).
+//! How long work may take, from the probe to the queue. Probes, the work index, Lambda functions and queues follow
+//! these limits. The limits of each tool are in [`checks::tool`](crate::checks::tool).
 
 use std::time::Duration;
 
@@ -8,23 +8,21 @@ use jiff::SignedDuration;
 /// The longest delay of a queue message: SQS allows 15 minutes.
 pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 
-/// How long schedules, purges and the like may take before they are sent again; also the timeout of
-/// the Lambda function that does them.
+/// How long maintenance work, such as schedules and purges, may take before it is sent again; also the timeout of the
+/// Lambda function that does it.
 pub const MAINTENANCE_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
-/// How long the way of an alert from one queue message to the next may take before the message is sent
-/// again.
+/// How long each step of an alert may take, from one queue message to the next, before the message is sent again.
 pub const ALERT_GRACE: SignedDuration = SignedDuration::from_secs(30);
 
-/// How often the timeout of its function fits into the time for which a queue hides a message that
-/// was delivered: what AWS advises.
+/// A queue hides a delivered message for this many timeouts of its function, as AWS recommends.
 pub const TIMEOUTS_PER_VISIBILITY: u32 = 6;
 
-/// The timeout of the Lambda function with the browser: room for the longest deadline, and for Chromium to start
-/// before and to end after it.
+/// The timeout of the Lambda function with the browser. It covers the longest deadline, and the time for Chromium to
+/// start before it and to end after it.
 pub const BROWSER_TIMEOUT: Duration = Duration::from_secs(270);
 
-/// What is left of a run for saving it, once the answer of a browser in another process is there or given up.
+/// The time left to save a run after the answer of a browser in another process has arrived or been given up.
 const SAVING: Duration = Duration::from_secs(10);
 
 /// How long the work of a tool may take.
@@ -32,12 +30,12 @@ const SAVING: Duration = Duration::from_secs(10);
 pub struct ToolLimits {
     /// The probe.
     pub deadline: Duration,
-    /// A run, from its start to its row; after that it is sent again.
+    /// A run, from its start until it is saved. After that, its message is sent again.
     pub run: SignedDuration,
-    /// The Lambda function that runs it. One of a short tool has time for a run that begins while
-    /// another one, of a slow target, goes on.
+    /// The timeout of the Lambda function that runs it. For a short tool, it leaves time for a run that begins while
+    /// another run still waits for a slow target.
     pub function_timeout: Duration,
-    /// An on-demand check, until it is given up as failed.
+    /// An on-demand check, until it counts as failed.
     pub pending: SignedDuration,
 }
 

@@ -10,7 +10,7 @@ use crate::checks::tool::Tool;
 use crate::checks::tool_state::ToolState;
 use crate::clock::is_ahead;
 
-/// A tool asked for, with what is remembered of it on the site.
+/// A requested tool, with its state on the site.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The tool.
@@ -24,13 +24,13 @@ pub struct Asked<'a> {
 /// Why none of the checks is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDemandRefusal {
-    /// No tool is asked for, as the site has none enabled.
+    /// No tool is requested, because the site has none enabled.
     NoneEnabled,
-    /// The plan does not have the tool.
+    /// The plan does not include the tool.
     NotAllowed(Tool),
-    /// The site does not have the tool enabled.
+    /// The tool is not enabled on the site.
     NotEnabled(Tool),
-    /// The month's quota does not hold all of them.
+    /// The month's quota is not enough for all of them.
     Quota,
     /// An on-demand check of the tool is still pending.
     Pending(Tool),
@@ -64,8 +64,8 @@ impl fmt::Display for OnDemandRefusal {
 
 impl Error for OnDemandRefusal {}
 
-/// Decides whether all of the tools may be queued, or says why none is: whether there are any
-/// first, then enabled and allowed, then the quota for all of them, then pending checks, then the cadence.
+/// Decides whether all of the tools may be queued. Checks first whether there are any, then whether they are enabled
+/// and allowed, then the quota for all of them, then pending checks, then the cadence.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ pub fn check_rules(
 
 fn has_cadence_passed(asked: &Asked<'_>, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(asked.tool.on_demand_cadence_minutes()));
-    // One that lies ahead was ordered before the clock was set back.
+    // A check in the future was ordered before the clock was set back.
     let last = asked.state.last_on_demand.filter(|last| !is_ahead(*last, now));
     last.is_none_or(|last| now.duration_since(last) >= cadence)
 }

@@ -15,7 +15,7 @@ use crate::id::CheckId;
 pub struct CheckPointer {
     /// The check.
     pub id: CheckId,
-    /// The first slot of the block that it is stored in; `None` where it has a row of its own.
+    /// The first slot of its block; `None` if it has a row of its own.
     pub block: Option<Timestamp>,
 }
 
@@ -53,8 +53,8 @@ impl Latest {
     }
 }
 
-/// As text, the id alone, or `id@` with the block's first slot in milliseconds. As bytes, the 16 of the id, and six
-/// more for a block.
+/// As text, the id alone, or `id@` with the block's first slot in milliseconds. As bytes, the 16 bytes of the id, and
+/// six more for a block.
 impl Serialize for CheckPointer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Some(block) = self.block.map(Timestamp::as_millisecond) else {

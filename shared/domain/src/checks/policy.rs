@@ -1,4 +1,4 @@
-//! How a tool's results are judged and followed, as the settings of a site say.
+//! How a tool's results are judged and followed up, according to the settings of a site.
 
 use std::num::NonZeroU32;
 
@@ -7,19 +7,19 @@ use crate::issues::Fingerprint;
 use crate::issues::tracker::TrackerPolicy;
 use crate::sites::settings::Settings;
 
-/// How a tool's results are judged and followed.
+/// How a tool's results are judged and followed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolPolicy {
     /// When issues open and resolve; see [`Self::thresholds_of`].
     pub thresholds: TrackerPolicy,
-    /// Minutes to the retry of a failure below the threshold.
+    /// Minutes until the retry of a failure below the threshold.
     pub retry_minutes: Option<u32>,
     /// Minutes between two follow-ups of an active issue.
     pub follow_up_minutes: Option<u32>,
 }
 
 impl ToolPolicy {
-    /// The policy that a site's resolved settings say.
+    /// The policy in a site's resolved settings.
     pub fn of(tool: Tool, settings: &Settings) -> Self {
         let tools = &settings.tools;
         let (open_after, resolve_after, retry_minutes, follow_up_minutes) = match tool {
@@ -55,15 +55,15 @@ impl ToolPolicy {
         Self { thresholds, retry_minutes, follow_up_minutes }
     }
 
-    /// When issues of a fingerprint open and resolve: as the settings say, except for a domain's
-    /// registration. A registry is not mistaken about a date for a moment, and its answer is the same
-    /// at the confirmation, so the first observation opens the issue.
+    /// When issues of a fingerprint open and resolve: as the settings say, except for a domain's registration. A
+    /// registry does not get a date wrong for a moment and then correct it, and a confirmation would get the same
+    /// answer. So the first observation opens the issue.
     pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
         match fingerprint {
             Fingerprint::DnsDomainExpiring => {
                 TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
             }
-            // It opens in place of `status:down`, after as many failures and two runs more.
+            // It opens instead of `status:down`, after the same number of failures and two more runs.
             Fingerprint::StatusPartial => {
                 TrackerPolicy { open_after: NonZeroU32::MIN, ..self.thresholds }
             }
@@ -78,9 +78,9 @@ impl ToolPolicy {
         }
     }
 
-    /// The run that should come next, and in how many monitoring minutes: a follow-up where `status:down` is active
-    /// (one that recovers is active too), or else a retry of what fails and has no issue yet. No other issue is followed
-    /// up, and none turns a retry into a follow-up.
+    /// The next run, and in how many monitoring minutes it should come: a follow-up if `status:down` is active (also
+    /// while it recovers), or else a retry if something fails without an issue. No other issue is followed up, and no
+    /// other issue turns a retry into a follow-up.
     pub const fn next_run(&self, is_down: bool, is_failing: bool) -> Option<(RunReason, u32)> {
         match (self.follow_up_minutes, self.retry_minutes) {
             (Some(minutes), _) if is_down => Some((RunReason::IncidentFollowUp, minutes)),
@@ -122,10 +122,10 @@ mod tests {
             policies,
             [
                 (3, 4, Some(1), Some(60)),
-                // Only status issues ask for more than one success, and only they are followed up.
+                // Only status issues need more than one success, and only they are followed up.
                 (5, 1, Some(2), None),
                 (6, 1, Some(3), None),
-                // What runs for minutes, twice a day at most, is not retried.
+                // A run that takes minutes, at most twice a day, is not retried.
                 (7, 1, None, None),
                 (8, 1, None, None),
             ]

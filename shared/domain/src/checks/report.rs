@@ -1,8 +1,7 @@
 //! Reports over counted days: uptime and performance.
 //!
-//! A report has an entry for each day of its span, oldest first and today last, whether or not
-//! anything was checked on it. Averages are rounded half up, response times to milliseconds and
-//! everything else to two decimals.
+//! A report has an entry for each day of its span, oldest first and today last, even for days without checks. Averages
+//! are rounded half up: response times to milliseconds, and everything else to two decimals.
 
 mod incidents;
 
@@ -28,7 +27,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A number of days, of which `today` is the last.
+    /// A number of days that end with `today`.
     pub fn until(today: Date, days: u16) -> Self {
         let before = i64::from(days.saturating_sub(1));
         Self { from: today.saturating_sub(before.days()), to: today }
@@ -39,7 +38,7 @@ impl Span {
     }
 }
 
-/// How reachable a site was.
+/// The uptime of a site.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Uptime {
     /// Each day of the span.
@@ -61,11 +60,11 @@ pub struct UptimeDay {
     pub response_time: Option<u64>,
     /// Automatic, completed checks.
     pub total_checks: u64,
-    /// Those that found the site up.
+    /// The checks that found the site up.
     pub up_checks: u64,
 }
 
-/// The uptime report of a site, of the counted days of its status checks.
+/// The uptime report of a site, from the counted days of its status checks.
 pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Uptime {
     let counted = by_date(counted);
     let days: Vec<UptimeDay> = span
@@ -96,7 +95,7 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
     }
 }
 
-/// How fast a site was in lab audits.
+/// The lab performance of a site.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Performance {
     /// Each day of the span.
@@ -126,7 +125,7 @@ pub struct PerformanceDay {
     pub total_checks: u64,
 }
 
-/// The performance report of a site, of the counted days of its performance checks.
+/// The performance report of a site, from the counted days of its performance checks.
 pub fn performance<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Performance {
     let counted = by_date(counted);
     let mut all = ReportSums::default();
@@ -175,10 +174,10 @@ fn to_hundredths(value: f64) -> f64 {
     half_up(value * 100.0) / 100.0
 }
 
-/// The nearest whole number, the greater of two that are equally near. All values are positive.
+/// The nearest whole number; of two equally near ones, the greater. All values are positive.
 fn half_up(value: f64) -> f64 {
-    // Binary fractions miss decimal ones by a hair (100 * 1.005 is 100.49999999999999): what is a
-    // half to nine digits is a half.
+    // Binary fractions miss decimal ones slightly (100 * 1.005 is 100.49999999999999), so a value that is a half to
+    // nine digits counts as a half.
     const NINE_DIGITS: f64 = 1e9;
     let nearly = (value * NINE_DIGITS).round() / NINE_DIGITS;
     nearly.round()

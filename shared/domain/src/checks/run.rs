@@ -1,5 +1,4 @@
-//! A run of a tool on a site, in the one shape that it keeps from the message that asks for it to
-//! the commit that saves it.
+//! A run of a tool on a site. It keeps this form from the message that requests it to the commit that saves it.
 
 use jiff::Timestamp;
 
@@ -13,16 +12,16 @@ use crate::issues::evaluate::{Evaluation, evaluate};
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 
-/// A run, with what it was decided on when it began.
+/// A run, with everything that was decided when it began.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The check that the run makes or finishes; it says tool, trigger and slot.
+    /// The check that the run creates or finishes. It contains the tool, trigger and slot.
     pub check: CheckId,
     /// The site.
     pub site: Site,
     /// The site's team.
     pub team: Team,
-    /// The site's settings: its team's, its own, and what the plan allows of them.
+    /// The site's settings: those of its team and its own, as far as the plan allows.
     pub settings: Settings,
     /// The length of a monitoring minute.
     pub time_scale: TimeScale,
@@ -34,8 +33,8 @@ impl Run {
         self.check.tool()
     }
 
-    /// What the run's end says of issues `now`: nothing, unless it is automatic and completed.
-    /// `baseline` are the records that earlier DNS checks learnt.
+    /// What the end of the run says about issues `now`: nothing, unless the run is automatic and completed. `baseline`
+    /// are the records that earlier DNS checks have learned.
     pub fn evaluate(
         &self,
         finish: &Finish,
@@ -50,7 +49,7 @@ impl Run {
         }
     }
 
-    /// How the result is judged and followed.
+    /// How the result is judged and followed up.
     pub fn policy(&self) -> ToolPolicy {
         ToolPolicy::of(self.tool(), &self.settings)
     }

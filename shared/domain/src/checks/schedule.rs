@@ -1,9 +1,9 @@
 //! When recurring runs happen.
 //!
-//! A tool of a site runs every `cadence` minutes, shifted by an offset that follows from the two:
-//! the load of all sites spreads evenly, and saving settings never moves a run. Minutes are
-//! counted from the Unix epoch, so every slot is known without remembering the last one. A cadence
-//! of 0, which no setting allows, is taken for 1.
+//! A tool of a site runs every `cadence` minutes, shifted by an offset that is derived from the site and the tool. This
+//! spreads the load of all sites evenly, and saving settings never moves a run. Minutes are counted from the Unix
+//! epoch, so every slot is known without remembering the last one. A cadence of 0, which no setting allows, counts as
+//! 1.
 
 use std::time::Duration;
 
@@ -17,30 +17,30 @@ const MINUTES_PER_HOUR: u32 = 60;
 const MINUTES_PER_DAY: u32 = 24 * MINUTES_PER_HOUR;
 const MINUTES_PER_WEEK: u32 = 7 * MINUTES_PER_DAY;
 
-/// Days of the week as cron knows them, from the day of the epoch: 1970-01-01 was a Thursday.
+/// Days of the week in cron, starting with the day of the epoch: 1970-01-01 was a Thursday.
 const DAYS_FROM_EPOCH: [&str; 7] = ["THU", "FRI", "SAT", "SUN", "MON", "TUE", "WED"];
 
-/// The shift of a tool's runs on a site, in minutes from the Unix epoch, less than the cadence.
+/// The offset of a tool's runs on a site, in minutes from the Unix epoch, less than the cadence.
 ///
-/// It is the first eight bytes (big-endian) of SHA-256 over the sixteen bytes of the site's uuid
-/// and the tool's wire value, modulo the cadence. The formula is part of the stored state: slots
-/// name runs, so another formula would shift every schedule. Where one cadence divides another,
-/// the slots of the longer are slots of the shorter as well.
+/// It is the first eight bytes (big-endian) of the SHA-256 of the sixteen bytes of the site's UUID and the tool's name
+/// in the API, modulo the cadence. The formula is part of the stored state: slots identify runs, so another formula
+/// would shift every schedule. If one cadence divides another, every slot of the longer one is also a slot of the
+/// shorter one.
 pub fn offset(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
     let (minutes, _) = hashes(site, tool);
-    // The remainder is below a u32, so nothing is cut off.
+    // The remainder fits into a u32.
     (minutes % u64::from(cadence_minutes.max(1))) as u32
 }
 
-/// The second of a minute at which a tool's run on a site begins, where all runs of the minute are sent
-/// at once: so they are as even as those of schedules.
+/// The second of a minute at which a tool's run on a site begins, where all runs of a minute are sent at once. This
+/// spreads them as evenly as schedules do.
 pub fn second(site: SiteId, tool: Tool) -> u32 {
     let (_, within) = hashes(site, tool);
     (within % 60) as u32
 }
 
-/// Where a tool's runs on a site lie among the minutes, and where within the minute: the first and
-/// the second eight bytes of the hash that [`offset`] uses.
+/// The position of a tool's runs on a site among the minutes, and within the minute: the first and the second eight
+/// bytes of the hash that [`offset`] uses.
 fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
     let digest = Sha256::new()
         .chain_update(site.as_uuid().as_bytes())
@@ -58,8 +58,8 @@ fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
 /// syntax of EventBridge Scheduler: minute, hour, day of month, month, day of week, year, where
 /// `3/15` means 3, 18, 33, 48, and one of the two days must be `?`.
 ///
-/// None for a cadence that cron cannot say: one that is not a part of an hour, whole hours that
-/// part a day, or a week. Every preset can be said.
+/// `None` for a cadence that cron cannot express. It can express minutes that divide an hour, whole hours that divide a
+/// day, and a week, so it can express every preset.
 pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
     let offset = offset(site, tool, cadence_minutes);
     let cadence = cadence_minutes.max(1);
@@ -82,13 +82,12 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
     }
 }
 
-/// How long a monitoring minute lasts: a minute, unless a service is sped up for a demonstration
-/// or a test. Cadences, offsets and delays are counted in it; everything else is in real time.
+/// How long a monitoring minute lasts: a minute, unless a service runs faster for a demonstration or a test. Cadences,
+/// offsets and delays are counted in monitoring minutes; everything else is in real time.
 ///
-/// The default is that of [`cron`], whose slots are whole minutes; EventBridge itself fires
-/// anywhere within them. Where the timers are our own, [`TimeScale::new`], slots are spread over the
-/// minute as well, by whole milliseconds: sites that are checked every minute would otherwise all
-/// be due at once.
+/// The default matches [`cron`], whose slots are whole minutes; EventBridge itself fires at any time within them. Where
+/// Vedette has its own timers, [`TimeScale::new`] also spreads slots over the minute, by whole milliseconds. Otherwise,
+/// all sites with a check every minute would be due at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeScale {
     minute: Duration,
@@ -107,11 +106,11 @@ impl Default for TimeScale {
 }
 
 impl TimeScale {
-    /// A time scale at which a monitoring minute lasts this long, and slots are spread over it.
+    /// A time scale with monitoring minutes of this length, over which slots are spread.
     ///
     /// # Errors
     ///
-    /// When it is not whole milliseconds, from 1 ms to 24 h.
+    /// When it is not a whole number of milliseconds, from 1 ms to 24 h.
     pub fn new(minute: Duration) -> Result<Self, InvalidTimeScale> {
         let whole = minute.subsec_nanos().is_multiple_of(1_000_000);
         let bounds = Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
@@ -134,7 +133,7 @@ impl TimeScale {
 
     /// The latest slot that is not after `instant`.
     ///
-    /// Clamped to [`Timestamp::MIN`], for instants less than a cadence after the earliest one.
+    /// Clamped to [`Timestamp::MIN`] for instants less than a cadence after the earliest one.
     pub fn latest_at_or_before(
         self,
         site: SiteId,
@@ -162,8 +161,8 @@ impl TimeScale {
         clamped(offset + (nth + 1) * cadence)
     }
 
-    /// Offset and cadence in milliseconds. Below 2^59 each (2^32 minutes of at most a day), hence
-    /// 128 bits leave room for every sum with an instant.
+    /// Offset and cadence in milliseconds. Each is below 2^59 (2^32 minutes of at most a day), so 128 bits have room
+    /// for every sum with an instant.
     fn grid(self, site: SiteId, tool: Tool, cadence_minutes: u32) -> (i128, i128) {
         let minute = self.minute.as_millis() as i128;
         let cadence = i128::from(cadence_minutes.max(1));
@@ -174,7 +173,7 @@ impl TimeScale {
     }
 }
 
-/// Whole milliseconds since the epoch, rounded down also before it.
+/// Whole milliseconds since the epoch, rounded down even before it.
 fn millisecond_floor(instant: Timestamp) -> i128 {
     instant.as_nanosecond().div_euclid(1_000_000)
 }
@@ -201,8 +200,8 @@ mod tests {
         SiteId(Uuid::from_u128(number))
     }
 
-    /// The minutes of the week, counted from Thursday 00:00, at which an expression of the kind
-    /// made here fires. It reads the documented syntax, not the code under test: day 1 is Sunday.
+    /// The minutes of the week, counted from Thursday 00:00, at which such an expression fires. This follows the
+    /// documented syntax, not the code under test: day 1 is Sunday.
     fn week_of(expression: &str) -> BTreeSet<u32> {
         let fields: Vec<&str> = expression
             .strip_prefix("cron(")
@@ -227,7 +226,7 @@ mod tests {
         for since_thursday in 0..MINUTES_PER_WEEK {
             let (day, of_day) =
                 (since_thursday / MINUTES_PER_DAY, since_thursday % MINUTES_PER_DAY);
-            // Thursday is day 5 of the week that begins with Sunday as day 1.
+            // Thursday is day 5 of a week whose day 1 is Sunday.
             let day_of_week = (day + 4) % 7 + 1;
             if days.contains(&day_of_week)
                 && matches(hour, of_day / 60, 24)
@@ -277,7 +276,7 @@ mod tests {
             "cron(19 2/6 * * ? *)",
             "cron(19 8/12 * * ? *)",
             "cron(19 20 * * ? *)",
-            // 2659 minutes into the week that begins with Thursday.
+            // 2659 minutes into a week that begins on Thursday.
             "cron(19 20 ? * FRI *)",
         ];
         for (cadence, expected) in CADENCE_MINUTES.into_iter().zip(expected) {
@@ -294,7 +293,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_sites_spread_evenly() {
-        // Sites numbered in a row are as hard as it gets for a hash.
+        // Consecutive numbers are the hardest case for a hash.
         const SITES: u32 = 10_000;
         for tool in Tool::ALL {
             for cadence in [5, 15, 60, 1440] {
@@ -333,10 +332,10 @@ mod tests {
                 let minute = whole.latest_at_or_before(site(number), Tool::Status, cadence, slot);
                 assert_eq!(minute.as_second(), slot.as_second() / 60 * 60, "the minute of cron");
             }
-            // 167 each; five standard deviations are 65.
+            // The mean is 167; five standard deviations are 65.
             assert!(seconds.iter().all(|sites| (102..232).contains(sites)), "{seconds:?}");
         }
-        // Pinned, as the offset is.
+        // Pinned like the offset.
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let slot = time_scale.next_after(site, Tool::Status, 1, Timestamp::UNIX_EPOCH);
         assert_eq!(slot.as_millisecond(), 38_403);

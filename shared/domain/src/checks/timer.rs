@@ -1,8 +1,8 @@
-//! The timer of a tool on a site: the one run that is to come outside the schedule.
+//! The timer of a tool on a site: the one next run outside the schedule.
 //!
-//! Follow-ups are wanted while an issue is active, otherwise a retry while something fails below
-//! its threshold; [`ToolPolicy::next_run`](crate::checks::policy::ToolPolicy::next_run) says which. Here is
-//! when it is due, when its message is sent, and when it is looked for.
+//! It is a follow-up while an issue is active, or otherwise a retry while something fails below its threshold;
+//! [`ToolPolicy::next_run`](crate::checks::policy::ToolPolicy::next_run) decides which. This module says when the run
+//! is due, when its message is sent, and when redelivery looks for it.
 
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
@@ -15,15 +15,15 @@ use crate::checks::tool::{RunReason, Tool};
 use crate::clock::is_ahead;
 use crate::id::{CheckId, SiteId};
 
-/// What lies further ahead is sent by the reconciler, as soon as a queue can delay it so long: between
-/// the two it has a pass or two to do so. A run saved meanwhile does not know whether it has, and
-/// may have it send once more.
+/// A timer further ahead than this is sent by the reconciler, as soon as a queue can delay it that long. The difference
+/// leaves the reconciler a run or two to do so. A run that is saved meanwhile does not know whether the message was
+/// sent, and may cause it to be sent again.
 const SENT_AT_ONCE: SignedDuration = SignedDuration::from_mins(13);
 
-/// A run to come outside the schedule. A tool of a site has at most one.
+/// A run outside the schedule. A tool of a site has at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
-    /// Confirmation retry or incident follow-up; `Scheduled` is the first run on a new site.
+    /// Confirmation retry or incident follow-up. `Scheduled` means the first run on a new site.
     pub reason: RunReason,
     /// When it is due, which is also the slot of its run.
     #[serde(with = "millisecond::required")]
@@ -31,13 +31,12 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// The timer of a tool after a run at `slot`: `wanted` is the kind of run that should come
-    /// next, and in how many monitoring minutes.
+    /// The timer of a tool after a run at `slot`. `wanted` is the kind of the next run, and in how many monitoring
+    /// minutes it should come.
     ///
-    /// An outstanding timer of the wanted kind stays as it is, or else scheduled runs that come
-    /// more often than follow-ups would push those away for ever. It is used up, and set again, once a
-    /// run at its instant or later was observed: slots must rise, so its own run could not be
-    /// counted any more.
+    /// An outstanding timer of the wanted kind stays as it is. Otherwise, scheduled runs that are more frequent than
+    /// follow-ups would postpone those forever. The timer is used up and set again after a run at its instant or later
+    /// was observed: slots must rise, so the timer's own run could no longer be counted.
     pub(crate) fn after_run(
         outstanding: Option<Self>,
         wanted: Option<(RunReason, u32)>,
@@ -47,17 +46,16 @@ impl Timer {
     ) -> Option<Self> {
         let (reason, minutes) = wanted?;
         let kept = outstanding.filter(|timer| timer.reason == reason && timer.due > slot);
-        // Clocks differ: counted from a `now` before the slot, the run could come too early to
-        // count.
+        // Clocks differ. Counted from a `now` before the slot, the run could come too early to be counted.
         kept.or_else(|| Some(Self { reason, due: due(now.max(slot), minutes, time_scale) }))
     }
 
-    /// The check that its run makes.
+    /// The check of its run.
     pub fn check(self, site: SiteId, tool: Tool) -> CheckId {
         CheckId::automatic(site, tool, self.reason, self.due)
     }
 
-    /// Whether it is due later than any run after `now` could have set it: the clock has been set back since.
+    /// Whether it is due later than any run after `now` could have set it, because the clock has been set back since.
     pub(crate) fn is_too_far(
         self,
         policy: &ToolPolicy,
@@ -69,21 +67,21 @@ impl Timer {
             RunReason::ConfirmationRetry => policy.retry_minutes,
             RunReason::IncidentFollowUp => policy.follow_up_minutes,
         };
-        // Whether a timer that is not wanted any more comes is decided when it comes.
+        // If the timer is no longer wanted, that is decided when it is due.
         minutes.is_some_and(|minutes| is_ahead(self.due, due(now, minutes, time_scale)))
     }
 
-    /// Whether a queue can delay its message for so long.
+    /// Whether a queue can delay its message that long.
     pub fn fits_a_queue(self, now: Timestamp) -> bool {
         self.due.duration_since(now) <= LONGEST_DELAY
     }
 
-    /// Whether sending it is left to the reconciler, which does so once it fits a queue.
+    /// Whether the reconciler sends it later, when a queue can delay it that long.
     pub fn is_far(self, now: Timestamp) -> bool {
         self.due.duration_since(now) > SENT_AT_ONCE
     }
 
-    /// When its run should have ended, or must be sent if it was not yet.
+    /// When its run should have ended, or when it must be sent if that has not happened yet.
     pub fn work_due(self, tool: Tool, now: Timestamp) -> Timestamp {
         let look = if self.is_far(now) {
             self.due.saturating_sub(LONGEST_DELAY)
@@ -94,13 +92,13 @@ impl Timer {
     }
 }
 
-/// An instant some monitoring minutes later, but at least one, rounded up to a whole second, the
-/// resolution of a check's creation; at most [`Timestamp::MAX`].
+/// An instant some monitoring minutes later, at least one, rounded up to a whole second, which is the resolution of a
+/// check's creation; at most [`Timestamp::MAX`].
 fn due(from: Timestamp, minutes: u32, time_scale: TimeScale) -> Timestamp {
     let Ok(due) = from.checked_add(time_scale.minutes(minutes.max(1))) else {
         return Timestamp::MAX;
     };
-    // Ceiling of the whole nanoseconds, for instants before the epoch too.
+    // Rounds up, also for instants before the epoch.
     let second = -(-due.as_nanosecond()).div_euclid(1_000_000_000);
     i64::try_from(second)
         .ok()
@@ -128,7 +126,7 @@ mod tests {
         Timer { reason, due: at(due) }
     }
 
-    /// What decides the timer after a run.
+    /// The input that decides the timer after a run.
     #[derive(Debug, Clone, Copy)]
     struct AfterRun {
         issue_active: bool,
@@ -156,7 +154,7 @@ mod tests {
         }
     }
 
-    /// A scheduled run of 10:00 that ends at 10:00:01.5, with nothing wrong.
+    /// A scheduled run at 10:00 that ends at 10:00:01.5 without a problem.
     fn run() -> AfterRun {
         AfterRun {
             issue_active: false,
@@ -186,7 +184,7 @@ mod tests {
             ("the first failure", failing, new_retry),
             ("an issue opens", active, new_follow_up),
             ("active goes before failing", AfterRun { failing: true, ..active }, new_follow_up),
-            // Kept: a scheduled run in between does not push it away.
+            // Kept: a scheduled run in between does not postpone it.
             (
                 "a retry to come",
                 with(failing, retry("2026-11-20T10:01:00Z")),
@@ -202,17 +200,17 @@ mod tests {
                 with(active, follow_up("2026-11-20T11:00:00Z")),
                 Some(follow_up("2026-11-20T11:00:00Z")),
             ),
-            // Spent: by its own run, or by one that its own cannot follow any more.
+            // Used up by its own run, or by a run that its own run cannot follow any more.
             ("its own run", with(failing, retry("2026-11-20T10:00:00Z")), new_retry),
             ("its own run", with(active, follow_up("2026-11-20T10:00:00Z")), new_follow_up),
             ("overtaken", with(active, follow_up("2026-11-20T09:59:59Z")), new_follow_up),
-            // A clock that is behind the one that named the slot.
+            // A clock that is behind the clock that set the slot.
             (
                 "before its slot",
                 AfterRun { now: at("2026-11-20T09:55:00Z"), ..failing },
                 Some(retry("2026-11-20T10:02:00Z")),
             ),
-            // Of the other kind.
+            // A timer of the other kind.
             (
                 "the retry finds the issue open",
                 with(active, retry("2026-11-20T10:01:00Z")),
@@ -223,7 +221,7 @@ mod tests {
                 with(failing, follow_up("2026-11-20T10:01:00Z")),
                 new_retry,
             ),
-            // Not needed any more.
+            // No longer needed.
             ("recovered", with(run(), retry("2026-11-20T10:01:00Z")), None),
             ("resolved", with(run(), follow_up("2026-11-20T10:00:00Z")), None),
             // Tools without follow-ups, or without any timer.
@@ -275,8 +273,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happened, the timer that is left can still be observed, and is of the kind
-        /// that the state asks for.
+        /// In every case, the remaining timer can still be observed, and is of the kind that the state asks for.
         #[test]
         fn a_timer_left_can_always_run(
             issue_active: bool,

@@ -1,4 +1,4 @@
-//! The tools, in one table, and the API's other enumerations of checks: states and run reasons.
+//! The table of tools, and the API's other enumerations of checks: states and run reasons.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounts::plan::Plan;
 use crate::checks::limits::ToolLimits;
 
-/// Declares the tools and their table. Whatever has to hold all tools follows from it, so that none can be missing.
+/// Declares the tools and their table. All code that has to know every tool is derived from it, so none can be missing.
 macro_rules! tools {
     ($($(#[$doc:meta])+ $tool:ident = $code:literal $definition:tt)+) => {
         /// A check tool.
@@ -36,27 +36,27 @@ macro_rules! tools {
     };
 }
 
-/// What there is to say of a tool, but for what differs in type from tool to tool: its settings, its result, its
-/// judgment and its engine.
+/// The definition of a tool, apart from the parts whose types differ from tool to tool: its settings, its result, its
+/// judgment and its probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolDefinition {
-    /// The value used on the wire, in keys, in fingerprints and as the name of its queue.
+    /// The value in the API, in keys, in fingerprints and in the name of its queue.
     pub name: &'static str,
     /// The name shown to people.
     pub label: &'static str,
-    /// The plans that have it.
+    /// The plans that include it.
     pub plans: &'static [Plan],
-    /// Minutes between two automatic checks, unless a team says otherwise.
+    /// Minutes between two automatic checks, unless a team changes it.
     pub default_cadence_minutes: u32,
     /// The fastest automatic cadence that it allows on any plan, in minutes.
     pub cadence_floor_minutes: u32,
-    /// The smallest time between two on-demand checks of one site, in minutes.
+    /// The shortest time between two on-demand checks of one site, in minutes.
     pub on_demand_cadence_minutes: u32,
     /// How long its work may take.
     pub limits: ToolLimits,
     /// How its messages are taken from their queue.
     pub queue: ToolQueue,
-    /// What a deployment must have for it to run at all.
+    /// What a deployment must have so that it can run.
     pub needs: Option<Need>,
     /// What lists show of its results.
     pub list_form: ListForm,
@@ -65,33 +65,33 @@ pub struct ToolDefinition {
 /// How a tool's messages are taken from their queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolQueue {
-    /// Runs of seconds: many of them run at a time, and are received together.
+    /// Runs take seconds. Many of them run at a time, and they are received together.
     Short,
-    /// Runs of minutes, crawls and audits: few of them run at a time, and each is received alone.
+    /// Runs take minutes (crawls and audits). Few of them run at a time, and each is received alone.
     Long,
 }
 
-/// What a tool needs that a deployment may lack.
+/// Something that a tool needs and a deployment may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Resolvers to be asked over HTTPS.
+    /// DNS resolvers that answer over HTTPS.
     Resolvers,
-    /// Someone who audits pages: Lighthouse, or PageSpeed Insights.
+    /// An auditor of pages: Lighthouse or PageSpeed Insights.
     Auditor,
 }
 
-/// What a tool's results lose in their short form. Places are JSON pointers.
+/// What the short form of a tool's results leaves out. Places are JSON pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListForm {
-    /// A part that is always long, and what replaces it.
+    /// A part that is always long, and its replacement.
     pub left_out: Option<(&'static str, Empty)>,
-    /// A list of which only so many entries are shown.
+    /// A list of which only the first entries are shown.
     pub first: Option<(&'static str, usize)>,
-    /// Lists, be they arrays or maps, whose length the target chooses.
+    /// Arrays or maps whose length the target chooses.
     pub lists: &'static [&'static str],
 }
 
-/// What replaces a part that is left out.
+/// The replacement of a part that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
     /// `null`.
@@ -103,7 +103,7 @@ pub enum Empty {
 }
 
 impl ListForm {
-    /// Nothing is left out, and nothing has a length that the target chooses.
+    /// Nothing is left out, and no part has a length that the target chooses.
     pub(crate) const WHOLE: Self = Self { left_out: None, first: None, lists: &[] };
 }
 
@@ -120,7 +120,7 @@ tools! {
         on_demand_cadence_minutes: 1,
         limits: ToolLimits {
             deadline: Duration::from_secs(30),
-            // With the time of a question to witnesses.
+            // Includes the time for asking witnesses.
             run: SignedDuration::from_secs(55),
             function_timeout: Duration::from_secs(120),
             pending: SignedDuration::from_mins(10),
@@ -222,9 +222,8 @@ tools! {
     }
 }
 
-// A ninth tool has no room in them. It can have the highest of the 48 bits of time in an id, which is 0 until the year
-// 6429: `id` then sets that bit for codes from 8 on and masks it when it reads the time, and each id that is stored
-// keeps its meaning.
+// There is no room for a ninth tool. It can use the highest of the 48 bits of time in an id, which is 0 until the year
+// 6429: `id` then sets that bit for codes from 8 on and masks it when it reads the time. Stored ids keep their meaning.
 const _: () = {
     let mut position = 0;
     while position < Tool::ALL.len() {
@@ -237,17 +236,16 @@ const _: () = {
 };
 
 impl Tool {
-    /// How many codes there can be: the id of a check has three bits for its tool's.
+    /// The number of possible codes: a check's id has three bits for its tool.
     pub const CODES: usize = 1 << 3;
 
-    /// Whether sites may be older than the tool, and have no item of it until they are next synced: so with every tool
-    /// but those of the first version. To a site that is older, the tool is in its initial state.
+    /// Whether sites may be older than the tool, and have no item for it until they are next synced. This applies to
+    /// every tool that was not in the first version. On an older site, the tool is in its initial state.
     pub const fn joined_later(self) -> bool {
         self.code() > Self::Performance.code()
     }
 
-    /// The number by which ids of checks name the tool. Ids are stored: a number once given is never changed and
-    /// never given again.
+    /// The number of the tool in the ids of checks. Ids are stored, so a number never changes and is never reused.
     pub const fn code(self) -> u8 {
         self as u8
     }
@@ -257,7 +255,7 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.code() == code)
     }
 
-    /// The value used on the wire, in keys and in fingerprints.
+    /// The value in the API, in keys and in fingerprints.
     pub const fn as_str(self) -> &'static str {
         self.definition().name
     }
@@ -267,7 +265,7 @@ impl Tool {
         self.definition().label
     }
 
-    /// The tool with this wire value.
+    /// The tool with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.as_str() == value)
     }
@@ -282,17 +280,17 @@ impl Tool {
         self.definition().cadence_floor_minutes
     }
 
-    /// Whether a run takes minutes: crawls and audits, of which few run at a time.
+    /// Whether a run takes minutes: crawls and audits, few of which run at a time.
     pub const fn is_long(self) -> bool {
         matches!(self.definition().queue, ToolQueue::Long)
     }
 
-    /// The smallest time between two on-demand runs of the tool on one site, in minutes.
+    /// The shortest time between two on-demand runs of the tool on one site, in minutes.
     pub(crate) const fn on_demand_cadence_minutes(self) -> u32 {
         self.definition().on_demand_cadence_minutes
     }
 
-    /// The tools that can run where there is what `has` says.
+    /// The tools that can run with the needs for which `has` is true.
     pub fn runnable(has: impl Fn(Need) -> bool) -> Vec<Self> {
         let can_run = |tool: &Self| tool.definition().needs.is_none_or(&has);
         Self::ALL.into_iter().filter(can_run).collect()
@@ -312,11 +310,11 @@ impl std::fmt::Display for Tool {
 pub enum CheckStatus {
     /// Queued or running.
     Pending,
-    /// Finished; the result is filled.
+    /// Finished with a result.
     Completed,
     /// Finished with an error.
     Failed,
-    /// Not run: plan or configuration forbade it.
+    /// Not run: the plan or the configuration did not allow it.
     Skipped,
 }
 
@@ -324,7 +322,7 @@ impl CheckStatus {
     /// All states, in the order of the API's enumeration.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Completed, Self::Failed, Self::Skipped];
 
-    /// The value used on the wire and in keys.
+    /// The value in the API and in keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -334,7 +332,7 @@ impl CheckStatus {
         }
     }
 
-    /// The state with this wire value.
+    /// The state with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == value)
     }
@@ -345,11 +343,11 @@ impl CheckStatus {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunReason {
-    /// The tool's cadence.
+    /// The tool's cadence was due.
     Scheduled,
-    /// A failure below the issue threshold is looked at again soon.
+    /// A failure below the issue threshold is checked again soon.
     ConfirmationRetry,
-    /// An active issue is followed.
+    /// An active issue is followed up.
     IncidentFollowUp,
 }
 
@@ -357,7 +355,7 @@ impl RunReason {
     /// All reasons, in the order of the API's enumeration.
     pub const ALL: [Self; 3] = [Self::Scheduled, Self::ConfirmationRetry, Self::IncidentFollowUp];
 
-    /// The value used on the wire and in keys.
+    /// The value in the API and in keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
@@ -366,7 +364,7 @@ impl RunReason {
         }
     }
 
-    /// The reason with this wire value.
+    /// The reason with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == value)
     }
@@ -376,7 +374,7 @@ impl RunReason {
 mod tests {
     use super::*;
 
-    /// They are part of stored ids.
+    /// The codes are part of stored ids.
     #[test]
     fn each_tool_keeps_its_code() {
         let codes = Tool::ALL.map(|tool| (tool.as_str(), tool.code()));

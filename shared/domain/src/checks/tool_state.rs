@@ -1,9 +1,9 @@
-//! What is remembered of one tool on one site, and what a finished run makes of it.
+//! The state of one tool on one site, and how a finished run changes it.
 //!
-//! The state is one small item, rewritten by every run: together with the run's row, or with the check packed in the
-//! state's open block. Each function here takes the state as it was read and says what to write. It is
-//! saved on the condition that `rev` is still the same; otherwise the state is read again and the
-//! same run applied to it: nothing is probed twice.
+//! The state is one small item, which every run rewrites: together with the run's row, or with the check packed in the
+//! state's open block. Each function here takes the state as it was read, and returns what to write. It is saved on the
+//! condition that `rev` is still the same. Otherwise the state is read again and the same run is applied to it, so
+//! nothing is probed twice.
 
 mod days;
 mod delete;
@@ -44,23 +44,23 @@ pub use newest::Newest;
 pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
 pub use source::CheckSource;
 
-/// What is remembered of one tool on one site.
+/// The state of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ToolState {
     /// Rises with every write.
     pub rev: u64,
-    /// The site's `cfg`; a run that began under another one is discarded.
+    /// The site's `cfg`. A run that began under another one is discarded.
     pub cfg: u64,
-    /// By fingerprint, those that were ever observed.
+    /// The trackers of the fingerprints that were ever observed.
     #[serde(rename = "tr", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trackers: BTreeMap<Fingerprint, Tracked>,
-    /// The run outside the schedule that must still come: first run, retry or follow-up.
+    /// The next run outside the schedule: a first run, a retry or a follow-up.
     #[serde(rename = "ti", default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<Timer>,
-    /// The on-demand check that must still run.
+    /// The pending on-demand check.
     #[serde(rename = "pe", default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<CheckId>,
-    /// When the last on-demand check was created, deleted ones included.
+    /// When the last on-demand check was created, including deleted ones.
     #[serde(rename = "lo", default, skip_serializing_if = "Option::is_none")]
     pub last_on_demand: Option<Timestamp>,
     /// The newest automatic check.
@@ -69,14 +69,14 @@ pub struct ToolState {
     /// The newest on-demand check.
     #[serde(rename = "nd", default, skip_serializing_if = "Option::is_none")]
     pub on_demand: Option<Latest>,
-    /// The last evaluated check, and the one before it: automatic and completed.
+    /// The last evaluated check, which is automatic and completed. `previous` is the one before it.
     #[serde(rename = "ev", default, skip_serializing_if = "Option::is_none")]
     pub evaluated: Option<CheckPointer>,
     /// See `evaluated`.
     #[serde(rename = "pv", default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<CheckPointer>,
-    /// Since which slot status checks have failed, where the last evaluated one failed and no issue is
-    /// active. The team's list of failing sites says the same.
+    /// The slot since which status checks have failed, if the last evaluated one failed and no issue is active. The
+    /// team's list of failing sites says the same.
     #[serde(
         rename = "fa",
         default,
@@ -84,20 +84,20 @@ pub struct ToolState {
         with = "millisecond::optional"
     )]
     pub failing_since: Option<Timestamp>,
-    /// The records that DNS checks learnt.
+    /// The records that DNS checks have learned.
     #[serde(rename = "le", default, skip_serializing_if = "Option::is_none")]
     pub learnt: Option<Learnt>,
     /// The open day.
     #[serde(rename = "da", default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Day>,
-    /// The newest packed checks of the open day. Every write of the state carries them, and a version that cannot
-    /// read them sets them aside.
+    /// The newest packed checks of the open day. Every write of the state contains them, and a version that cannot read
+    /// them sets them aside.
     #[serde(rename = "bl", default, skip_serializing_if = "Option::is_none")]
     pub block: Option<ByteBuf>,
-    /// How the days before the open one were, for status checks.
+    /// The days before the open one, for status checks.
     #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentDays>,
-    /// Until when the certificate is valid that the newest check of it read.
+    /// When the certificate expires, according to the newest check that read it.
     #[serde(
         rename = "ex",
         default,
@@ -105,8 +105,7 @@ pub struct ToolState {
         with = "second::optional"
     )]
     pub certificate_ends: Option<Timestamp>,
-    /// Where the clock was set back: the last slot that was used before, up to which a slot to come may have a
-    /// row already.
+    /// After the clock was set back: the last slot that was used before. New slots up to it may already have a row.
     #[serde(
         rename = "us",
         default,
@@ -116,104 +115,103 @@ pub struct ToolState {
     pub used_until: Option<Timestamp>,
 }
 
-/// A tracker with the issue record that its fingerprint once got.
+/// A tracker, and the issue record that its fingerprint once got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracked {
     /// The tracker.
     #[serde(rename = "t")]
     pub tracker: Tracker,
-    /// The record to open again when the problem recurs; none while it is active, for then the
-    /// tracker names it.
+    /// The record to reopen if the problem recurs; `None` while it is active, because then the tracker names it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueId>,
 }
 
-/// Why a run counts nothing.
+/// Why a run does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
-    /// A run at this slot, or a later one, was counted already.
+    /// A run at this slot or a later one was already counted.
     #[error("a run at this slot or a later one was counted already")]
     Stale,
     /// The retry or follow-up is no longer wanted.
     #[error("the retry or follow-up is no longer wanted")]
     TimerGone,
-    /// The check is not pending any more: finished or deleted.
+    /// The check is no longer pending: it has ended or was deleted.
     #[error("the check is not pending any more")]
     NotPending,
-    /// URL or monitoring changed while it ran.
+    /// The URL or the monitoring changed while it ran.
     #[error("the site's configuration changed while it ran")]
     Superseded,
-    /// The slot lies ahead, beyond what clocks may differ.
+    /// The slot is further in the future than clocks may differ.
     #[error("the slot lies in the future")]
     Early,
-    /// A check has this slot already: it ran before the clock was set back.
+    /// A check already has this slot: it ran before the clock was set back.
     #[error("a check ran at this slot before the clock was set back")]
     Used,
 }
 
-/// A day item to write beside the state.
+/// A day item to write together with the state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DayWrite {
-    /// The day that was open until now; there is no item of it yet.
+    /// The day that was open until now, which has no item yet.
     Close(Day),
-    /// A day closed before, changed; `rev` is the new one, and the item has the one before, or
-    /// does not exist where `rev` is 1.
+    /// A day that was closed before and has changed. `rev` is the new one. The stored item has the one before, or does
+    /// not exist if `rev` is 1.
     Amend(Day),
 }
 
-/// What a run, or an order for one, makes of the state.
+/// How a run or an order changes the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolChange {
-    /// The state to write; `rev` is one above the one read.
+    /// The state to write; `rev` is one above the `rev` that was read.
     pub state: ToolState,
     /// The check.
     pub check: Check,
     /// How it is stored.
     pub keeping: Keeping,
-    /// The block to write, where one is closed.
+    /// The block to write, if one is closed.
     pub closed_block: Option<ClosedBlock>,
-    /// Whether there is a row of the check already, which is pending.
+    /// Whether the check already has a row, which is pending.
     pub was_pending: bool,
-    /// When the row may be forgotten.
+    /// When the row expires.
     pub expires_at: Timestamp,
     /// The day item to write, if any.
     pub day: Option<DayWrite>,
     /// What happens to issues.
     pub events: Vec<IssueEvent>,
-    /// What happens to the site's place in the list of failing sites, if anything.
+    /// How the site's place in the list of failing sites changes, if it does.
     pub failing: Option<FailingChange>,
-    /// The newest check, where the directory says something else of it.
+    /// The newest check, if the directory has to change.
     pub newest: Option<Newest>,
-    /// Whether no check of the tool had completed before, as far as it is remembered.
+    /// Whether this is the first check of the tool to complete, as far as is known.
     pub is_first: bool,
-    /// The retry or follow-up to send, where it is a new one.
+    /// The retry or follow-up to send, if it is a new one.
     pub timer: Option<Timer>,
 }
 
 impl ToolState {
-    /// The state of a tool that nothing is known of.
+    /// The state of a tool that has not run yet.
     pub fn new() -> Self {
         Self { rev: 1, cfg: 1, ..Self::default() }
     }
 
-    /// The state of a new site's tool: its first run does not wait for the schedule.
+    /// The state of a new site's tool, whose first run does not wait for the schedule.
     pub fn of_new_site(created_at: Timestamp) -> Self {
         Self { timer: Some(Timer { reason: RunReason::Scheduled, due: created_at }), ..Self::new() }
     }
 
-    /// The newest check of either sort.
+    /// The newest check, automatic or on-demand.
     pub fn latest(&self) -> Option<Latest> {
         [self.automatic, self.on_demand].into_iter().flatten().max_by_key(Latest::id)
     }
 
-    /// The newest check of either sort that has a result, as far as it is remembered.
+    /// The newest check with a result, automatic or on-demand, as far as it is known.
     pub fn latest_completed(&self) -> Option<Latest> {
         let evaluated = self.evaluated.map(Latest::completed);
         let known = [self.automatic, self.on_demand, evaluated].into_iter().flatten();
         known.filter(|known| known.status == CheckStatus::Completed).max_by_key(Latest::id)
     }
 
-    /// Whether a run that a message asks for is still wanted.
+    /// Whether the run that a message asks for is still wanted.
     ///
     /// # Errors
     ///
@@ -243,21 +241,21 @@ impl ToolState {
         }
     }
 
-    /// The slot of the last automatic run. One that lies ahead was used by a clock that has been set back
-    /// since, and holds nothing up.
+    /// The slot of the last automatic run. A slot in the future is from before the clock was set back, and must not
+    /// hold anything up.
     fn last_slot(&self, now: Timestamp) -> Option<Timestamp> {
         let last = self.automatic.map(|latest| latest.id().created_at());
         last.filter(|last| !is_ahead(*last, now))
     }
 
-    /// Whether a run's slot may have been used before the clock was set back, so that its row must be looked
-    /// for before anything is probed.
+    /// Whether a run's slot may have been used before the clock was set back. If so, its row must be looked up before
+    /// anything is probed.
     pub fn may_be_used(&self, check: CheckId) -> bool {
         check.is_automatic() && self.used_until.is_some_and(|used| check.created_at() <= used)
     }
 
-    /// Forgets whatever lies ahead after the clock was set back, as it would hold up what is due now. The
-    /// rows stay: [`ToolState::used_until`] says how far there may be some.
+    /// Forgets everything in the future after the clock was set back, because it would hold up what is due now. The
+    /// rows stay: [`ToolState::used_until`] says up to when there may be some.
     fn rewind(&mut self, now: Timestamp) {
         let trackers = self.trackers.values().filter_map(|tracked| tracked.tracker.last_slot);
         let slots =
@@ -275,14 +273,14 @@ impl ToolState {
         });
     }
 
-    /// Applies a run that has ended: counts it, and has the trackers observe what it says.
+    /// Applies a run that has ended: counts it, and lets the trackers observe its evaluations.
     ///
-    /// `evaluations` are what [`Run::evaluate`] says of it, `testimony` is what witnesses say where it is suspected
+    /// `evaluations` come from [`Run::evaluate`], `testimony` is what witnesses say about a suspected outage
     /// ([`ToolState::suspects`]), and `closed` is the item of [`ToolState::closed_day`], if there is one.
     ///
     /// # Errors
     ///
-    /// Why the run counts nothing.
+    /// Why the run does not count.
     pub fn apply_run(
         &self,
         run: &Run,
@@ -356,10 +354,10 @@ impl ToolState {
         })
     }
 
-    /// Queues an on-demand check: it is pending, counted and newest.
+    /// Queues an on-demand check: it becomes pending, counted and newest.
     ///
-    /// The caller has made sure that none is pending; `closed` is the item of
-    /// [`ToolState::closed_day`], if there is one.
+    /// The caller has made sure that none is pending. `closed` is the item of [`ToolState::closed_day`], if there is
+    /// one.
     pub fn enqueue(
         &self,
         closed: Option<&Day>,
@@ -393,7 +391,7 @@ impl ToolState {
         }
     }
 
-    /// The check by which a fingerprint was last judged, and the one that it was compared with.
+    /// The check with which a fingerprint was last judged, and the check that it was compared with.
     pub fn compared(&self, fingerprint: Fingerprint) -> [Option<CheckPointer>; 2] {
         [self.evaluated, self.baseline(fingerprint).or(self.previous)]
     }
@@ -403,16 +401,16 @@ impl ToolState {
         self.baseline(fingerprint).or(self.evaluated)
     }
 
-    /// Records are compared with the learnt ones, and all else with the check before.
+    /// Records are compared with the learned ones, and everything else with the check before.
     fn baseline(&self, fingerprint: Fingerprint) -> Option<CheckPointer> {
         let learnt = self.learnt.as_ref().map(|learnt| CheckPointer::row(learnt.check));
         learnt.filter(|_| fingerprint == Fingerprint::DnsRecordsChanged)
     }
 
-    /// The state after a person resolved an issue: its tracker starts afresh, and nothing is
-    /// outstanding on its behalf. A site whose newest status check failed is failing from then on.
-    /// Changed records are accepted as they are now. Of `status:partial`, the failures that it stands for start
-    /// afresh as well, or the next of them would open it again.
+    /// The state after a person resolved an issue: its tracker starts again, and nothing is outstanding for it. If the
+    /// site's newest status check failed, the site is failing from then on. Changed records are accepted in their
+    /// current state. For `status:partial`, the failures that it stands for also start again; otherwise the next
+    /// failure would reopen it.
     pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
         let mut next = self.clone();
         next.rev += 1;
@@ -449,15 +447,15 @@ impl ToolState {
         self.trackers.get(&fingerprint).is_some_and(|tracked| tracked.tracker.issue().is_some())
     }
 
-    /// The state after the site's URL or monitoring changed: runs that began before are discarded.
-    /// Trackers and issues stay; the next check decides about them.
+    /// The state after the site's URL or monitoring changed. Runs that began before are discarded. Trackers and issues
+    /// stay; the next check decides about them.
     #[must_use]
     pub fn under(&self, cfg: u64) -> Self {
         Self { rev: self.rev + 1, cfg, ..self.clone() }
     }
 
-    /// The state with the retry or follow-up that is missing under a policy, or that lies further ahead than it
-    /// can, as the clock has been set back since; none if nothing is wrong.
+    /// The state with the retry or follow-up that is missing under a policy, or is further ahead than it can be because
+    /// the clock was set back; `None` if nothing is wrong.
     pub fn with_missing_timer(
         &self,
         policy: &ToolPolicy,

@@ -1,4 +1,4 @@
-//! What a plan lets a team do with tools.
+//! What a plan allows a team to do with tools.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ impl Plan {
         self.limits().minimum_cadence_minutes.max(tool.cadence_floor_minutes())
     }
 
-    /// The tools of the plan as the API lists them.
+    /// The tools of the plan in the API's form.
     pub fn tool_options(self) -> Vec<ToolOption> {
         self.allowed_tools()
             .into_iter()
@@ -35,13 +35,13 @@ impl Plan {
     }
 }
 
-/// A tool of the plan as the API lists it.
+/// A tool of the plan in the API's form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolOption {
     /// The tool.
     pub value: Tool,
-    /// Shown to people.
+    /// The label for people.
     pub label: &'static str,
     /// The fastest automatic cadence of the tool on the plan, in minutes.
     pub minimum_check_cadence_minutes: u32,

@@ -1,15 +1,15 @@
-//! Names that hosts can have.
+//! Valid host names.
 
-/// The longest name, in characters, without a dot at its end (RFC 1035).
+/// The longest name, in characters, without a trailing dot (RFC 1035).
 const NAME_MAX: usize = 253;
 /// The longest label between two dots, in characters.
 const LABEL_MAX: usize = 63;
 
-/// Whether a host can have this name, which is in punycode and without a dot at its end. Underscores
-/// are not for hosts by the book; they occur all the same.
+/// Whether this is a valid host name. It must be in punycode and without a trailing dot. Underscores are not valid by
+/// the standard, but they occur.
 pub(crate) fn is_host_name(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
-    // A number at the end makes an IPv4 address, or nothing.
+    // A name that ends with a number is an IPv4 address or invalid.
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
     name.len() <= NAME_MAX && !is_number && name.split('.').all(is_label)
 }

@@ -1,4 +1,4 @@
-//! Why a site is not saved as somebody wants it.
+//! Why a site is not saved.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use crate::sites::site::{LISTED_TEXTS_MAX, Site};
 /// Why a site is not created or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiteRefusal {
-    /// Whoever asks may not manage the team's sites any more.
+    /// The caller may no longer manage the team's sites.
     #[error(transparent)]
     Access(#[from] AccessRefusal),
-    /// Another site of the team has the URL.
+    /// Another site of the team has this URL.
     #[error("This URL is already monitored by the team.")]
     DuplicateUrl,
     /// The team has as many sites as its plan allows.
     #[error("Your current plan has reached its site limit.")]
     SiteLimit,
-    /// The site's texts are too long together, although none of them is too long alone.
+    /// The site's texts are too long together, although each is within its limit.
     #[error(
         "The {longest} field must be shorter: the texts of this site take {taken} bytes in lists, \
          of {LISTED_TEXTS_MAX} at most."
     )]
     TextsTooLong {
-        /// Which of them is to be shortened.
+        /// The longest of them, which should be shortened.
         longest: LongText,
         /// How many bytes they take together.
         taken: usize,
     },
 }
 
-/// A text of a site that may be long, by the name of its field.
+/// A long text of a site, by the name of its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LongText {
     /// The notes.
     Notes,
-    /// The DNS records that are expected.
+    /// The expected DNS records.
     ExpectedRecords,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for LongText {
 }
 
 impl Site {
-    /// Refuses a site whose texts are too long together, and says which of them has the most.
+    /// Refuses a site whose texts are too long together, and names the longest.
     ///
     /// # Errors
     ///

@@ -1,12 +1,10 @@
 //! Monitoring settings: a team's defaults, a site's overrides, and what the two resolve to.
 //!
-//! [`Settings`] is always whole: every value is present, and it serializes to exactly the
-//! `settings` object of the API. What differs from it is partial: [`SiteOverrides`] lies over a
-//! team's settings when they are read, [`TeamUpdate`] is merged into them once. Requests are
-//! validated before they become either, so nothing here fails.
+//! [`Settings`] is always complete: every value is present, and it serializes to exactly the `settings` object of the
+//! API. Changes are partial: [`SiteOverrides`] is applied to a team's settings whenever they are read, and
+//! [`TeamUpdate`] is merged into them once. Requests are validated before they become either, so nothing here fails.
 //!
-//! Stored settings are read leniently: what is absent takes its default, so that a later version
-//! may add fields.
+//! Stored settings are read leniently: a missing value gets its default, so that a later version may add fields.
 
 mod codes;
 mod declare;
@@ -115,9 +113,9 @@ impl Settings {
         Self::default().on_plan(plan)
     }
 
-    /// The same settings as the plan allows them: cadences faster than the minimum of plan and
-    /// tool are raised to it. Teams keep their own cadences through a downgrade, so whatever reads
-    /// a team's settings reads them through this.
+    /// The same settings as the plan allows them: cadences below the minimum of the plan and the tool are raised to it.
+    /// Teams keep their own cadences through a downgrade, so all code that reads a team's settings reads them through
+    /// this.
     #[must_use]
     pub fn on_plan(mut self, plan: Plan) -> Self {
         for tool in Tool::ALL {
@@ -127,7 +125,7 @@ impl Settings {
         self
     }
 
-    /// A site's settings: the team's, then the site's overrides, then what the plan allows.
+    /// A site's settings: the team's, with the site's overrides, as far as the plan allows.
     #[must_use]
     pub fn resolve(team: &Self, site: &SiteOverrides, plan: Plan) -> Self {
         let mut resolved = team.clone();
@@ -138,7 +136,7 @@ impl Settings {
         resolved.on_plan(plan)
     }
 
-    /// The settings after a team's update: what the update leaves out stays.
+    /// The settings after a team's update. Anything that the update leaves out stays.
     #[must_use]
     pub fn merge(&self, update: &TeamUpdate) -> Self {
         let mut merged = self.clone();
@@ -155,7 +153,7 @@ impl Settings {
         merged
     }
 
-    /// Whether the same tools run, and equally often, so that the same schedules follow from both.
+    /// Whether the same tools run with the same cadences, so that both lead to the same schedules.
     pub fn runs_like(&self, other: &Self) -> bool {
         Tool::ALL.into_iter().all(|tool| {
             self.tools.is_enabled(tool) == other.tools.is_enabled(tool)

@@ -8,12 +8,12 @@ use crate::id::{SiteId, TeamId};
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
 use crate::sites::site_url::SiteUrl;
 
-/// A monitored URL and how this team wants it watched.
+/// A monitored URL, and how its team wants to monitor it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// Identity.
+    /// The site's id.
     pub id: SiteId,
-    /// The owning team.
+    /// The team that owns it.
     pub team: TeamId,
     /// Display name; see [`name`](crate::name).
     pub name: String,
@@ -31,15 +31,15 @@ pub struct Site {
     /// What differs from the team's monitoring settings.
     #[serde(default)]
     pub overrides: SiteOverrides,
-    /// DNS records that must be there; empty where the first check is the baseline.
+    /// DNS records that must exist. If empty, the first check is the baseline.
     #[serde(default)]
     pub expected_records: ExpectedRecords,
-    /// Version of the records that DNS checks learnt: a change has them learnt again.
+    /// Version of the records that DNS checks have learned. After a change, they are learned again.
     #[serde(default)]
     pub records: u64,
     /// Rises with every change by a client.
     pub rev: u64,
-    /// Version of url and monitoring: a run that began under another one is discarded.
+    /// Version of the URL and the monitoring. A run that began under another one is discarded.
     pub cfg: u64,
     /// The `cfg` that the site's schedules are known to follow; 0 for a new site.
     pub synced: u64,
@@ -50,8 +50,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// A new site, watched as its team's settings say, under the name that its URL suggests. Its
-    /// schedules are still to be made.
+    /// A new site with its team's settings and a name derived from its URL. Its schedules do not exist yet.
     pub fn new(id: SiteId, team: TeamId, url: SiteUrl, now: Timestamp) -> Self {
         Self {
             id,
@@ -72,9 +71,9 @@ impl Site {
         }
     }
 
-    /// What the site's own texts take of a list of sites, in bytes of JSON. Its URL stands there
-    /// three times, as that of its checks too, and so does the page that it has audited. Header and
-    /// ignored paths are not counted: they have bounds of their own, and may be the team's.
+    /// How much the site's own texts add to a list of sites, in bytes of JSON. Its URL appears three times there,
+    /// because its checks contain it too, and so does its audited page. The header and the ignored paths are not
+    /// counted: they have limits of their own, and may be the team's.
     pub fn listed_texts(&self) -> usize {
         let length = |text: &str| Value::from(text).to_string().len();
         let page = self.overrides.tools.performance.settings.url.as_ref();
@@ -86,11 +85,11 @@ impl Site {
             + records.sum::<usize>()
     }
 
-    /// The site after a client's change: what it is `changed` to, with the versions that follow
-    /// from what differs. `None` if nothing does.
+    /// The site after a client's change to `changed`, with the versions that follow from the differences. `None` if
+    /// nothing differs.
     ///
-    /// A run that is under way was ordered for the URL and the settings it began with, so a change
-    /// of these discards it; what merely describes the site does not.
+    /// A run in progress was ordered for the URL and the settings that it began with, so changing these discards it.
+    /// Changing a description of the site does not.
     pub fn change_to(&self, mut changed: Self, now: Timestamp) -> Option<Self> {
         if changed == *self {
             return None;
@@ -111,10 +110,9 @@ impl Site {
     }
 }
 
-/// What [`Site::listed_texts`] may come to; our own limit. With it, and with the bounds of headers
-/// and ignored paths, a site takes 50 KB of a list at most, and a page of a hundred sites stays
-/// within what a Lambda function may answer.
+/// The limit for [`Site::listed_texts`], which is our own. With it, and with the limits of headers and ignored paths, a
+/// site takes at most 50 KB of a list, and a page with 100 sites fits into the answer of a Lambda function.
 pub const LISTED_TEXTS_MAX: usize = 20_480;
 
-/// The longest `notes`, in characters; our own limit, it keeps a site within one item.
+/// The longest `notes`, in characters. This is our own limit, which keeps a site within one item.
 pub const NOTES_MAX: usize = 5_000;

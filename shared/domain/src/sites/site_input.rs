@@ -1,4 +1,4 @@
-//! What somebody says of a site, be it new or known.
+//! The input for a site, new or existing.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::sites::settings::{ExpectedRecords, Settings, SiteOverrides};
 use crate::sites::site::Site;
 use crate::sites::site_url::SiteUrl;
 
-/// The fields that a new site and a change share; `None` was not sent.
+/// The fields that a new site and a change share; `None` means that a field was not sent.
 #[derive(Debug, Clone)]
 pub struct SiteInput {
-    /// The URL to be monitored.
+    /// The URL to monitor.
     pub url: SiteUrl,
     /// The display name.
     pub name: Option<String>,
@@ -20,9 +20,9 @@ pub struct SiteInput {
     pub notes: Option<Option<String>>,
     /// Whether crawls render pages with a browser.
     pub js_rendered: Option<bool>,
-    /// All that the site says of its monitoring; what it leaves out is inherited.
+    /// The site's own monitoring settings. Anything left out is inherited.
     pub overrides: Option<SiteOverrides>,
-    /// The DNS records that must be there.
+    /// The DNS records that must exist.
     pub expected_records: Option<ExpectedRecords>,
 }
 
@@ -41,25 +41,25 @@ impl SiteInput {
     }
 }
 
-/// What somebody wants changed of a site.
+/// The input for a change of a site.
 #[derive(Debug, Clone)]
 pub struct SiteUpdate {
-    /// What a new site may have, too.
+    /// The fields that a new site has too.
     pub input: SiteInput,
-    /// Whether the team keeps it at the top; `None` was not sent.
+    /// Whether the team keeps it at the top; `None` means that this was not sent.
     pub pinned: Option<bool>,
 }
 
 impl SiteUpdate {
-    /// The same from somebody who read the settings in force for `site` and writes them back: what
-    /// is sent as it was read stays what it is, be it inherited.
+    /// The same input from a client that read the settings in force for `site` and writes them back. Settings that are
+    /// sent as they were read stay what they are, even inherited.
     #[must_use]
     pub fn as_written_back(self, site: &Site, in_force: &Settings) -> Self {
         self.with_overrides(|sent| site.overrides.replaced_by(sent, in_force))
     }
 
-    /// The same from somebody who saw what `site` inherits and what is its own: what is sent is its
-    /// own.
+    /// The same input from somebody who could see what `site` inherits and what is its own. Everything that is sent
+    /// becomes its own.
     #[must_use]
     pub fn as_chosen(self, site: &Site, in_force: &Settings) -> Self {
         self.with_overrides(|sent| site.overrides.keeping_cadences(sent, in_force))
@@ -70,9 +70,8 @@ impl SiteUpdate {
         self
     }
 
-    /// The site as it is wanted. A generated name stays when the URL changes: by now it is how the
-    /// team knows the site. Clearing the expected records also forgets those that were learnt, if
-    /// the site `has_learnt` any.
+    /// The site after the change. A generated name stays when the URL changes, because the team knows the site by it.
+    /// Clearing the expected records also forgets the learned ones, if the site `has_learnt` any.
     pub fn apply_to(self, site: &Site, has_learnt: bool) -> Site {
         let Self { input, pinned } = self;
         let clears = input.expected_records.as_ref().is_some_and(BTreeMap::is_empty);

@@ -1,32 +1,32 @@
-//! How a site is, in one word: what a list of many sites shows of each.
+//! The state of a site in one word, for lists of many sites.
 
 use crate::checks::tool::Tool;
 use crate::issues::Fingerprint;
 
-/// How a site is, the worst first.
+/// The state of a site, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SiteState {
     /// It cannot be reached.
     Down,
-    /// Its newest status check failed, and no issue of it is active: the failures are below the
-    /// threshold that opens one, or a person resolved it.
+    /// Its newest status check failed, but there is no active issue for it: the failures are below the threshold, or a
+    /// person resolved the issue.
     Failing,
-    /// It can be reached, and something else is wrong.
+    /// It can be reached, but something else is wrong.
     Issues,
-    /// Nothing of it was checked yet.
+    /// It has not been checked yet.
     Unknown,
-    /// No tool finds anything wrong.
+    /// No tool finds a problem.
     Up,
-    /// No tool looks at it.
+    /// No tool checks it.
     Paused,
 }
 
 impl SiteState {
-    /// All states, the worst first.
+    /// All states, worst first.
     pub const ALL: [Self; 6] =
         [Self::Down, Self::Failing, Self::Issues, Self::Unknown, Self::Up, Self::Paused];
 
-    /// The value used in addresses of pages.
+    /// The value in URLs of pages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -43,12 +43,12 @@ impl SiteState {
         Self::ALL.into_iter().find(|state| state.as_str() == value)
     }
 
-    /// The state of a site with these active issues; whether it is failing
-    /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), which tools look at
-    /// it, and whether any check of it has completed.
+    /// The state of a site with these active issues. The other arguments are whether it is failing
+    /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), which tools check it, and
+    /// whether any check of it has completed.
     ///
-    /// Issues stay active while nobody looks, and so they come first. A failing check counts only
-    /// while status checks run: nobody would see that the site recovers.
+    /// Issues stay active while no tool checks the site, so they come first. A failing check counts only while status
+    /// checks run; otherwise nothing would notice that the site recovers.
     pub fn of(
         active: impl IntoIterator<Item = Fingerprint>,
         is_failing: bool,

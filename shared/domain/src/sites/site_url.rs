@@ -1,4 +1,4 @@
-//! The address of a monitored site, in its one canonical spelling.
+//! The URL of a monitored site, in its canonical form.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -6,19 +6,18 @@ use url::{Host, Url};
 
 use crate::sites::host_name::is_host_name;
 
-/// The longest address that is accepted, in characters, as sent and in canonical form.
+/// The longest URL that is accepted, in characters, both as sent and in canonical form.
 pub const MAX_LENGTH: usize = 2048;
 
-/// An address that starts with `http://` or `https://`, in canonical form: scheme and host in
-/// lower case, the host in punycode without a trailing dot or as a plain IP address, no default
-/// port, no fragment, no empty query, no bare `/`; path and query otherwise as the WHATWG URL
-/// standard serializes them.
+/// A URL that starts with `http://` or `https://`, in canonical form: the scheme and the host in lower case, the host
+/// in punycode without a trailing dot or as a plain IP address, no default port, no fragment, no empty query, no bare
+/// `/`. Otherwise, the path and the query are as the WHATWG URL standard serializes them.
 ///
-/// Two addresses are the same site exactly when their canonical forms are equal.
+/// Two URLs are the same site if and only if their canonical forms are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteUrl(Url);
 
-/// Why a text is not the address of a site; the messages are for clients.
+/// Why a text is not the URL of a site. The messages are for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiteUrlError {
     /// It starts with neither scheme.
@@ -27,19 +26,19 @@ pub enum SiteUrlError {
     /// It is too long, as sent or in canonical form.
     #[error("The url must not be longer than {MAX_LENGTH} characters.")]
     TooLong,
-    /// It holds a tab, a line break or another control character.
+    /// It contains a tab, a line break or another control character.
     #[error("The url must not contain control characters.")]
     ControlCharacter,
-    /// Nothing stands where the host should.
+    /// It has no host.
     #[error("The url must have a host.")]
     NoHost,
-    /// It holds a user name or a password, or an empty place for them.
+    /// It contains a user name or a password, or empty ones.
     #[error("The url must not contain a user name or password.")]
     UserInfo,
-    /// What stands where the host should is no domain name.
+    /// Its host is not a valid domain name.
     #[error("The url must have a valid domain name as its host.")]
     Domain,
-    /// Nothing can be reached at port 0.
+    /// No server can be reached at port 0.
     #[error("The url must not have the port 0.")]
     Port,
     /// The parser refuses it for another reason.
@@ -48,13 +47,12 @@ pub enum SiteUrlError {
 }
 
 impl SiteUrl {
-    /// Reads an address, with surrounding whitespace ignored.
+    /// Reads a URL, ignoring surrounding whitespace.
     ///
     /// # Errors
     ///
-    /// When it is not the address of a site. This is stricter than browsers, which repair what they
-    /// can: `http:example.com`, `https:///example.com` and line breaks inside are refused rather
-    /// than guessed at.
+    /// When it is not the URL of a site. This is stricter than browsers, which repair what they can:
+    /// `http:example.com`, `https:///example.com` and line breaks inside are refused rather than guessed.
     pub fn parse(text: &str) -> Result<Self, SiteUrlError> {
         let text = text.trim();
         if text.chars().nth(MAX_LENGTH).is_some() {
@@ -64,7 +62,7 @@ impl SiteUrl {
             return Err(SiteUrlError::ControlCharacter);
         }
         let rest = strip_scheme(text).ok_or(SiteUrlError::Scheme)?;
-        // The parser takes a backslash for a slash, so the authority ends at either.
+        // The parser treats a backslash as a slash, so the authority ends at either.
         let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
         if authority.contains('@') {
             return Err(SiteUrlError::UserInfo);
@@ -93,7 +91,7 @@ impl SiteUrl {
             url.set_query(None);
         }
         let url = Self(url);
-        // Percent-encoding and punycode lengthen: what is stored must be readable again.
+        // Percent-encoding and punycode make a URL longer, but it must still be accepted when it is read again.
         if url.as_str().len() > MAX_LENGTH {
             return Err(SiteUrlError::TooLong);
         }
@@ -109,11 +107,11 @@ impl SiteUrl {
 
     /// The hostname: a domain in punycode, an IPv4 address, or an IPv6 address in brackets.
     pub fn domain(&self) -> &str {
-        // There always is one: http and https have no URLs without a host.
+        // There always is one: http and https URLs cannot have an empty host.
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The same address for the engines; its path is never empty.
+    /// The same URL for probes; its path is never empty.
     pub fn to_url(&self) -> Url {
         self.0.clone()
     }
@@ -126,12 +124,12 @@ impl SiteUrl {
         root
     }
 
-    /// SHA-256 of the canonical form: its key among the addresses of a team.
+    /// SHA-256 of the canonical form: the key of the URL in its team.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.as_str()).into()
     }
 
-    /// The name of a site whose name was not given: the domain without a leading `www.`.
+    /// The name of a site that was not given one: the domain without a leading `www.`.
     pub(crate) fn generated_name(&self) -> &str {
         let domain = self.domain();
         domain.strip_prefix("www.").unwrap_or(domain)
@@ -198,7 +196,7 @@ mod tests {
             ("https://example.com:/", "https://example.com"),
             ("http://example.com:80", "http://example.com"),
             ("http://example.com:080", "http://example.com"),
-            // Other ports stay, also the other scheme's default.
+            // Other ports stay, including the other scheme's default.
             ("https://example.com:80", "https://example.com:80"),
             ("http://example.com:443/", "http://example.com:443"),
             ("https://example.com:8443/a", "https://example.com:8443/a"),
@@ -216,7 +214,7 @@ mod tests {
             ("https://example.com/a b?c d", "https://example.com/a%20b?c%20d"),
             ("https://example.com/ü?ü", "https://example.com/%C3%BC?%C3%BC"),
             ("https://example.com?a=1", "https://example.com/?a=1"),
-            // An empty query asks for nothing.
+            // An empty query means nothing.
             ("https://example.com/?", "https://example.com"),
             ("https://example.com?#top", "https://example.com"),
             ("https://example.com/a?", "https://example.com/a"),
@@ -231,12 +229,12 @@ mod tests {
             ("https://xn--bcher-kva.example", "https://xn--bcher-kva.example"),
             ("https://例え.jp/道", "https://xn--r8jz45g.jp/%E9%81%93"),
             ("https://example。com", "https://example.com"),
-            // A dot at the end says that the name is whole, as it is here anyway.
+            // A trailing dot marks a complete name, which it is here anyway.
             ("https://example.com.", "https://example.com"),
             ("https://EXAMPLE.com.:8443/a.", "https://example.com:8443/a."),
             ("https://bücher.example。", "https://xn--bcher-kva.example"),
             ("http://192.0.2.1./", "http://192.0.2.1"),
-            // Names as they occur, be they registered or not.
+            // Names that occur in practice, registered or not.
             ("http://localhost:8080", "http://localhost:8080"),
             ("https://my_shop.example.com", "https://my_shop.example.com"),
             ("https://_.example.com", "https://_.example.com"),
@@ -261,7 +259,7 @@ mod tests {
         use SiteUrlError::{ControlCharacter, Domain, Invalid, NoHost, Port, Scheme, UserInfo};
         use url::ParseError::{InvalidIpv4Address, InvalidIpv6Address, InvalidPort};
         let cases = [
-            // Not with these schemes, or not spelled out.
+            // Other schemes, or a scheme that is not spelled out.
             ("", Scheme),
             ("   ", Scheme),
             ("example.com", Scheme),
@@ -275,7 +273,7 @@ mod tests {
             ("javascript:alert(1)", Scheme),
             ("ｈttps://example.com", Scheme),
             ("httpß", Scheme),
-            // Nothing to connect to; browsers would take the next part for the host.
+            // No host; browsers would take the next part for the host.
             ("https://", NoHost),
             ("https:///", NoHost),
             ("https:///example.com", NoHost),
@@ -283,15 +281,15 @@ mod tests {
             ("https://?a=1", NoHost),
             ("https://#a", NoHost),
             ("https://:443", NoHost),
-            // A soft hyphen, which is nothing once it is mapped.
+            // A soft hyphen, which disappears when it is mapped.
             ("https://\u{ad}", NoHost),
-            // Credentials, also empty ones.
+            // Credentials, including empty ones.
             ("https://user@example.com", UserInfo),
             ("https://user:secret@example.com", UserInfo),
             ("https://:secret@example.com", UserInfo),
             ("https://@example.com", UserInfo),
             ("https://example.com@", UserInfo),
-            // Browsers drop tabs and line breaks, so that two texts would be one site.
+            // Browsers drop tabs and line breaks, so two texts would be one site.
             ("https://exam\tple.com", ControlCharacter),
             ("https://example.com/a\nb", ControlCharacter),
             ("https://example.com/a\r\nb", ControlCharacter),
@@ -300,7 +298,7 @@ mod tests {
             ("\u{1}https://example.com", ControlCharacter),
             ("https://example.com/\u{7f}", ControlCharacter),
             ("https://example.com/\u{9f}", ControlCharacter),
-            // Not a URL for the standard.
+            // Not a URL by the standard.
             ("https://example.com:65536", Invalid(InvalidPort)),
             ("https://example.com:http", Invalid(InvalidPort)),
             ("https://example.com:-1", Invalid(InvalidPort)),
@@ -308,7 +306,7 @@ mod tests {
             ("https://exa<mple.com", Domain),
             ("https://%00.com", Domain),
             ("https://xn--/", Domain),
-            // Labels that cannot be.
+            // Impossible labels.
             ("http://.", Domain),
             ("http://..", Domain),
             ("http://1..", Domain),
@@ -402,10 +400,10 @@ mod tests {
         assert_eq!(canonical(&of_length(2048)).len(), 2048);
         assert_eq!(canonical(&format!(" {} ", of_length(2048))).len(), 2048, "trimmed first");
         assert_eq!(SiteUrl::parse(&of_length(2049)), Err(SiteUrlError::TooLong));
-        // A fragment is dropped, yet it was sent.
+        // A fragment is dropped, but it counts as sent.
         let fragment = format!("{}#a", of_length(2047));
         assert_eq!(SiteUrl::parse(&fragment), Err(SiteUrlError::TooLong));
-        // Characters, not bytes; but what is stored is six times as long.
+        // Characters count, not bytes; but the stored form is six times as long.
         let umlauts = format!("https://example.com/{}", "ü".repeat(338));
         assert_eq!(canonical(&umlauts).len(), 2048);
         assert_eq!(SiteUrl::parse(&format!("{umlauts}ü")), Err(SiteUrlError::TooLong));
@@ -456,7 +454,7 @@ mod tests {
         assert!(error.to_string().starts_with("The url must start with http:// or https://."));
     }
 
-    /// Texts that are likely to be addresses, with odd parts.
+    /// Texts that are probably URLs, with odd parts.
     fn addresses() -> impl Strategy<Value = String> {
         let scheme = prop::sample::select(vec!["http://", "https://", "HTTP://", "hTtPs://"]);
         let host = prop_oneof![

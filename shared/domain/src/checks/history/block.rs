@@ -106,11 +106,11 @@ impl Block {
         Ok(block)
     }
 
-    /// Reads a block from its bytes.
+    /// Parses a block.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// What is wrong with the bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, Unreadable> {
         let (&version, rest) = bytes.split_first().ok_or(Unreadable::CutOff)?;
         if version != VERSION {
@@ -171,7 +171,7 @@ impl Block {
         Ok(())
     }
 
-    /// Adds a shape, or leaves everything as it is.
+    /// Adds a shape, or changes nothing.
     fn add_shape(&mut self, shape: StatusResult) -> Result<(), Refused> {
         if self.shapes.len() == SHAPES_MAX {
             return Err(Refused::Shapes);
@@ -208,28 +208,28 @@ impl Block {
         }
     }
 
-    /// What is stored.
+    /// The stored bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What is stored.
+    /// The stored bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// The slot of the first check, by which the block is found.
+    /// The slot of the first check, which identifies the block.
     pub fn first_slot(&self) -> Timestamp {
         self.records.first().map_or(Timestamp::UNIX_EPOCH, |record| record.slot)
     }
 
-    /// A check, if it is in the block.
+    /// A check, if the block contains it.
     pub fn check(&self, id: CheckId) -> Option<Check> {
         let mut packed = self.checks();
         Some(packed.find(|packed| packed.slot == id.created_at())?.into_check(id))
     }
 
-    /// The checks as those of a site, the oldest first.
+    /// The checks as checks of a site, oldest first.
     pub fn checks_of(&self, partition: Partition) -> Vec<Check> {
         let check = |packed: PackedCheck| {
             let id = CheckId::scheduled(partition, Tool::Status, packed.slot);
@@ -238,7 +238,7 @@ impl Block {
         self.checks().map(check).collect()
     }
 
-    /// The checks, the oldest first.
+    /// The checks, oldest first.
     pub fn checks(&self) -> impl DoubleEndedIterator<Item = PackedCheck> {
         self.records.iter().filter_map(|record| {
             let result = StatusResult {
@@ -250,7 +250,7 @@ impl Block {
     }
 }
 
-/// A response time as a whole number of hundredths, where it is one.
+/// A response time in hundredths of a millisecond, if that is a whole number.
 fn hundredths(ms: f64) -> Option<u32> {
     let written = format!("{ms:.2}");
     let (whole, part) = written.split_once('.')?;
@@ -285,7 +285,7 @@ fn put_index(bytes: &mut Vec<u8>, index: usize) {
     put_unsigned(bytes, u64::try_from(index).unwrap_or(u64::MAX));
 }
 
-/// What is left to read of a block.
+/// The bytes of a block that have not been read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -299,7 +299,7 @@ impl Reader<'_> {
             let (&byte, rest) = self.0.split_first().ok_or(Unreadable::CutOff)?;
             self.0 = rest;
             let bits = u64::from(byte & 0x7f);
-            // Of the tenth byte only one bit is left.
+            // The tenth byte has room for only one bit.
             if shift == 63 && bits > 1 {
                 return Err(Unreadable::Malformed);
             }
@@ -316,7 +316,7 @@ impl Reader<'_> {
         Ok(((zigzag >> 1) & i64::MAX) ^ -(zigzag & 1))
     }
 
-    /// The index of something known, or the next one, where that is below `max`.
+    /// The index of something known, or the next index, if it is below `max`.
     fn index(&mut self, known: usize, max: usize) -> Result<usize, Unreadable> {
         let index = usize::try_from(self.unsigned()?).map_err(|_| Unreadable::Malformed)?;
         let is_valid = index <= known && index < max;

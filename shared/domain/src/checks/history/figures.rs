@@ -1,4 +1,4 @@
-//! What a list shows of a site's last days in figures, packed: it is a part of the item that every check writes.
+//! The figures of a site's last days in lists, packed, because they are part of the item that every check writes.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -15,7 +15,7 @@ pub struct CheckCount {
 }
 
 impl CheckCount {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl CheckCount {
         }
     }
 
-    /// The percentage of checks that found the site up; none without checks.
+    /// The percentage of checks that found the site up; `None` without checks.
     pub fn uptime_percentage(self) -> Option<f64> {
         let up = f64::from(self.checks.saturating_sub(self.failed));
         (self.checks > 0).then(|| 100.0 * up / f64::from(self.checks))
@@ -39,25 +39,26 @@ impl Day {
     }
 }
 
-/// The days over which uptime is counted in a list, the open one included.
+/// The days over which lists count uptime, including the open day.
 pub const COUNTED_DAYS: usize = 30;
 
-/// The counts of days that follow one another, the last of them last.
+/// The counts of consecutive days; the last day comes last.
 ///
-/// Stored as numbers of 7 bits a byte, the lower ones first: twice the checks, and one more where some failed, whose
-/// number comes next. A one alone says how many more days are as the one before.
+/// Stored as variable-length numbers with seven bits in each byte, lowest first. A day is twice its number of checks,
+/// plus one if some failed; then the number of failed checks follows. The number 1 alone is followed by how many more
+/// days are the same as the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Counts(Vec<CheckCount>);
 
 impl Counts {
-    /// The most that are kept: beside the open day.
+    /// The most days that are kept, in addition to the open day.
     const MAX: usize = COUNTED_DAYS - 1;
 
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The counts with that of a later day, after days without checks.
+    /// These counts and that of a later day, after days without checks.
     pub(super) fn with(mut self, gap: usize, count: CheckCount) -> Self {
         self.0.extend(std::iter::repeat_n(CheckCount::default(), gap.min(Self::MAX)));
         self.0.push(count);
@@ -65,14 +66,14 @@ impl Counts {
         self
     }
 
-    /// Replaces the count of a day, by how long before the last it was.
+    /// Replaces the count of a day, given by how many days it is before the last one.
     pub(super) fn amend(&mut self, back: usize, count: CheckCount) {
         if let Some(kept) = self.0.iter_mut().rev().nth(back) {
             *kept = count;
         }
     }
 
-    /// The count of a day, by how long before the last it was.
+    /// The count of a day, given by how many days it is before the last one.
     pub(super) fn back(&self, back: usize) -> Option<CheckCount> {
         self.0.iter().rev().nth(back).copied()
     }
@@ -101,7 +102,7 @@ impl Counts {
     }
 }
 
-/// No day without checks has failed ones.
+/// A day without checks has no failed ones, so this value is free.
 const REPEATED: u32 = 1;
 
 impl Serialize for Counts {
@@ -109,7 +110,7 @@ impl Serialize for Counts {
         let mut bytes = Vec::new();
         for run in self.0.chunk_by(|one, next| one == next) {
             let CheckCount { checks, failed } = run[0];
-            // More checks than there are seconds in a day do not fit a day.
+            // No day has more checks than it has seconds.
             put(&mut bytes, checks.min(u32::MAX / 2) * 2 + u32::from(failed > 0));
             if failed > 0 {
                 put(&mut bytes, failed);
@@ -137,7 +138,7 @@ fn put(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// Reads what [`put`] wrote.
+/// Reads numbers that [`put`] wrote.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
@@ -157,12 +158,12 @@ impl Numbers<'_> {
     }
 }
 
-/// The mean response time of each hour of a day in a byte, on a scale on which sixteen steps double it, so that it is
-/// off by 2.2 % at most; zero where there was no check.
+/// The mean response time of each hour of a day, in one byte each. On this scale, 16 steps double the time, so it is
+/// off by at most 2.2 %. Zero means that there was no check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct HourMeans([u8; HOURS]);
 
-/// Steps in which a time doubles.
+/// Steps that double a time.
 const STEPS: f64 = 16.0;
 
 impl HourMeans {
@@ -188,7 +189,7 @@ impl HourMeans {
 }
 
 impl Day {
-    /// The mean response time of each hour, in milliseconds, where there is one.
+    /// The mean response time of each hour that has one, in milliseconds.
     pub(crate) fn hour_means(&self) -> [Option<u32>; HOURS] {
         let mut means = [None; HOURS];
         for hour in self.response_hours() {

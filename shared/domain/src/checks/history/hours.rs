@@ -1,4 +1,4 @@
-//! What is kept of each hour of a day, packed.
+//! What is stored for each hour of a day, packed.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::hour_of;
 use crate::bytes;
 
-/// A number for each hour of a day; stored as the bits that the largest takes, and then each in so
-/// many bits, without the zeros at the end. A year of these is read for a list.
+/// A number for each hour of a day. Stored as the bit width of the largest number, followed by each number in that
+/// width, without trailing zeros. A list may read a year of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hours([u32; 24]);
 
@@ -39,7 +39,7 @@ impl Hours {
         self.0 == [0; 24]
     }
 
-    /// Hours that have a number other than zero, and the number.
+    /// Hours whose number is not zero, with that number.
     pub(super) fn occupied(&self) -> impl Iterator<Item = (usize, u32)> {
         self.0.iter().copied().enumerate().filter(|(_, number)| *number > 0)
     }
@@ -83,8 +83,8 @@ impl<'de> Deserialize<'de> for Hours {
     }
 }
 
-/// The response times of a day by hour, in whole milliseconds; how many there are is what the
-/// day's counters say. Integers, so that the order in which checks are counted does not show.
+/// The response times of a day by hour, in whole milliseconds; the day's counters say how many there are. They are
+/// integers, so that the order in which checks are counted makes no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResponseHours {
     #[serde(rename = "s")]

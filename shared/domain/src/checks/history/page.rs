@@ -1,4 +1,4 @@
-//! Pages of a list of checks, found by the counters of its days.
+//! Pages of a list of checks, found with the counters of its days.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -46,16 +46,16 @@ impl HistoryFilter {
 pub struct Located {
     /// How many checks the whole list has.
     pub total: u64,
-    /// Where to read; `None` where the page is empty.
+    /// Where to read; `None` if the page is empty.
     pub window: Option<RowWindow>,
 }
 
-/// The hours that hold a page, and where in them it is.
+/// The hours that contain a page, and the page's position in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowWindow {
-    /// Inclusive.
+    /// The start, inclusive.
     pub from: Timestamp,
-    /// Exclusive.
+    /// The end, exclusive.
     pub before: Timestamp,
     /// Checks of the window that are newer than the page.
     pub newer: usize,
@@ -89,7 +89,7 @@ pub fn locate<'a>(
     if offset >= end {
         return Located { total, window: None };
     }
-    // Only the page's days are looked at hour by hour: a year has many thousand hours.
+    // Only the page's days are searched hour by hour: a year has many thousand hours.
     let mut passed = 0;
     let mut reached = 0;
     let mut shown = BTreeSet::new();

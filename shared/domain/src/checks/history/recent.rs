@@ -1,4 +1,4 @@
-//! How a site's last days were, small enough for a list of many sites.
+//! A site's last days, small enough for a list of many sites.
 
 use jiff::civil::Date;
 use jiff::{ToSpan as _, Unit};
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::figures::{CheckCount, Counts, HourMeans};
 use super::{Day, HOURS};
 
-/// How a day was, as far as status checks tell.
+/// A day according to its status checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DayUptime {
     /// No check found the site up.
     Down,
-    /// Some checks found it down, and some up.
+    /// Some checks found the site down, and others found it up.
     Partly,
     /// Every check found it up.
     Up,
@@ -21,7 +21,7 @@ pub enum DayUptime {
 }
 
 impl DayUptime {
-    /// How a day was on which `up` of all checks found the site up.
+    /// The uptime of a day on which `up` of all checks found the site up.
     pub const fn of(up: u64, checks: u64) -> Self {
         match (up, checks) {
             (_, 0) => Self::Unknown,
@@ -51,14 +51,14 @@ impl DayUptime {
 }
 
 impl Day {
-    /// How the day was, as far as status checks tell.
+    /// The day's uptime according to status checks.
     pub fn uptime(&self) -> DayUptime {
         DayUptime::of(u64::from(self.sums.up), self.completed_automatic())
     }
 }
 
-/// How the last closed days with checks were: a letter a day, how many checks failed on the newest of them, and how
-/// fast the site answered on the last one.
+/// The last closed days with checks: a letter for each day, the counts of the newest of them, and the response times of
+/// the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecentDays {
     /// The last of them.
@@ -68,17 +68,17 @@ pub struct RecentDays {
     letters: String,
     #[serde(rename = "c", default, skip_serializing_if = "Counts::is_empty")]
     counts: Counts,
-    /// Of the last day.
+    /// The response times of the last day.
     #[serde(rename = "h", default, skip_serializing_if = "HourMeans::is_empty")]
     hours: HourMeans,
 }
 
 impl RecentDays {
-    /// The most days that are kept, and shown.
+    /// The most days that are stored and shown.
     pub const MAX: usize = 90;
 
-    /// The days with another one: a later one, or one of them that has changed. One before all of them
-    /// stays forgotten.
+    /// The days with one more: a later day, or one of them that has changed. A day before all of them remains
+    /// forgotten.
     #[must_use]
     pub fn with(before: Option<Self>, day: &Day) -> Self {
         let (uptime, count) = (day.uptime(), day.check_count());
@@ -114,22 +114,22 @@ impl RecentDays {
         days
     }
 
-    /// How a day was.
+    /// The uptime of a day.
     pub fn on(&self, date: Date) -> DayUptime {
         let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
         let letter = back.and_then(|back| self.letters.chars().rev().nth(back));
         letter.map_or(DayUptime::Unknown, DayUptime::read)
     }
 
-    /// How many checks a day had. None where that is not known, though there were some: an earlier version counted
-    /// none of them here.
+    /// How many checks a day had; `None` if that is not known although there were some. An earlier version did not
+    /// count them here.
     pub(crate) fn count_on(&self, date: Date) -> Option<CheckCount> {
         let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
         let counted = back.and_then(|back| self.counts.back(back));
         counted.or_else(|| (self.on(date) == DayUptime::Unknown).then(CheckCount::default))
     }
 
-    /// The mean response time of each hour of a day, in milliseconds, where it is the last one.
+    /// The mean response time of each hour of a day, in milliseconds, if it is the last day.
     pub(crate) fn hour_means_on(&self, date: Date) -> [Option<u32>; HOURS] {
         if date == self.last { self.hours.all() } else { [None; HOURS] }
     }
@@ -140,7 +140,7 @@ fn days_between(from: Date, to: Date) -> usize {
     usize::try_from(days).unwrap_or(0)
 }
 
-/// The dates of the last days up to `today`, the oldest first.
+/// The dates of the last days up to `today`, oldest first.
 pub fn recent_dates(today: Date) -> impl Iterator<Item = Date> {
     let past = (0..RecentDays::MAX as i64).rev();
     past.map(move |ago| today.saturating_sub(ago.days()))

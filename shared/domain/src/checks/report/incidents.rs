@@ -1,4 +1,4 @@
-//! When issues of a site were active, as far as their timelines tell.
+//! When the issues of a site were active, according to their timelines.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -15,7 +15,7 @@ pub struct Incident<'a> {
     pub issue: &'a Issue,
     /// When it opened.
     pub opened_at: Timestamp,
-    /// When that ended, if it has.
+    /// When it ended, if it has.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -33,11 +33,11 @@ pub struct IncidentDay {
     pub date: Date,
     /// How many opened.
     pub opened: usize,
-    /// For how long the site was down.
+    /// How long the site was down.
     pub down: SignedDuration,
 }
 
-/// The incidents that were active in a span, the oldest first.
+/// The incidents that were active in a span, oldest first.
 pub fn incidents(span: Span, issues: &[Issue]) -> Vec<Incident<'_>> {
     let all = issues.iter().flat_map(|issue| {
         let spans = issue.timeline.spans().into_iter();
@@ -52,7 +52,7 @@ pub fn incidents(span: Span, issues: &[Issue]) -> Vec<Incident<'_>> {
     incidents
 }
 
-/// The days of a span with what the incidents of it make of them.
+/// The days of a span, with their incidents and downtime.
 pub fn incident_days(span: Span, incidents: &[Incident<'_>], now: Timestamp) -> Vec<IncidentDay> {
     let days = span.dates().map(|date| {
         let (start, end) = (day_start(date), day_start(date.saturating_add(1.day())));
@@ -74,8 +74,7 @@ pub fn incident_days(span: Span, incidents: &[Incident<'_>], now: Timestamp) -> 
     days.collect()
 }
 
-/// From when on all incidents are known; `None` if they always are. A long timeline has lost its oldest
-/// entries.
+/// Since when all incidents are known; `None` if all of them are. A long timeline has lost its oldest entries.
 pub fn known_since(issues: &[Issue]) -> Option<Timestamp> {
     let full = issues.iter().map(|issue| issue.timeline.entries());
     let full = full.filter(|entries| entries.len() >= TIMELINE_MAX);
@@ -95,7 +94,7 @@ mod tests {
         text.parse().expect("a timestamp")
     }
 
-    /// An issue that opened and ended at these instants, in turn.
+    /// An issue that opened and ended at these instants, alternately.
     fn issue(fingerprint: Fingerprint, moments: &[&str]) -> Issue {
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let mut timeline = Timeline::default();

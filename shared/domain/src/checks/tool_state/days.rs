@@ -1,4 +1,4 @@
-//! The days that a tool's checks are counted in: the open one, and those closed before it.
+//! The days in which a tool's checks are counted: the open day, and the closed days before it.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
@@ -10,26 +10,26 @@ use crate::checks::history::{
 use crate::checks::tool::Tool;
 use crate::id::CheckId;
 
-/// What counting a check leads to.
+/// The result of counting a check.
 pub(super) struct Counted {
     /// The day item to write, if any.
     pub(super) day: Option<DayWrite>,
     /// The block that ended with its day, if any.
     pub(super) closed_block: Option<ClosedBlock>,
-    /// When the check may be forgotten.
+    /// When the check expires.
     pub(super) expires_at: Timestamp,
 }
 
 impl ToolState {
-    /// The closed day that a check created at this instant belongs to: its item must be read
-    /// before the check can be counted.
+    /// The closed day of a check that was created at this instant. Its item must be read before the check can be
+    /// counted.
     pub fn closed_day(&self, created_at: Timestamp) -> Option<Date> {
         let date = day_of(created_at);
         self.day.as_ref().is_some_and(|open| date < open.date).then_some(date)
     }
 
-    /// Applies a change to the day of a check: the open one, a later one that becomes the open
-    /// one, or a closed one. With its day, a block ends.
+    /// Applies a change to the day of a check: the open day, a later day that becomes the open one, or a closed day. A
+    /// block ends with its day.
     pub(super) fn count(
         &mut self,
         closed: Option<&Day>,
@@ -70,7 +70,7 @@ impl ToolState {
         }
     }
 
-    /// How a day was, as far as status checks tell.
+    /// The uptime of a day according to status checks.
     pub fn uptime_on(&self, date: Date) -> DayUptime {
         match &self.day {
             Some(open) if open.date == date => open.uptime(),
@@ -78,8 +78,8 @@ impl ToolState {
         }
     }
 
-    /// How many status checks there were on the last [`COUNTED_DAYS`], today included, as far as a team looks back. None
-    /// where some of them are not counted here, since an earlier version did not.
+    /// How many status checks there were in the last [`COUNTED_DAYS`], including today, as far back as the team's
+    /// history goes. `None` if an earlier version did not count some of them here.
     pub fn recent_checks(&self, retention: Retention) -> Option<CheckCount> {
         let dates = (0..COUNTED_DAYS as i64).map(|ago| retention.today.saturating_sub(ago.days()));
         let shown = dates.filter(|date| retention.reaches(*date));
@@ -96,8 +96,8 @@ impl ToolState {
         }
     }
 
-    /// The mean response time of status checks in each of the last 24 hours, in milliseconds: first the hour of a day ago
-    /// that is not over at this time of day, and last the present one.
+    /// The mean response time of status checks in each of the last 24 hours, in milliseconds. The first is the hour of
+    /// yesterday after the current one; the last is the current hour.
     pub fn hour_means(&self, now: Timestamp) -> [Option<u32>; HOURS] {
         let mut means = [None; HOURS];
         for (place, mean) in means.iter_mut().enumerate() {

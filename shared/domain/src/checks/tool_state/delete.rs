@@ -1,4 +1,4 @@
-//! Deleting an on-demand check: what it leaves behind.
+//! Deleting an on-demand check, and what remains.
 
 use super::{DayWrite, Newest, ToolState};
 use crate::checks::check::Check;
@@ -7,39 +7,38 @@ use crate::checks::pointer::Latest;
 use crate::checks::tool::CheckStatus;
 use crate::id::{CheckId, Trigger};
 
-/// What the deletion of an on-demand check makes of its tool.
+/// How the deletion of an on-demand check changes its tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckDeletion {
-    /// The state to write; `rev` is one above the one read.
+    /// The state to write; `rev` is one above the `rev` that was read.
     pub state: ToolState,
-    /// The check whose row is to be deleted.
+    /// The check whose row is deleted.
     pub check: CheckId,
-    /// The state of the check that its counters went by; its row must still be in it.
+    /// The state under which the check was counted. Its row must still have it.
     pub status: CheckStatus,
-    /// The closed day to write, if the check was counted in one.
+    /// The closed day to write, if it counted the check.
     pub day: Option<DayWrite>,
-    /// What becomes of the newest check.
+    /// How the newest check changes.
     pub newest: NewestChange,
 }
 
-/// What becomes of what the directory says of a tool's newest check.
+/// How the directory's entry for a tool's newest check changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewestChange {
-    /// It stays what it was.
+    /// It stays the same.
     Same,
-    /// It is another one.
+    /// This check becomes the newest.
     Now(Newest),
-    /// The tool has no check any more.
+    /// The tool has no checks left.
     Gone,
 }
 
 impl ToolState {
-    /// Deletes an on-demand check, pending or ended: its run is no longer wanted, it is no longer
-    /// counted and no longer the newest. When the last one was created stays: the cadence counts
-    /// deleted checks too.
+    /// Deletes an on-demand check, pending or ended. Its run is no longer wanted, and it is no longer counted and no
+    /// longer the newest. The creation time of the last one stays, because the cadence includes deleted checks.
     ///
-    /// `closed` is the item of [`ToolState::closed_day`], if there is one; `older` is the next
-    /// on-demand check before this one.
+    /// `closed` is the item of [`ToolState::closed_day`], if there is one; `older` is the on-demand check before this
+    /// one.
     pub fn delete_check(
         &self,
         closed: Option<&Day>,

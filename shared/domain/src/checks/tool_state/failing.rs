@@ -1,5 +1,5 @@
-//! Whether a site is failing: its newest status check failed, and no issue says so. That is the case
-//! below the threshold that opens one, and after a person has resolved it.
+//! Whether a site is failing: its newest status check failed, and it has no active issue. This happens below the
+//! threshold that opens an issue, and after a person has resolved it.
 
 use jiff::Timestamp;
 
@@ -7,17 +7,17 @@ use super::ToolState;
 use crate::issues::tracker::{Phase, Tracker};
 use crate::issues::{Fingerprint, Outcome};
 
-/// What becomes of a site's place in its team's list of failing sites.
+/// How the site's place in its team's list of failing sites changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailingChange {
-    /// The site is listed; its checks have failed since this slot.
+    /// The site is listed. Its checks have failed since this slot.
     Began(Timestamp),
     /// The site is no longer listed: its newest check succeeded, or an issue is active.
     Ended,
 }
 
 impl ToolState {
-    /// Takes note of what the newest check says of a site, after the trackers observed it.
+    /// Records the outcome of the newest check, after the trackers observed it.
     pub(super) fn note_failing(&mut self, outcome: Outcome, slot: Timestamp) {
         let tracker = |fingerprint| self.trackers.get(&fingerprint).map(|tracked| tracked.tracker);
         let has_issue = [Fingerprint::StatusDown, Fingerprint::StatusPartial]
@@ -27,7 +27,7 @@ impl ToolState {
         let failures = tracker(Fingerprint::StatusDown).and_then(|tracker| tracker.failures());
         let first = failures.map(|failures| failures.first);
         self.failing_since = match outcome {
-            // No later than this slot, also where the clock was set back.
+            // No later than this slot, even after the clock was set back.
             Outcome::Down if !has_issue => {
                 Some(self.failing_since.or(first).map_or(slot, |since| since.min(slot)))
             }
@@ -35,7 +35,7 @@ impl ToolState {
         };
     }
 
-    /// Takes note that a person resolved the issue of a tracker, given as it was before.
+    /// Records that a person resolved the issue of a tracker, given as it was before.
     pub(super) fn note_failing_after_resolution(
         &mut self,
         fingerprint: Fingerprint,
@@ -49,8 +49,7 @@ impl ToolState {
         self.failing_since = Some(failures.first);
     }
 
-    /// What this state, the successor of `before`, makes of the list of failing sites; none where the
-    /// list stays as it is.
+    /// The change of the list of failing sites from `before` to this state; `None` if the list stays as it is.
     pub fn failing_change(&self, before: &Self) -> Option<FailingChange> {
         if self.failing_since == before.failing_since {
             return None;

@@ -1,5 +1,5 @@
-//! What DNS checks are compared with if a site expects no records explicitly: the records that the
-//! first check found.
+//! The records that the first DNS check found. Later checks are compared with them if a site has no expected records of
+//! its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use super::ToolState;
 use crate::checks::check::RecordHashes;
 use crate::id::CheckId;
 
-/// The records of a site that its DNS checks learnt.
+/// The records of a site that its DNS checks have learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learnt {
-    /// The check whose records they are.
+    /// The check that found the records.
     #[serde(rename = "c", with = "packed")]
     pub check: CheckId,
-    /// What later checks are compared with.
+    /// The hashes that later checks are compared with.
     #[serde(rename = "b")]
     pub baseline: RecordHashes,
-    /// What the last check saw, where it differs: what a resolution by hand accepts.
+    /// What the last check found, if it differs. A resolution by a person accepts it.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<RecordHashes>,
 }
 
-/// A check's id as its 16 bytes: the item of a tool is to stay below a kilobyte.
+/// A check's id as its 16 bytes, because the item of a tool should stay below a kilobyte.
 mod packed {
     use serde::{Deserializer, Serializer};
     use uuid::Uuid;
@@ -44,7 +44,7 @@ mod packed {
 }
 
 impl ToolState {
-    /// Learns from a check that looked records up.
+    /// Learns from a check that looked up records.
     pub(super) fn learn(&mut self, check: CheckId, hashes: RecordHashes) {
         if hashes.is_empty() {
             return;
@@ -60,7 +60,7 @@ impl ToolState {
         });
     }
 
-    /// Takes the records as the last check saw them for what they should be.
+    /// Accepts the records that the last check found as the correct ones.
     pub(super) fn accept_records(&mut self) {
         let accepted = self.evaluated.zip(self.learnt.as_mut().and_then(|it| it.seen.take()));
         if let Some((check, baseline)) = accepted {
@@ -68,7 +68,7 @@ impl ToolState {
         }
     }
 
-    /// The state without what DNS checks learnt: the next one learns them again.
+    /// The state without the learned records; the next DNS check learns them again.
     #[must_use]
     pub fn forgetting_records(self) -> Self {
         Self { learnt: None, ..self }

@@ -1,5 +1,5 @@
-//! What a team's directory says of a tool's newest check, so that a list of sites can be filtered
-//! by it: its state, and on which days it shows.
+//! The entry in a team's directory for a tool's newest check, with which a list of sites can be filtered: its state,
+//! and on which days it is shown.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -10,20 +10,20 @@ use crate::bytes;
 use crate::checks::history::{Retention, day_of};
 use crate::checks::tool::CheckStatus;
 
-/// A tool's newest check, as the directory has it.
+/// A tool's newest check in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Newest {
     /// Its state.
     pub status: CheckStatus,
-    /// The UTC day that it was counted in.
+    /// The UTC day that counts it.
     pub date: Date,
-    /// The days that its day shows, fixed by the day's first write; `None` if a deletion made it
-    /// the newest, and the plan's retention alone decides.
+    /// How many days its day is shown, as fixed by the day's first write. `None` if the check became the newest through
+    /// a deletion; then the plan's retention alone decides.
     pub days: Option<u16>,
 }
 
 impl Newest {
-    /// Whether the check shows in lists.
+    /// Whether lists show the check.
     pub fn shows(self, retention: Retention) -> bool {
         let until = self.days.map(|days| self.date.saturating_add(i64::from(days).days()));
         retention.reaches(self.date) && until.is_none_or(|until| retention.today < until)
@@ -31,8 +31,7 @@ impl Newest {
 }
 
 impl ToolState {
-    /// What the directory says of the newest check. It is rewritten where this changes: with the
-    /// state, and once a day.
+    /// The directory's entry for the newest check. It is rewritten when it changes: with the state, and once a day.
     pub fn newest(&self) -> Option<Newest> {
         let latest = self.latest()?;
         let date = day_of(latest.id().created_at());
@@ -44,8 +43,8 @@ impl ToolState {
 
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
-/// Five bytes, since a list reads thousands of these: the state, the days since 1970, and the days
-/// that it shows, 0 where that is not known.
+/// Five bytes, because a list reads thousands of these: the state, the days since 1970, and how many days it is shown,
+/// 0 if that is not known.
 impl Serialize for Newest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let date = u16::try_from((self.date - EPOCH).get_days()).unwrap_or_default();

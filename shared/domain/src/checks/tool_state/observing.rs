@@ -1,4 +1,4 @@
-//! What the trackers of a tool observe of a run, and whether others are asked first.
+//! What the trackers of a tool observe about a run, and whether witnesses are asked first.
 
 use std::num::NonZeroU32;
 
@@ -16,7 +16,7 @@ use crate::issues::{Fingerprint, Outcome};
 use crate::locations::Testimony;
 
 impl ToolState {
-    /// Feeds the evaluations to their trackers.
+    /// Passes the evaluations to their trackers.
     pub(super) fn observe(
         &mut self,
         run: &Run,
@@ -43,8 +43,8 @@ impl ToolState {
         events
     }
 
-    /// Feeds the evaluation of a status check to the trackers of `status:down` and `status:partial`, of which one is
-    /// active at most.
+    /// Passes the evaluation of a status check to the trackers of `status:down` and `status:partial`. At most one of
+    /// them is active.
     fn observe_status(
         &mut self,
         run: &Run,
@@ -64,7 +64,7 @@ impl ToolState {
         } else {
             Ruling::Open
         };
-        // One issue takes the place of the other as soon as the outage is confirmed.
+        // One issue replaces the other as soon as the outage is confirmed.
         let is_confirmed = is_suspected && ruling == Ruling::Open;
         let opens_partial = matches!(ruling, Ruling::Hold { is_partial: true, .. });
         let of_partial = (was_partial || opens_partial).then(|| {
@@ -83,7 +83,7 @@ impl ToolState {
         events
     }
 
-    /// Feeds an evaluation to its tracker.
+    /// Passes an evaluation to its tracker.
     fn observe_one(
         &mut self,
         run: &Run,
@@ -109,7 +109,7 @@ impl ToolState {
         Some(IssueEvent { event, evaluation, check, previous, now, testimony })
     }
 
-    /// Whether an evaluation of a run would open `status:down`, if nobody else were asked: so witnesses are.
+    /// Whether an evaluation of a run would open `status:down`. If so, witnesses are asked first.
     pub fn suspects(&self, run: &Run, evaluation: &Evaluation) -> bool {
         if (evaluation.fingerprint, evaluation.outcome) != (Fingerprint::StatusDown, Outcome::Down)
         {

@@ -1,6 +1,6 @@
-//! Packing: an uneventful scheduled check goes to the open block in its tool's state, and costs no row.
+//! Packing: an uneventful scheduled check is added to the open block in its tool's state, and needs no row.
 //!
-//! A block holds checks of one day. It is closed, and gets an item of its own, when it is full or the day turns.
+//! A block contains checks of one day. It is closed, and gets an item of its own, when it is full or the day ends.
 
 use jiff::Timestamp;
 
@@ -21,28 +21,28 @@ pub enum Keeping {
     Packed,
 }
 
-/// A block that takes no more checks, to be written on its own.
+/// A block that is full or whose day is over, to be written on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosedBlock {
-    /// Where it goes.
+    /// Where to write it.
     pub place: BlockPlace,
     /// The block.
     pub bytes: Vec<u8>,
-    /// When it may be forgotten: with the rows of its day.
+    /// When it expires: with the rows of its day.
     pub expires_at: Timestamp,
 }
 
-/// Where a closed block goes.
+/// Where to write a closed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockPlace {
-    /// Among the blocks of its tool, by the slot of its first check.
+    /// Among the blocks of its tool, under the slot of its first check.
     First(Timestamp),
-    /// Aside, as this version cannot read it, by the slot or creation of the check that met it.
+    /// Aside, because this version cannot read it, under the slot or creation of the check that met it.
     Unreadable(Timestamp),
 }
 
-/// Whether a check may be in a block: it is a scheduled one of a tool whose results differ in one measured value.
-/// Of a status check, that is `/response_time`; the results of the other tools differ in more than that.
+/// Whether a check may be in a block: it is a scheduled check of a tool whose results differ in one measured value. For
+/// status checks, that is `/response_time`; the results of other tools differ in more.
 pub fn may_be_packed(check: CheckId) -> bool {
     keeps_packed(check.tool(), Kind { trigger: check.trigger(), status: CheckStatus::Completed })
 }
@@ -57,19 +57,18 @@ pub fn keeps_packed(tool: Tool, kind: Kind) -> bool {
 }
 
 impl ToolState {
-    /// The block that takes the next check, if there is one.
+    /// The block that the next check is added to, if there is one.
     pub fn open_block(&self) -> Option<Result<Block, Unreadable>> {
         self.block.as_ref().map(|bytes| Block::read(bytes))
     }
 
-    /// What [`ToolState::open_block`] holds of the checks of a site, the oldest first; nothing of one that cannot be
-    /// read.
+    /// The checks of a site in [`ToolState::open_block`], oldest first; empty if the block cannot be read.
     pub fn open_checks(&self, partition: Partition) -> Vec<Check> {
         let block = self.open_block().and_then(Result::ok);
         block.map_or_else(Vec::new, |block| block.checks_of(partition))
     }
 
-    /// Takes the open block, which the check created `at` an instant leaves behind.
+    /// Takes the open block if a check that was created `at` an instant ends it.
     pub(super) fn close_block(&mut self, day: &Day, at: Timestamp) -> Option<ClosedBlock> {
         let bytes = self.block.take()?.into_vec();
         let place = Block::read(&bytes)
@@ -79,8 +78,8 @@ impl ToolState {
 }
 
 impl ToolChange {
-    /// The change with its check packed, where it is uneventful and can be. `fits` says whether a state is within one
-    /// write unit.
+    /// The change with its check packed, if it is uneventful and can be packed. `fits` says whether a state fits into
+    /// one write unit.
     #[must_use]
     pub fn packed(self, finish: &Finish, fits: impl Fn(&ToolState) -> bool) -> Self {
         match self.packed_state(finish, fits) {
@@ -119,7 +118,7 @@ impl ToolChange {
         fits(&begun).then_some((begun, closed))
     }
 
-    /// The check as it may be packed: nothing happened by it, and its day is open.
+    /// The check in packed form, if it caused no event and its day is open.
     fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
@@ -128,7 +127,7 @@ impl ToolChange {
         Some(PackedCheck { slot: self.check.id.created_at(), completed_at, result: result.clone() })
     }
 
-    /// The state with an open block that holds the check.
+    /// The state with an open block that contains the check.
     fn with_block(&self, block: Block) -> ToolState {
         let pointer = CheckPointer { id: self.check.id, block: Some(block.first_slot()) };
         let mut state = self.state.clone();

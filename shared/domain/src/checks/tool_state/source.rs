@@ -6,14 +6,14 @@ use super::ToolState;
 use crate::checks::check::Check;
 use crate::checks::pointer::{CheckPointer, Latest};
 
-/// Where a check can be read.
+/// Where to read a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckSource {
-    /// Here it is: it was packed in the tool's state.
+    /// In the tool's state, where it was packed.
     State {
         /// The check.
         check: Check,
-        /// When it may be forgotten.
+        /// When it expires.
         expires_at: Timestamp,
     },
     /// In the table.
@@ -21,12 +21,12 @@ pub enum CheckSource {
 }
 
 impl ToolState {
-    /// Where to read a check that this state, or an issue of it, points to.
+    /// Where to read a check that this state, or one of its issues, points to.
     pub fn source(&self, latest: Latest) -> CheckSource {
         self.open_check(latest.check).unwrap_or(CheckSource::Table(latest))
     }
 
-    /// A check in the open block, where the pointer leads there.
+    /// The check in the open block, if the pointer leads there.
     fn open_check(&self, pointer: CheckPointer) -> Option<CheckSource> {
         let (first, day) = (pointer.block?, self.day.as_ref()?);
         let block = self.open_block()?.ok().filter(|block| block.first_slot() == first)?;

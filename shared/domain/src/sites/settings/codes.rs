@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Whom a status code blames.
+/// Which side a status code blames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -13,7 +13,7 @@ pub enum CodeGroup {
     Server,
 }
 
-/// A selectable status code as the API lists it.
+/// A selectable status code in the API's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusCodeOption {
@@ -21,7 +21,7 @@ pub struct StatusCodeOption {
     pub code: u16,
     /// The reason phrase.
     pub label: &'static str,
-    /// Whom the code blames.
+    /// Which side the code blames.
     pub group: CodeGroup,
 }
 
@@ -35,8 +35,8 @@ const fn server(code: u16, label: &'static str) -> StatusCodeOption {
 
 /// The codes that `incident_status_codes` may name, ascending; the default is all of them.
 ///
-/// Reason phrases are those of RFC 9110 and RFC 6585 (429). 521 to 524 are not registered: proxies
-/// answer with them when the origin behind them does not.
+/// Reason phrases are those of RFC 9110 and RFC 6585 (429). 521 to 524 are not registered: proxies answer with them if
+/// their origin does not answer.
 pub const STATUS_INCIDENT_CODES: [StatusCodeOption; 17] = [
     client(400, "Bad Request"),
     client(401, "Unauthorized"),

@@ -1,35 +1,35 @@
-//! How a tool's own settings are declared: each one once, with its name, its type, its default, the
-//! rule for its values, and the prose that clients read.
+//! The declaration of a tool's own settings. Each setting is declared once, with its name, its type, its default, the
+//! rule for its values, and the description for clients.
 //!
-//! From a declaration come the whole settings, the partial ones, what lays the one over the other,
-//! and the table [`OwnSettings::SETTINGS`], by which requests are read and schemas are made.
+//! A declaration generates the complete settings, the partial settings, the code that applies one to the other, and the
+//! table [`OwnSettings::SETTINGS`], with which requests are read and schemas are created.
 
 use serde::{Deserialize, Deserializer};
 
 use super::setting::Setting;
 use crate::checks::tool::Tool;
 
-/// A tool's own settings, whole. Their defaults are what a new team starts from.
+/// A tool's own settings, complete. Their defaults are the settings of a new team.
 pub trait OwnSettings: Default {
-    /// The same settings where each may be left out.
+    /// The same settings, each of which may be left out.
     type Overrides: Overrides<Self>;
     /// The tool.
     const TOOL: Tool;
-    /// What can be set, in the order in which requests are judged.
+    /// The settings, in the order in which requests are validated.
     const SETTINGS: &'static [Setting];
 }
 
-/// Partial settings that can be laid over whole ones.
+/// Partial settings that can be applied to complete ones.
 pub trait Overrides<S>: Default {
-    /// Writes what was said over whole settings.
+    /// Applies the values that are present to complete settings.
     fn apply(&self, to: &mut S);
 
-    /// Takes back what was sent as it was `read`, so that what was `stored` stays.
+    /// Removes values that were sent as they were `read`, so that the `stored` ones stay.
     fn keep_as_read(&mut self, stored: &Self, read: &S);
 }
 
-/// Declares a tool's own settings. A field may have an older name, which is shown beside it and may
-/// be sent in its place.
+/// Declares a tool's own settings. A field may have an older name, which answers also contain and requests may use
+/// instead.
 macro_rules! own_settings {
     (
         #[doc = $about:literal]
@@ -126,21 +126,21 @@ macro_rules! own_settings {
 }
 pub(super) use own_settings;
 
-/// Writes a value that was said, and leaves the present one otherwise.
+/// Sets a value that is present, and otherwise changes nothing.
 pub(super) fn set<T: Clone>(to: &mut T, said: Option<&T>) {
     if let Some(value) = said {
         to.clone_from(value);
     }
 }
 
-/// Puts what was stored in the place of what was sent as it was read.
+/// Replaces a value that was sent as it was read with the stored one.
 pub(super) fn keep<T: Clone + PartialEq>(sent: &mut Option<T>, stored: &Option<T>, read: &T) {
     if sent.as_ref() == Some(read) {
         sent.clone_from(stored);
     }
 }
 
-/// Reads a field that is present, null included; an absent one is left to `default`.
+/// Reads a field that is present, including null. `default` handles a missing field.
 pub(super) fn said<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A DNS record type that can be watched.
+/// A DNS record type that can be monitored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
@@ -27,10 +27,10 @@ impl DnsRecordType {
     /// All types, in the order of the API's enumeration.
     pub const ALL: [Self; 6] = [Self::A, Self::Aaaa, Self::Cname, Self::Mx, Self::Ns, Self::Txt];
 
-    /// The types of addresses, which are what visitors of a site ask for.
+    /// The types of addresses, which visitors of a site need.
     pub const ADDRESSES: [Self; 2] = [Self::A, Self::Aaaa];
 
-    /// The value used on the wire, as in zone files.
+    /// The value in the API, as in zone files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::A => "A",
@@ -42,7 +42,7 @@ impl DnsRecordType {
         }
     }
 
-    /// The type with this wire value; lower case is not one.
+    /// The type with this value in the API, which is in upper case.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == value)
     }
@@ -54,7 +54,7 @@ impl std::fmt::Display for DnsRecordType {
     }
 }
 
-/// The values that must be among a site's records, by type in enumeration order, in the normal form
-/// of [`ExpectedValue`](crate::checks::check::ExpectedValue). Each list is ascending and without repetition,
-/// and none is empty; an empty map expects nothing.
+/// The values that must be among a site's records, by type in enumeration order, in the normal form of
+/// [`ExpectedValue`](crate::checks::check::ExpectedValue). Each list is in ascending order and without duplicates, and
+/// none is empty. An empty map expects nothing.
 pub type ExpectedRecords = BTreeMap<DnsRecordType, Vec<String>>;

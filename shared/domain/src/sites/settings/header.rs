@@ -1,4 +1,4 @@
-//! The header that is sent with checks.
+//! The header that checks send.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 pub const HEADER_NAME_MAX: usize = 255;
 /// The longest `request_header.value`, in characters.
 pub const HEADER_VALUE_MAX: usize = 2_000;
-/// Headers that describe the connection or a body: not a site's to set, as they would break every
-/// request, or be lost on the way.
+/// Headers that describe the connection or a body. A site may not set them, because they would break every request, or
+/// be lost on the way.
 pub const UNSENDABLE_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
@@ -18,10 +18,10 @@ pub const UNSENDABLE_HEADERS: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// What names of headers begin with that are meant for a proxy, and stay there.
+/// The prefix of headers that are meant for a proxy and do not reach the site.
 pub const PROXY_HEADERS: &str = "proxy-";
 
-/// Whether a header of this valid name can be sent with a check.
+/// Whether checks can send a header with this valid name.
 pub fn is_sendable_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !name.starts_with(PROXY_HEADERS) && !UNSENDABLE_HEADERS.contains(&&*name)

@@ -1,4 +1,4 @@
-//! The `issue_settings` of a site: what opens an issue there.
+//! The `issue_settings` of a site, which say what opens an issue.
 
 use serde::Serialize;
 
@@ -10,8 +10,8 @@ use super::{Escalation, QuietTime, Settings};
 use crate::accounts::plan::Plan;
 use crate::checks::tool::Tool;
 
-/// A site's resolved settings in the form that the API calls `issue_settings`. Here, and only
-/// here, broken links are called `links`.
+/// A site's resolved settings in the form that the API calls `issue_settings`. Only here, broken links are called
+/// `links`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IssueSettings<'a> {
@@ -40,15 +40,15 @@ pub struct DnsIssueSettings<'a> {
     /// The tool's own settings.
     #[serde(flatten)]
     pub settings: &'a DnsSettings,
-    /// Records set for the site, never learnt ones; empty where none are set.
+    /// Records that were set for the site, never learned ones; empty if none were set.
     pub expected_records: &'a ExpectedRecords,
 }
 
 impl<'a> IssueSettings<'a> {
-    /// The view of a site's `resolved` settings and explicitly expected records.
+    /// The `issue_settings` for a site's `resolved` settings and its explicitly expected records.
     pub fn new(resolved: &'a Settings, expected_records: &'a ExpectedRecords, plan: Plan) -> Self {
         let Settings { tools, request_header: _, quiet_time, escalation } = resolved;
-        // By name, so that a new tool does not compile until it is here.
+        // Destructured, so that a new tool does not compile until it is here.
         let Tools { status, ssl, dns, broken_links, performance } = tools;
         Self {
             enabled_tools: resolved.enabled_tools(plan),

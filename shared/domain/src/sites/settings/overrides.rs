@@ -1,7 +1,7 @@
-//! Partial settings, and what a site sets differently.
+//! Partial settings: what a site sets differently from its team.
 //!
-//! `None` means "not said". Where the API allows null, the field is an option of an option:
-//! `Some(None)` is a null that was said, and overrides. Only what was said is serialized.
+//! `None` means that a value is absent. Where the API allows null, the field is an option of an option: `Some(None)` is
+//! an explicit null, which overrides. Only present values are serialized.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,11 @@ pub struct SiteOverrides {
 }
 
 impl SiteOverrides {
-    /// The overrides that `sent` ones make of these, which resolve to `read`.
+    /// The overrides after a client sends `sent` to replace these, which resolve to `read`.
     ///
-    /// What is sent replaces everything: what it leaves out is inherited. But a setting that is sent
-    /// as it was read stays what it is, so that settings can be written back as they were read: an
-    /// inherited one still follows the team, and a cadence that the plan slows down is not lost.
+    /// What is sent replaces everything, and anything it leaves out is inherited. But a setting that is sent as it was
+    /// read stays what it is, so that clients can write back settings as they read them: an inherited setting still
+    /// follows the team, and a cadence that the plan slows down is not lost.
     #[must_use]
     pub fn replaced_by(&self, mut sent: Self, read: &Settings) -> Self {
         sent.tools.keep_as_read(&self.tools, &read.tools);
@@ -43,8 +43,8 @@ impl SiteOverrides {
         sent
     }
 
-    /// The overrides that somebody makes of these who saw which of them are the site's own: the `chosen`
-    /// ones. A cadence that the plan slows down is chosen as it was read, and is not lost by that.
+    /// The overrides after somebody changes them who could see which settings are the site's own: the `chosen` ones. A
+    /// cadence that the plan slows down is sent as it was read, and is not lost.
     #[must_use]
     pub(crate) fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
         let mut stored = self.tools.clone();
@@ -63,7 +63,7 @@ impl SiteOverrides {
         self.with_tools(Some(false))
     }
 
-    /// The overrides with every tool enabled or disabled as the team has it.
+    /// The overrides with every tool enabled or disabled as in the team.
     #[must_use]
     pub fn resumed(&self) -> Self {
         self.with_tools(None)
@@ -80,8 +80,7 @@ impl SiteOverrides {
         overrides
     }
 
-    /// The overrides after the site moved to the host `domain`: the audited page is forgotten when
-    /// it is not on that host.
+    /// The overrides after the site moved to the host `domain`. The audited page is removed if it is not on that host.
     #[must_use]
     pub(crate) fn moved_to(mut self, domain: &str) -> Self {
         let url = &mut self.tools.performance.settings.url;

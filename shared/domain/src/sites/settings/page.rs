@@ -1,17 +1,17 @@
-//! The page that a performance audit looks at, where it is not the site's root.
+//! The page that performance checks audit, if it is not the site's root.
 
 use url::Url;
 
 /// The longest page URL, in characters; the same as for a site's own URL.
 pub const PAGE_URL_MAX: usize = 2_048;
 
-/// Why a URL is no page of a site.
+/// Why a URL is not a page of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PageUrlError {
-    /// Not an absolute `http` or `https` URL, or longer than 2,048 characters.
+    /// It is not an absolute `http` or `https` URL, or is longer than 2,048 characters.
     #[error("not an absolute http or https URL of at most {PAGE_URL_MAX} characters")]
     Invalid,
-    /// It carries a user name or password, which would show in reports.
+    /// It contains a user name or password, which would appear in reports.
     #[error("a user name or password in the URL")]
     Credentials,
     /// Its host is not the site's.
@@ -19,14 +19,14 @@ pub enum PageUrlError {
     OtherDomain,
 }
 
-/// Checks that `page` is a page of the site whose host is `domain` (lower case, punycode). Scheme
-/// and port may differ from the site's.
+/// Checks that `page` is a page of the site whose host is `domain` (lower case, punycode). The scheme and the port may
+/// differ from the site's.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the URL.
+/// What is wrong with the URL.
 pub fn check_page_url(page: &str, domain: &str) -> Result<(), PageUrlError> {
-    // The URL parser drops tabs and line breaks and adds missing slashes; here they are errors.
+    // The URL parser drops tabs and line breaks and adds missing slashes; here these are errors.
     let lower = page.get(..8).unwrap_or(page).to_ascii_lowercase();
     if page.chars().count() > PAGE_URL_MAX
         || page.chars().any(|c| c.is_control() || c.is_whitespace())

@@ -1,9 +1,9 @@
-//! A setting of a tool, and what its value may be.
+//! A setting of a tool, and the values that it may have.
 
 use std::ops::RangeInclusive;
 
-/// The largest integer where the API names no bound of its own: the largest that every client
-/// language holds in an ordinary signed 32-bit integer.
+/// The largest integer if the API names no bound of its own: the largest signed 32-bit integer, which every client
+/// language has.
 pub const INTEGER_MAX: u32 = 2_147_483_647;
 /// Bounds of `confirmation_retry_minutes`.
 pub(super) const CONFIRMATION_RETRY_MINUTES: RangeInclusive<u32> = 1..=5;
@@ -13,9 +13,9 @@ pub(super) const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
 pub(super) const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
 /// The longest item of `ignore_paths`, in characters.
 pub const IGNORE_PATH_MAX: usize = 255;
-/// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
+/// The most items of `ignore_paths`. This is our own limit, which keeps a site within one stored item.
 pub const IGNORE_PATHS_MAX: usize = 100;
-/// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
+/// The most bytes of all `ignore_paths` together. This is our own limit, for the same reason.
 pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// One setting of a tool.
@@ -23,20 +23,20 @@ pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 pub struct Setting {
     /// Its name in requests and answers.
     pub name: &'static str,
-    /// The name under which partial settings keep it; another one for an older name.
+    /// The name under which partial settings store it; it differs for an older name.
     pub kept_as: &'static str,
     /// What it means.
     pub description: &'static str,
-    /// What it may be.
+    /// The values that it may have.
     pub rule: Rule,
 }
 
-/// What the value of a setting may be.
+/// The values that a setting may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// True or false.
     Boolean,
-    /// An integer within bounds, both included.
+    /// An integer within bounds, both inclusive.
     Integer(u32, u32),
     /// A positive integer, or null for no limit.
     Limit,
@@ -46,7 +46,7 @@ pub enum Rule {
     RecordTypes,
     /// Path patterns.
     Paths,
-    /// The URL of a page on the site's own host, or null for its root. A team has only null.
+    /// The URL of a page on the site's own host, or null for its root. For a team, it is always null.
     Page,
 }
 

@@ -12,13 +12,12 @@ pub struct TimeOfDay {
 }
 
 impl TimeOfDay {
-    /// The full hour; hours past 23 wrap into the next day.
+    /// The full hour; hours after 23 continue in the next day.
     pub(super) const fn from_hour(hour: u16) -> Self {
         Self { minute: hour % 24 * 60 }
     }
 
-    /// Parses exactly `HH:MM` in 24 hours: `07:00` is a time; `7:00`, `24:00` and `07:00:00` are
-    /// none.
+    /// Parses exactly `HH:MM` in 24-hour format: `07:00` is valid; `7:00`, `24:00` and `07:00:00` are not.
     pub fn parse(value: &str) -> Option<Self> {
         let &[h1, h2, b':', m1, m2] = value.as_bytes() else {
             return None;
@@ -29,7 +28,7 @@ impl TimeOfDay {
         (hour < 24 && minute < 60).then_some(Self { minute: hour * 60 + minute })
     }
 
-    /// The time that a clock shows then.
+    /// The time on a clock.
     pub fn civil(self) -> Time {
         let minute = i64::from(self.minute);
         Time::midnight().wrapping_add(SignedDuration::from_mins(minute))

@@ -179,7 +179,7 @@ own_settings! {
     }
 }
 
-/// What can be set of a tool beside `enabled` and `cadence_minutes`.
+/// The settings of a tool besides `enabled` and `cadence_minutes`.
 pub const fn own_settings(tool: Tool) -> &'static [Setting] {
     match tool {
         Tool::Status => StatusSettings::SETTINGS,

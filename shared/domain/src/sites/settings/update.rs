@@ -1,4 +1,4 @@
-//! What a team's PATCH changes in its settings.
+//! The changes that a team's PATCH makes to its settings.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use super::overrides::ToolsOverrides;
 use super::time_of_day::TimeOfDay;
 use super::{Escalation, QuietTime, RequestHeader};
 
-/// What a team's PATCH changes in its settings.
+/// The changes that a team's PATCH makes to its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TeamUpdate {
     /// Changes of the tools.
     pub tools: ToolsOverrides,
-    /// The header from now on, which may be none; `None` keeps the present one.
+    /// The new header, which may be empty; `None` keeps the current one.
     pub request_header: Option<RequestHeader>,
     /// Changes of the quiet time.
     pub quiet_time: Option<QuietTimeUpdate>,
@@ -27,12 +27,12 @@ pub struct QuietTimeUpdate {
     pub enabled: bool,
     /// The first quiet minute; `None` keeps it.
     pub starts_at: Option<TimeOfDay>,
-    /// The first minute no longer quiet; `None` keeps it.
+    /// The first minute that is no longer quiet; `None` keeps it.
     pub ends_at: Option<TimeOfDay>,
 }
 
 impl QuietTimeUpdate {
-    /// The quiet time that `current` becomes.
+    /// The quiet time after the change.
     #[must_use]
     pub fn merged_into(&self, current: QuietTime) -> QuietTime {
         QuietTime {
