@@ -40,8 +40,8 @@ pub const BROWSER_UNAVAILABLE: &str = "browser_unavailable";
 /// [`CheckError::code`] when pages take more memory, or load more, than allowed.
 pub const BROWSER_EXHAUSTED: &str = "browser_exhausted";
 
-/// Resident bytes allowed to a browser, summed over its processes, so that shared memory counts
-/// several times: twice what an audit takes, or four tabs with heavy pages.
+/// Resident bytes that a browser may use, summed over its processes, so that shared memory counts several times. This
+/// is twice what an audit needs, or four tabs with heavy pages.
 const MAX_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Names of Chromium and Chrome on Linux distributions, the open one first.
@@ -53,7 +53,7 @@ pub struct Chromium {
     pub(crate) executable: PathBuf,
     /// The sandbox that works here, once that is known.
     sandbox: Arc<OnceCell<Sandbox>>,
-    /// Resident bytes allowed to a check's processes.
+    /// Resident bytes that a check's processes may use.
     pub(crate) memory: u64,
     /// The folder in which each browser gets one for its files; `None` for the system's temporary folder.
     homes: Option<PathBuf>,
@@ -66,27 +66,26 @@ impl Chromium {
         Self { executable, sandbox: Arc::default(), memory: MAX_MEMORY, homes: None }
     }
 
-    /// The same, assuming that its sandbox works.
+    /// The same Chromium, assuming that its sandbox works.
     #[cfg(test)]
     pub(crate) fn trusted(executable: PathBuf) -> Self {
         Self { sandbox: Arc::new(OnceCell::new_with(Some(Sandbox::Own))), ..Self::at(executable) }
     }
 
-    /// The longest path of a folder for [`with_homes`](Self::with_homes), in bytes. Chromium makes a Unix
-    /// socket in a folder of a name of its own, at most
-    /// `/XXXXXX/org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket`, and ends itself where that is
-    /// longer than the 107 bytes that the system takes.
+    /// The longest path of a folder for [`with_homes`](Self::with_homes), in bytes. Chromium creates a Unix socket in a
+    /// folder that it names itself, at most `/XXXXXX/org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket`, and
+    /// exits if the path is longer than the 107 bytes that the system accepts.
     pub const MAX_HOMES_PATH: usize =
         107 - "/XXXXXX/org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket".len();
 
-    /// The same, whose files are in the folder `homes` as long as a check runs. A process that is killed
-    /// leaves them there, for the next one to remove.
+    /// The same Chromium, with its files in the folder `homes` while a check runs. A process that is killed leaves them
+    /// there, and the next one removes them.
     #[must_use]
     pub fn with_homes(self, homes: PathBuf) -> Self {
         Self { homes: Some(homes), ..self }
     }
 
-    /// Makes a folder for all files of a browser and its companions; it is removed with the value.
+    /// Creates a folder for all files of a browser and its companions. It is removed with the value.
     pub(crate) fn home(&self) -> io::Result<TempDir> {
         match &self.homes {
             Some(homes) => tempfile::Builder::new().prefix("").tempdir_in(homes),
@@ -165,7 +164,7 @@ impl Chromium {
     }
 }
 
-/// Never add `--single-process`: figures measured with it are far too good.
+/// Never add `--single-process`: the figures that it yields are far too good.
 const ARGUMENTS: [&str; 29] = [
     "--headless=new",
     // No port for other users of this machine, and no tabs except those we open. Chrome does not
@@ -206,14 +205,14 @@ const ARGUMENTS: [&str; 29] = [
     "--mute-audio",
 ];
 
-/// The Chromium that `make lighthouse` unpacks, through the script that finds its libraries.
+/// The Chromium that `make lighthouse` installs, started through the script that finds its libraries.
 fn bundled(installed: &Path) -> Option<PathBuf> {
     let unpacked = installed.join("node_modules/.chromium/chromium");
     let script = installed.join("chromium");
     (unpacked.is_file() && script.is_file()).then_some(script)
 }
 
-/// Whether `unshare` is installed, which root needs for the sandbox.
+/// Whether `unshare` is installed, which the sandbox needs if we are root.
 fn has_unshare() -> bool {
     let launcher = Sandbox::AsNobody.launcher().first();
     let mut folders = std::env::split_paths(process::PATH);

@@ -1,11 +1,9 @@
-//! Whether this machine has a connection to the world: without one, a site that cannot be reached is
-//! not down.
+//! Whether this machine is connected to the Internet. Without a connection, a site that cannot be reached is not down.
 //!
-//! Three kinds of failure look the same when our own connection is gone: a timeout, an unreachable
-//! network, a name that cannot be looked up. They are observations only if one of the resolvers of DNS
-//! checks answers. Refusals, resets and whatever TLS and HTTP say come from the target, and count as
-//! they are; so does every failure of a network that configuration allows, which may be reached
-//! without the world.
+//! Three kinds of failures look the same when our own connection is gone: a timeout, an unreachable network, and a name
+//! that cannot be looked up. They are observations only if one of the resolvers of DNS checks answers. Refusals,
+//! resets, and TLS and HTTP errors come from the target and always count. So does every failure in a network that the
+//! configuration allows, because it may be reachable without the Internet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +17,10 @@ use vedette_domain::checks::check::CheckError;
 use crate::dns::Resolvers;
 use crate::ssrf_guard::SsrfGuard;
 
-/// [`CheckError::code`] when a target cannot be reached and this machine has no connection.
+/// [`CheckError::code`] when a target cannot be reached and this machine is not connected.
 pub const NO_CONNECTIVITY: &str = "no_connectivity";
 
-/// The resolvers are asked once in this time at most.
+/// The resolvers are asked at most once in this time.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// How long they have to answer.
@@ -31,14 +29,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long it may take to find out whether a target is in an allowed network.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Knows whether this machine has a connection. One per process: checks that fail at the same time
-/// ask once.
+/// Knows whether this machine is connected. There is one per process: checks that fail at the same time ask once.
 pub struct Connectivity {
     resolvers: Arc<Resolvers>,
     last: Mutex<Last>,
 }
 
-/// What is known from the last time that the resolvers were asked.
+/// What is known since the resolvers were last asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Last(Option<Answer>);
 
@@ -48,7 +45,7 @@ struct Answer {
     is_connected: bool,
 }
 
-/// Whether there is a connection, as far as it is known.
+/// Whether this machine is connected, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// It is known.
@@ -67,11 +64,10 @@ enum Change {
 }
 
 impl Last {
-    /// Judges a failure of something that began at an instant.
+    /// Judges a failure of something that began at this instant.
     ///
-    /// That there is no connection holds for a while: at worst, a check is repeated. That there is one
-    /// must have been found out since the check began, or the first failures of an outage would be
-    /// taken for the targets'.
+    /// A lost connection is assumed for a while: at worst, a check is repeated. A working connection must have been
+    /// confirmed since the check began; otherwise the first failures of an outage would be blamed on the targets.
     fn judge(self, began: Instant, now: Instant) -> Verdict {
         let Some(Answer { asked_at, is_connected }) = self.0 else {
             return Verdict::AskAt(now);
@@ -83,7 +79,7 @@ impl Last {
         Verdict::AskAt(next.max(now))
     }
 
-    /// Notes an answer.
+    /// Records an answer.
     fn note(&mut self, answer: Answer) -> Option<Change> {
         let was_lost = self.is_lost();
         self.0 = Some(answer);
@@ -105,9 +101,8 @@ impl Connectivity {
         Self { resolvers, last: Mutex::default() }
     }
 
-    /// Looks whether the connection is back, if it was gone and the resolvers may be asked again.
-    /// To be called now and then: the operator hears that an outage is over, even when nothing
-    /// fails any more.
+    /// Checks whether the connection is back, if it was gone and the resolvers may be asked again. Call this from time
+    /// to time, so that the operator learns that an outage is over even if nothing fails any more.
     pub async fn look_again(&self, guard: &SsrfGuard) {
         let Ok(last) = self.last.try_lock() else { return };
         let now = Instant::now();
@@ -116,8 +111,8 @@ impl Connectivity {
         }
     }
 
-    /// Whether there is a connection, judging a failure of something that `began` at an instant. Waits
-    /// if the resolvers have to be asked and may not be yet.
+    /// Whether this machine is connected, to judge a failure of something that `began` at this instant. Waits if the
+    /// resolvers have to be asked and may not be asked yet.
     async fn is_there(&self, guard: &SsrfGuard, began: Instant) -> bool {
         loop {
             let (last, now) = (self.last.lock().await, Instant::now());
@@ -125,7 +120,7 @@ impl Connectivity {
                 Verdict::Known(is_connected) => return is_connected,
                 Verdict::AskAt(at) if at <= now => return self.ask(guard, last).await,
                 Verdict::AskAt(at) => {
-                    // Others may know enough already.
+                    // Other callers may already know enough.
                     drop(last);
                     sleep_until(at).await;
                 }
@@ -147,8 +142,8 @@ impl Connectivity {
         is_connected
     }
 
-    /// Whether a failure of the network says something about targets. `why` is the failure in words,
-    /// of something that `began` at an instant.
+    /// Whether a network failure says something about targets. `why` describes the failure of something that `began` at
+    /// this instant.
     ///
     /// # Errors
     /// [`NO_CONNECTIVITY`].
@@ -168,8 +163,8 @@ impl Connectivity {
         })
     }
 
-    /// As [`Self::confirm`], for a failure on the way to `url`. Of a target in a network that
-    /// configuration allows it always says something.
+    /// Like [`Self::confirm`], for a failure on the way to `url`. In a network that the configuration allows, it always
+    /// says something about the target.
     ///
     /// # Errors
     /// [`NO_CONNECTIVITY`].

@@ -57,8 +57,8 @@ pub const NO_DOMAIN: &str = "no_domain";
 pub struct DnsProbe<'a> {
     /// The monitored URL; its host is looked up.
     pub url: &'a Url,
-    /// For the whole probe; see [`DEADLINE`]. At most two thirds of it go to the resolvers.
-    /// Everything else has the rest, and is omitted if it takes longer.
+    /// The time limit for the whole probe; see [`DEADLINE`]. At most two thirds of it are for the resolvers. Everything
+    /// else has the rest, and is left out if it takes longer.
     pub deadline: Duration,
     /// The current time, with which the end of the domain's registration is compared.
     pub now: Timestamp,
@@ -80,7 +80,7 @@ pub async fn probe(
 ) -> Result<DnsResult, CheckError> {
     let (host, name) = host(probe.url)?;
     let started = Instant::now();
-    // A tenth is reserved for the last steps, which take next to no time.
+    // A tenth is reserved for the last steps, which take almost no time.
     let end = started + probe.deadline.mul_f64(0.9);
     let lookups = async {
         let until = started + LOOKUP_TIMEOUT.min(probe.deadline.mul_f64(2.0 / 3.0));

@@ -1,5 +1,5 @@
-//! One exchange with a service that the operator chose, such as an OpenID provider: no redirect is
-//! followed, and the answer is taken whole or not at all.
+//! One exchange with a service that the operator chose, such as an OpenID provider. It follows no redirect, and takes
+//! the answer whole or not at all.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use url::Url;
 use crate::http::{self, Connection, RequestBody};
 use crate::ssrf_guard::SsrfGuard;
 
-/// What an exchange may take.
+/// The limits of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// For all of it, name lookup and answer included.
+    /// The time for all of it, including the name lookup and the answer.
     pub time: Duration,
-    /// Bytes of the answer's body.
+    /// The most bytes of the answer's body.
     pub bytes: usize,
 }
 
-/// Why there is no answer. The text names neither URL nor headers.
+/// Why there is no answer. The text contains neither the URL nor headers.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
     /// The request cannot be sent.
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::ssrf_guard::Outbound;
 
-    /// What comes of asking a server that answers this, and keeps the connection.
+    /// The outcome of a request to a server that answers this and keeps the connection open.
     async fn ask(answer: &'static str, bounds: Bounds) -> Result<String, ExchangeError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/a?b=c", listener.local_addr().expect("an address"));

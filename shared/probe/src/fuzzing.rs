@@ -1,4 +1,4 @@
-//! What parses untrusted bytes, for the fuzz targets in `fuzz/` and the test below.
+//! The parsers of untrusted bytes, for the fuzz targets in `fuzz/` and the test below.
 //!
 //! Each function takes arbitrary bytes, and asserts what must hold for the result. Not part of the
 //! crate's interface.
@@ -9,7 +9,7 @@ pub use crate::dns::fuzzing::answer;
 pub use crate::links::fuzzing::{page, reference, robots, sitemap};
 pub use crate::ssl::fuzzing::certificate;
 
-/// Parses a Lighthouse report, and the response of PageSpeed Insights around one.
+/// Parses a Lighthouse report, also inside a response of PageSpeed Insights.
 pub fn report(data: &[u8]) {
     let Ok(value) = serde_json::from_slice(data) else {
         return;

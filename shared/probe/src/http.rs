@@ -1,9 +1,9 @@
 //! The HTTP layer of all engines: connections to admitted targets, requests, redirects, and errors
 //! in words for people.
 //!
-//! It uses hyper's connections without a client: a check must see the target's connection and
-//! certificate as they are now, so there is nothing to pool by default. And connections are made to
-//! an [`AdmittedTarget`](crate::ssrf_guard::AdmittedTarget), so there is no name left to resolve.
+//! It uses hyper's connections without a client. A check must see the target's connection and certificate as they are
+//! now, so nothing is pooled by default. Connections are made to an
+//! [`AdmittedTarget`](crate::ssrf_guard::AdmittedTarget), so there is no name left to resolve.
 
 mod connection;
 mod dial;

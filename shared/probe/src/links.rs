@@ -146,9 +146,8 @@ pub struct Progress {
 /// they have finished loading, after eight seconds at most. The browser's requests pass the SSRF guard,
 /// too.
 ///
-/// A link is **broken** when its first response is not 200, 301, 302 or 303. Status 0 stands for no
-/// response, and for a link that is not a URL. Redirects are not followed, but the target becomes
-/// another link if it is on the site.
+/// A link is **broken** if its first response is not 200, 301, 302 or 303. Status 0 stands for no response, and for a
+/// link that is not a URL. Redirects are not followed, but the target becomes another link if it is on the site.
 ///
 /// A pattern in **`ignore_paths`** is compared with the path of a link on the site's own host:
 ///
@@ -218,14 +217,13 @@ struct Crawl<'a> {
     sitemaps: Sitemaps,
     sitemap_urls: u32,
     connectivity: Option<&'a Connectivity>,
-    /// When a link last had no response for a reason that may be ours, if that is not being looked
-    /// into yet.
+    /// When a link last had no response for a reason that may be ours, unless this is already being investigated.
     unclear_at: Option<Instant>,
-    /// The same, while it is.
+    /// The same, while it is being investigated.
     looking_into: Option<Instant>,
 }
 
-/// A link had no response, and it is to be found out whether that is our own fault.
+/// A link had no response, and it has to be found out whether that is our own fault.
 #[derive(Clone, Copy)]
 struct Unclear<'a> {
     connectivity: &'a Connectivity,
@@ -271,8 +269,7 @@ enum TaskResult {
     Page(LinkId, Ticket, Visit),
 }
 
-/// Runs a task. `clocks` is notified while its page waits for a tab, as that does not make the page
-/// late.
+/// Runs a task. `clocks` is notified while its page waits for a tab, because that does not make the page late.
 async fn run_task(
     guard: &SsrfGuard,
     client: &Client<'_>,
@@ -332,7 +329,7 @@ impl<'a> Crawl<'a> {
         }
     }
 
-    /// What is still to be found out about our own connection.
+    /// What still has to be found out about our own connection.
     fn unclear(&self) -> Option<Unclear<'a>> {
         let at = self.unclear_at.or(self.looking_into)?;
         Some(Unclear { connectivity: self.connectivity?, at })
@@ -355,7 +352,8 @@ impl<'a> Crawl<'a> {
             {
                 in_flight.push(run_task(guard, client, renderer, &clocks, next));
             }
-            // Beside the crawl, since it may have to wait. One at a time: the later includes the earlier.
+            // This runs beside the crawl, because it may have to wait. One at a time is enough: a later one includes
+            // the earlier.
             if self.looking_into.is_none()
                 && let Some(unclear) = self.unclear()
             {

@@ -1,5 +1,5 @@
-//! Real servers on loopback for the tests of this crate. Each listens on a port of its own and ends
-//! with its value.
+//! Real servers on loopback for the tests of this crate. Each listens on a port of its own and ends when its value is
+//! dropped.
 
 pub(crate) mod certificates;
 pub(crate) mod doh;
@@ -46,12 +46,12 @@ impl Server {
         Self::at("127.0.0.1", "http", move |stream, _| serve(stream)).await
     }
 
-    /// Answers each request head with the bytes that `answer` makes of it, then closes.
+    /// Answers each request head with the bytes that `answer` returns for it, then closes the connection.
     pub(crate) async fn http(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         Self::http_at("127.0.0.1", answer).await
     }
 
-    /// The same on another address of loopback, which is another host.
+    /// The same on another loopback address, which counts as another host.
     pub(crate) async fn http_at(
         ip: &str,
         answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
@@ -68,7 +68,7 @@ impl Server {
         Self::https_at("127.0.0.1", config, answer).await
     }
 
-    /// The same on another address of loopback.
+    /// The same on another loopback address.
     pub(crate) async fn https_at(
         ip: &str,
         config: ServerConfig,
@@ -87,7 +87,7 @@ impl Server {
         .await
     }
 
-    /// HTTP/2 behind TLS, by hyper.
+    /// HTTP/2 over TLS, with hyper.
     pub(crate) async fn http2<F, B>(
         config: ServerConfig,
         answer: impl Fn(hyper::Request<hyper::body::Incoming>) -> F + Send + Sync + Clone + 'static,
@@ -182,7 +182,7 @@ where
     let _ = stream.shutdown().await;
 }
 
-/// Keeps a connection open and says nothing.
+/// Keeps a connection open and sends nothing.
 pub(crate) async fn hold(stream: TcpStream) {
     let _stream = stream;
     std::future::pending::<()>().await;
@@ -204,7 +204,7 @@ pub(crate) fn path(head: &str) -> &str {
     head.split(' ').nth(1).expect("a request line")
 }
 
-/// Reaches all of 127.0.0.0/8, and asks no name server.
+/// A guard that allows all of 127.0.0.0/8 and asks no name server.
 pub(crate) fn guard() -> SsrfGuard {
     guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
@@ -212,13 +212,13 @@ pub(crate) fn guard() -> SsrfGuard {
     })
 }
 
-/// Asks no name server.
+/// A guard that asks no name server.
 pub(crate) fn guard_of(outbound: Outbound) -> SsrfGuard {
     SsrfGuard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
         .expect("a guard")
 }
 
-/// Where `make lighthouse` installs, or `VEDETTE_LIGHTHOUSE`.
+/// The folder in which `make lighthouse` installs, or `VEDETTE_LIGHTHOUSE`.
 #[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
 pub(crate) fn lighthouse_folder() -> PathBuf {
     std::env::var_os("VEDETTE_LIGHTHOUSE").map_or_else(
@@ -227,7 +227,7 @@ pub(crate) fn lighthouse_folder() -> PathBuf {
     )
 }
 
-/// A real browser, if there is one: what needs it is skipped, and says so, where there is none.
+/// A real browser, if there is one. Without it, the tests that need it are skipped, and say so.
 #[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn installed_chromium() -> Option<Chromium> {
@@ -240,7 +240,7 @@ pub(crate) fn installed_chromium() -> Option<Chromium> {
     found.ok()
 }
 
-/// A real Lighthouse, if it is installed; else its tests are skipped, and say so.
+/// A real Lighthouse, if it is installed. Otherwise its tests are skipped, and say so.
 #[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn installed_lighthouse() -> Option<Lighthouse> {

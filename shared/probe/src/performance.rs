@@ -54,8 +54,8 @@ pub enum Auditor {
     PageSpeed(PageSpeed),
 }
 
-/// Audits a page once. `response_time` is that of a `status` probe; the audit simulates a phone on
-/// a slow network, as Lighthouse does. Dropping the future leaves no process behind.
+/// Audits a page once. `response_time` is measured as by a `status` probe. The audit simulates a phone on a slow
+/// network, as Lighthouse does. Dropping the future leaves no process behind.
 ///
 /// # Errors
 /// When there are no figures, which is never an observation: a page that does not load is up to the
@@ -76,7 +76,7 @@ pub async fn probe(
             url: probe.url,
             header: probe.header,
             deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
-            // Whoever's failure it is, it is no observation.
+            // A failure is not an observation here, no matter what caused it.
             connectivity: None,
         },
     )

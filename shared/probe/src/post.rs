@@ -1,5 +1,5 @@
-//! One POST to an address that somebody else chose, such as a webhook's: through the SSRF guard, without
-//! following redirects, and with little interest in the answer.
+//! One POST to an address that somebody else chose, such as a webhook's. It goes through the SSRF guard, follows no
+//! redirects, and reads little of the answer.
 
 use std::time::Duration;
 
@@ -15,41 +15,41 @@ use crate::ssrf_guard::{ForbiddenTarget, NotAdmitted, SsrfGuard};
 /// Bytes of an answer's body that are read; the rest is not waited for.
 pub const ANSWER_LIMIT: usize = 4 * 1024;
 
-/// How long to wait for that body: the status has said already what became of the message.
+/// How long to wait for that body. The status has already said what happened to the message.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What to send, and where. Not `Debug`: URL and headers may be secret.
+/// What to send, and where. Not `Debug`: the URL and the headers may be secret.
 #[derive(Clone, Copy)]
 pub struct Post<'a> {
-    /// Where.
+    /// The URL.
     pub url: &'a Url,
     /// Headers, with names in lower case.
     pub headers: &'a [(&'static str, String)],
     /// The body.
     pub body: &'a [u8],
-    /// For all of it, name lookup and answer included.
+    /// The time for all of it, including the name lookup and the answer.
     pub deadline: Duration,
 }
 
-/// An answer, whatever its status.
+/// An answer with any status.
 #[derive(Debug)]
 pub struct PostResponse {
     /// The status.
     pub status: u16,
     headers: HeaderMap,
-    /// The beginning of the body, or what arrived of it in time.
+    /// The beginning of the body, as far as it arrived in time.
     pub body: Vec<u8>,
 }
 
 impl PostResponse {
-    /// The value of a header, if it is there and text.
+    /// The value of a header, if it exists and is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// Why there is no answer. The text names neither URL nor headers.
+/// Why there is no answer. The text contains neither the URL nor headers.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
     /// The SSRF guard refuses the address: nothing was sent, and nothing will be.
@@ -63,7 +63,7 @@ pub enum PostError {
     NoAnswer(String),
 }
 
-/// Sends it, and returns what is answered.
+/// Sends the message and returns the answer.
 ///
 /// # Errors
 /// See [`PostError`].

@@ -31,7 +31,7 @@ mod tests {
             ("a.example.com.", Some("example.com")),
             ("www.example.co.uk", Some("example.co.uk")),
             ("xn--bcher-kva.xn--p1ai", Some("xn--bcher-kva.xn--p1ai")),
-            // Assigned by a company, in a domain that a registry knows.
+            // A company assigns these names, in a domain of a registry.
             ("shop.github.io", Some("github.io")),
             ("github.io", Some("github.io")),
             ("com", None),

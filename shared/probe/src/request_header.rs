@@ -64,8 +64,8 @@ impl RequestHeader {
         Ok(Self { name: parsed, value })
     }
 
-    /// The headers that a browser adds at the site's own host, as text: this one, and our name, as
-    /// this one may replace its `User-Agent`.
+    /// The headers that a browser adds at the site's own host, as text: this header, and our name, because this header
+    /// may replace its `User-Agent`.
     pub(crate) fn to_strings(&self) -> Vec<(String, String)> {
         let mut headers = HeaderMap::from_iter([(MONITORED_BY, NAME)]);
         headers.insert(&self.name, self.value.clone());

@@ -1,4 +1,4 @@
-//! Which scheme a server speaks at a port, where nobody said so.
+//! Finds out which scheme a server speaks at a port if the user gave none.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::ssrf_guard::SsrfGuard;
 /// How long the attempt may take.
 pub const SCHEME_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Begins TLS with the server of an https URL, once, and says what it speaks; `None` where the guard refuses it, or
-/// nobody answers within [`SCHEME_TIMEOUT`].
+/// Starts TLS with the server of an https URL, once, and returns what it speaks; `None` if the guard refuses the URL,
+/// or if there is no answer within [`SCHEME_TIMEOUT`].
 pub async fn scheme_of(guard: &SsrfGuard, https: &Url) -> Option<Scheme> {
     match timeout(SCHEME_TIMEOUT, Connection::to(guard, https)).await.ok()? {
         Ok(_) => Some(Scheme::Https),
@@ -34,7 +34,7 @@ mod tests {
         SsrfGuard::new(Outbound { allow, ..Outbound::default() }).expect("a guard")
     }
 
-    /// A server that reads something and answers with this; the URL of its port.
+    /// A server that reads something and answers with this. Returns the URL of its port.
     async fn server(answer: &'static [u8]) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");

@@ -59,15 +59,14 @@ pub struct SslProbe<'a> {
 
 /// Probes the certificate of a host once.
 ///
-/// A server that requires a client certificate is judged by its own, although it then rejects us.
-/// The failure is `connection_failed` if the host could not be reached, or the connection ended or
-/// stalled before a certificate came; `no_certificate` if the server answered something else: not
-/// TLS, neither TLS 1.2 nor 1.3, no cipher with a certificate, or a certificate that cannot be
-/// parsed or whose key the server does not hold. Nothing of such a certificate is reported.
+/// A server that requires a client certificate is judged by its own certificate, although it then rejects us. The
+/// failure is `connection_failed` if the host could not be reached, or if the connection ended or stalled before a
+/// certificate came. It is `no_certificate` if the server answered something else: not TLS, neither TLS 1.2 nor 1.3, no
+/// cipher with a certificate, or a certificate that cannot be parsed or whose key the server does not hold. Such a
+/// certificate is not reported.
 ///
-/// The chain is built from what the server presents, and judged at the current time; if the
-/// certificate itself is not current, at times at which it was. A certificate that is not valid yet
-/// counts as `expired`.
+/// The chain is built from what the server presents, and judged at the current time. If the certificate itself is not
+/// current, the chain is judged at times at which it was. A certificate that is not valid yet counts as `expired`.
 ///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL that the SSRF guard refuses

@@ -1,9 +1,9 @@
 //! What checks may reach: the public Internet, and nothing inside our own network.
 //!
-//! Anyone with a site chooses where our machines connect, so every request, redirect, crawled link
-//! and browser request passes [`SsrfGuard::admit`]. It returns an [`AdmittedTarget`], the only thing
-//! that engines can connect to. That holds addresses and no name: we connect to exactly what was
-//! checked, and a name that changes its answer in between (DNS rebinding) gains nothing.
+//! Anyone with a site chooses where our machines connect, so every request, redirect, crawled link and browser request
+//! passes [`SsrfGuard::admit`]. It returns an [`AdmittedTarget`], the only thing that engines can connect to. It
+//! contains addresses and no name. We connect to exactly what was checked, and a name that changes its answer in
+//! between (DNS rebinding) gains nothing.
 //!
 //! Unusual spellings need no rules of their own. `url` normalizes decimal, octal, hexadecimal,
 //! short and full-width forms of an address, and names are judged by the addresses that they
@@ -181,9 +181,9 @@ impl SsrfGuard {
 
     /// Resolves the host of `url`, and checks that it may be reached.
     ///
-    /// A name is refused if *any* of its addresses is forbidden. Connecting to the others would be
-    /// as safe, but then the result would depend on the order of a DNS answer, and anyone who
-    /// publishes an internal address beside a public one should know.
+    /// A name is refused if *any* of its addresses is forbidden. Connecting to the others would be just as safe, but
+    /// then the result would depend on the order of a DNS answer. And anyone who publishes an internal address next to
+    /// a public one should learn about it.
     ///
     /// # Errors
     /// See [`NotAdmitted`].
@@ -213,8 +213,7 @@ impl SsrfGuard {
         }
     }
 
-    /// Whether configuration allows the network of this address, so that it may be reached without a
-    /// connection to the world.
+    /// Whether the configuration allows the network of this address, so that it may be reachable without the Internet.
     pub(crate) fn is_allowed_network(&self, address: IpAddr) -> bool {
         self.allow.iter().any(|network| network.contains(&address))
     }
@@ -230,8 +229,8 @@ impl SsrfGuard {
         addresses.iter().any(|address| self.is_allowed_network(address.ip()))
     }
 
-    /// Whether `url` may lead to a network that only configuration allows, so that nobody else may be asked about it.
-    /// A name that cannot be resolved now may be one of that network.
+    /// Whether `url` may lead to a network that only the configuration allows, so that no witness may be asked about
+    /// it. A name that cannot be resolved now may belong to that network.
     pub async fn may_be_private(&self, url: &Url) -> bool {
         let (false, Some(host), Some(port)) =
             (self.allow.is_empty(), url.host(), url.port_or_known_default())
@@ -337,7 +336,7 @@ fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStor
 
 /// TLS 1.2 and 1.3 by ring, offering HTTP/2 and HTTP/1.1.
 fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, SsrfGuardError> {
-    // Named explicitly, since another crate of the process may have set another default.
+    // Named explicitly, because another crate in the process may have set another default.
     let mut provider = rustls::crypto::ring::default_provider();
     // SHA-256 suites first, as in browsers. A check is all handshake and hardly any data, so the
     // hash dominates the cost, and most processors have instructions for SHA-256.

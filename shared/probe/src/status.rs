@@ -24,7 +24,7 @@ pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Status.limits
 /// Redirects followed; one more ends the probe without a response.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// Bytes of the final response's body that are read at most, and discarded.
+/// The most bytes of the final response's body that are read and discarded.
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// Timeout of that body: an endless or slow one must not block a worker.
@@ -37,7 +37,7 @@ pub struct StatusProbe<'a> {
     pub url: &'a Url,
     /// Name and value of the site's request header, sent to the host of `url` only.
     pub header: Option<(&'a str, &'a str)>,
-    /// For the whole probe, redirects included; see [`DEADLINE`].
+    /// The time limit for the whole probe, including redirects; see [`DEADLINE`].
     pub deadline: Duration,
     /// Tells the target's failures from our own. Without it, every failure is the target's.
     pub connectivity: Option<&'a Connectivity>,
@@ -49,12 +49,11 @@ pub struct StatusProbe<'a> {
 /// response, or to the failure; in milliseconds with two decimals. `url` and the URLs of redirects
 /// are as the `url` crate formats them (`https://example.com/` with its slash).
 ///
-/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the
-/// redirect itself is then the final response. As for any client, an `https` target is down if its
-/// certificate is not trusted.
+/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the redirect itself is then the
+/// final response. As for any client, an `https` target is down if its certificate is not trusted.
 ///
-/// The beginning of the final response's body is read. If it ends there, before the length that the response
-/// announces, the request was not completed, and the target is down.
+/// The beginning of the final response's body is read. If it ends there, before the announced length, the request was
+/// not completed, and the target is down.
 ///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
@@ -77,7 +76,7 @@ pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusR
                     elapsed = started.elapsed();
                     truncated
                 }
-                // A body that takes longer is left.
+                // A body that takes longer is not waited for.
                 _ => return Ok(result),
             }
         }
@@ -110,11 +109,11 @@ async fn follow(
     chain.follow(MAX_REDIRECTS, request).await
 }
 
-/// Reads the beginning of a body, so that an ordinary server sees its response accepted, not aborted.
+/// Reads the beginning of a body, so that an ordinary server sees its response accepted rather than aborted.
 ///
 /// # Errors
-/// When the body ends there, before its announced length: what happened, and whether our own connection may be
-/// the reason.
+/// When the body ends there, before its announced length. The error says what happened, and whether our own connection
+/// may be the reason.
 async fn read_body(response: &mut Response<ResponseBody>) -> Result<(), (String, bool)> {
     let has_body = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let announced = response.body().size_hint().exact().filter(|_| has_body);

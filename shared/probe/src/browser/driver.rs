@@ -63,7 +63,7 @@ struct Page {
     permit: OwnedSemaphorePermit,
 }
 
-/// A tab that was asked to close.
+/// A tab that is being closed.
 struct Closing {
     target: String,
     /// Held until the tab is gone, if it was one of ours: until then it takes up memory.
@@ -247,15 +247,15 @@ impl Browser {
         targets.iter().filter(|target| target["type"] == "page").count()
     }
 
-    /// Opens a tab as a page might that found a way.
+    /// Opens a tab in the way that a page might find.
     #[cfg(test)]
     pub(super) async fn open_stray(&self, url: &str) {
         let opened = self.devtools.call("", "Target.createTarget", json!({ "url": url })).await;
         opened.map(|IgnoredAny| ()).expect("opened");
     }
 
-    /// Closes a tab; one that is not ours before it has done anything. It has to be resumed,
-    /// because the page that opened it waits for it.
+    /// Closes a tab. If it is not ours, it is closed before it has done anything. It has to be resumed, because the
+    /// page that opened it waits for it.
     fn close(
         &self,
         tabs: &mut Tabs,
@@ -327,7 +327,7 @@ impl Browser {
             }
             "Inspector.targetCrashed" => page.state.send_modify(|state| state.crashed = true),
             "Page.javascriptDialogOpening" => {
-                // Nobody is there to answer a dialog, but a page may be left.
+                // Nobody answers a dialog, but leaving a page is allowed.
                 let answer = json!({ "accept": event.params()["type"] == "beforeunload" });
                 self.devtools.post(session, "Page.handleJavaScriptDialog", answer);
             }

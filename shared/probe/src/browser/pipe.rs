@@ -17,8 +17,8 @@ use tokio::time::timeout;
 /// Timeout of a command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a message, beyond which it is skipped. A page's elements are cut at two million
-/// characters, of six bytes each at worst.
+/// Messages with more bytes than this are skipped. A page's elements are cut at two million characters, with at most
+/// six bytes each.
 const MAX_MESSAGE: u64 = 32 * 1024 * 1024;
 
 /// Bytes read at a time.
@@ -30,7 +30,7 @@ pub(super) struct DevTools {
     commands: Mutex<Commands>,
 }
 
-/// The id of the last command, and who waits for results.
+/// The id of the last command, and the callers that wait for results.
 #[derive(Default)]
 struct Commands {
     last: u64,
@@ -53,8 +53,8 @@ impl Event {
     }
 }
 
-/// A message from the browser: a result or an event. What pages influence is left as text, which
-/// takes no more memory than they have sent.
+/// A message from the browser: a result or an event. The parts that pages influence are kept as text, which takes no
+/// more memory than they have sent.
 #[derive(Deserialize)]
 struct Message {
     id: Option<u64>,
@@ -95,7 +95,7 @@ impl DevTools {
         timeout(COMMAND_TIMEOUT, self.call_untimed(session, method, params)).await.ok()?
     }
 
-    /// The same without a timeout.
+    /// Like `call`, without a timeout.
     pub(super) async fn call_untimed<T: DeserializeOwned>(
         &self,
         session: &str,
@@ -134,7 +134,7 @@ impl DevTools {
     }
 }
 
-/// Forgets a command when nobody waits for its result any more.
+/// Forgets a command when its caller no longer waits for the result.
 struct PendingCommand<'a> {
     devtools: &'a DevTools,
     id: u64,

@@ -23,15 +23,15 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often their memory is measured.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How often to see whether they are gone.
+/// How often to check whether they are gone.
 const EXIT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Whether orphans fall to this process.
+/// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// Has the orphans among this process's descendants fall to it, so that it can reap those of browsers. The
-/// first process of a Lambda function reaps its own children alone: what a browser leaves would fill the
-/// list of processes, invocation by invocation, until no browser can be started.
+/// Makes this process adopt the orphans among its descendants, so that it can reap those of browsers. The first process
+/// of a Lambda function reaps only its own children. What a browser leaves behind would fill the process table,
+/// invocation by invocation, until no browser could be started.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -67,7 +67,7 @@ impl Process {
             .env("PATH", PATH)
             .env("HOME", home.path())
             .env("TMPDIR", home.path())
-            // Without, Chromium speaks a language that no page knows, and `Intl` throws an error at it.
+            // Without it, Chromium reports a language that no page knows, and `Intl` throws an error.
             .env("LC_ALL", "en_US.UTF-8")
             .current_dir(home.path())
             .stdin(Stdio::piped())
@@ -123,7 +123,7 @@ impl Group {
     }
 }
 
-/// Reaps those of a group that are dead and have fallen to this process; says whether others are left.
+/// Reaps the dead processes of a group that this process has adopted. Returns whether others are left.
 fn reap(group: Pid) -> bool {
     while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
     test_kill_process_group(group).is_ok()
@@ -152,7 +152,8 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
         let Some(group) = self.0.filter(|_| ADOPTS.load(Ordering::Relaxed)) else { return };
-        // Whoever has dropped it waits for nothing. Without a thread they stay until this process ends.
+        // The caller that dropped it waits for nothing. If no thread can be started, the processes stay until this
+        // process ends.
         let _ = thread::Builder::new().spawn(move || {
             let began = Instant::now();
             while reap(group) && began.elapsed() < EXIT_TIMEOUT {

@@ -102,7 +102,7 @@ impl SsrfGuardProxy {
         })
     }
 
-    /// A proxy for an audit of no site in particular.
+    /// A proxy for an audit of an arbitrary site.
     #[cfg(test)]
     pub(crate) async fn for_nobody() -> Self {
         let nowhere = "http://nowhere.example/".parse().expect("a URL");
@@ -231,8 +231,8 @@ impl SsrfGuardProxy {
         if self.budget.is_spent() {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }
-        // The browser authenticates here. And a proxy that connects to itself would only block
-        // itself, even if loopback is allowed.
+        // The browser authenticates here. A proxy that connects to itself would only block itself, even if loopback is
+        // allowed.
         let own = self.address;
         if url.host_str() == Some(&own.ip().to_string()) && url.port() == Some(own.port()) {
             return Err(StatusCode::LOOP_DETECTED);
@@ -246,7 +246,7 @@ impl SsrfGuardProxy {
                 StatusCode::BAD_GATEWAY
             }
         })?;
-        // The same by name.
+        // The same, by name.
         if target.addresses().contains(&self.address) {
             return Err(StatusCode::LOOP_DETECTED);
         }

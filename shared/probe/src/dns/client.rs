@@ -1,8 +1,7 @@
 //! A DNS-over-HTTPS client for one resolver, with its HTTP/2 connection.
 //!
-//! All questions of a check share a connection, and so do checks in close succession: a handshake
-//! costs more than all six answers. The connection belongs to the [`DohClient`] and ends with it;
-//! queries may be dropped at any time.
+//! All questions of a check share a connection, and so do checks in close succession: a handshake costs more than all
+//! six answers. The connection belongs to the [`DohClient`] and ends with it. Queries may be dropped at any time.
 
 use std::time::Duration;
 
@@ -40,7 +39,7 @@ pub(super) type Question = (Name, RecordType);
 /// The outcome of a question.
 pub(super) struct Reply {
     pub(super) message: Result<Message, String>,
-    /// Without the time to connect.
+    /// The time without connecting.
     latency: Duration,
     /// Whether there was no response at all.
     is_lost: bool,

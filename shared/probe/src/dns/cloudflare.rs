@@ -44,7 +44,7 @@ const V6: [Ipv6Net; 7] = [
     v6([0x2c0f, 0xf248], 32),
 ];
 
-/// Whether `address` is one of Cloudflare's proxy.
+/// Whether `address` belongs to Cloudflare's proxy.
 pub(super) fn announces(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => V4.iter().any(|network| network.contains(&address)),

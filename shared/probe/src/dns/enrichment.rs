@@ -1,5 +1,5 @@
-//! What the routing registries know about addresses, by Team Cymru's DNS service
-//! (<https://www.team-cymru.com/ip-asn-mapping>), asked through a resolver.
+//! What the routing registries know about addresses, from Team Cymru's DNS service
+//! (<https://www.team-cymru.com/ip-asn-mapping>), which is queried through a resolver.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use super::client::{DohClient, Question};
 use super::message;
 use crate::ssrf_guard::SsrfGuard;
 
-/// Addresses looked up at most, the first ones of the host.
+/// The most addresses that are looked up: the first ones of the host.
 const MAX_ADDRESSES: usize = 6;
 
 /// Characters kept of a field.
@@ -106,15 +106,15 @@ fn origin_name(address: IpAddr) -> String {
     }
 }
 
-/// Of several announcements, the one with the smallest network, which is the one that routes.
+/// The announcement with the smallest network, which is the one that routes.
 fn most_specific(texts: &[String]) -> Option<IpEnrichment> {
     let length =
         |it: &IpEnrichment| -> Option<u8> { it.prefix.as_ref()?.split_once('/')?.1.parse().ok() };
     texts.iter().filter_map(|text| origin(text)).max_by_key(length)
 }
 
-/// Parses `13335 | 104.16.128.0/20 | US | arin | 2014-03-28`; of several origins, separated by
-/// spaces, takes the first.
+/// Parses `13335 | 104.16.128.0/20 | US | arin | 2014-03-28`. If there are several origins, separated by spaces, takes
+/// the first.
 fn origin(text: &str) -> Option<IpEnrichment> {
     let mut fields = text.split('|').map(field);
     let asn = fields.next()??.split(' ').next()?.parse().ok()?;

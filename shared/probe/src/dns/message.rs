@@ -5,8 +5,8 @@ use hickory_resolver::proto::rr::{DNSClass, Name, RData, Record, RecordType};
 use vedette_domain::checks::check::{DnsAnswer, DnsRecord, Rcode, RecordData};
 use vedette_domain::sites::settings::DnsRecordType;
 
-/// Bytes of an answer at most. Real ones stay under a tenth of it. With the 64 KiB that DNS allows,
-/// from every resolver for every type, a target could choose how much we store.
+/// The most bytes in an answer. Real answers stay under a tenth of it. With the 64 KiB that DNS allows, from every
+/// resolver for every type, a target could choose how much we store.
 pub(super) const MESSAGE_LIMIT: usize = 16 * 1024;
 
 /// Links of a CNAME chain followed; resolvers give up earlier.
@@ -29,7 +29,7 @@ pub(super) const fn record_type(kind: DnsRecordType) -> RecordType {
 
 /// Encodes a question; `None` if it does not fit into a message.
 pub(super) fn question(name: &Name, kind: RecordType) -> Option<Vec<u8>> {
-    // Always with id 0, as RFC 8484 advises: HTTP streams tell answers apart.
+    // The id is always 0, as RFC 8484 advises: HTTP streams distinguish answers.
     let mut message = Message::new(0, MessageType::Query, OpCode::Query);
     message.metadata.recursion_desired = true;
     message.add_query(Query::query(name.clone(), kind));

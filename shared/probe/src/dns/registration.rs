@@ -1,4 +1,4 @@
-//! A domain's registration, by RDAP (RFC 9082, RFC 9083).
+//! A domain's registration, over RDAP (RFC 9082, RFC 9083).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -25,15 +25,15 @@ const BODY_LIMIT: usize = 256 * 1024;
 /// Characters kept of a registrar's name.
 const NAME_LIMIT: usize = 128;
 
-/// How long a registration is cached. Registrations last for years, and RDAP services limit
-/// frequent clients. One that ends soon is not cached: once it is renewed, processes that remember
-/// different answers would report it by turns.
+/// How long a registration is cached. Registrations last for years, and RDAP services limit frequent clients. A
+/// registration that ends soon is not cached: after a renewal, processes with different cached answers would
+/// alternately report it.
 const CACHE_TTL: Duration = Duration::from_secs(12 * 3600);
 
 /// How long a failure is cached.
 const FAILURE_CACHE_TTL: Duration = Duration::from_secs(600);
 
-/// Domains cached at most.
+/// The most domains that are cached.
 const MAX_CACHED: usize = 2_000;
 
 /// The error of endless redirects.
@@ -55,8 +55,8 @@ impl RdapClient {
         Self { service, entries: Mutex::default() }
     }
 
-    /// The registration of the domain of `host`, or why it is not known, in words for people; by
-    /// `until`, asked `now`.
+    /// The registration of the domain of `host`, or why it is unknown, in words for people. The answer comes by `until`
+    /// and is judged at `now`.
     pub(super) async fn registration(
         &self,
         guard: &SsrfGuard,

@@ -25,8 +25,8 @@ impl Resolvers {
     /// Queries `servers` for records, and the RDAP service at `rdap`, if any, for domains. Their
     /// names are appended to its path; see [`Self::RDAP`].
     ///
-    /// Both are connected to like targets: through the SSRF guard, with its detours and trust anchors. A
-    /// resolver in a private network has to be allowed by configuration.
+    /// Vedette connects to both as to targets: through the SSRF guard, with its detours and trust anchors. A resolver
+    /// in a private network has to be allowed by the configuration.
     pub fn new(servers: &DohServers, rdap: Option<Url>) -> Self {
         Self {
             clients: servers.as_slice().iter().cloned().map(DohClient::new).collect(),
@@ -34,7 +34,7 @@ impl Resolvers {
         }
     }
 
-    /// Whether any server answers a question by `until`, be it with an error.
+    /// Whether any server answers a question by `until`, even with an error.
     pub(crate) async fn any_answers(&self, guard: &SsrfGuard, until: Instant) -> bool {
         // Every resolver knows the name servers of the root.
         let question = [(Name::root(), RecordType::NS)];

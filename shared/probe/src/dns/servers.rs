@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use url::Url;
 
-/// Servers at most: each is asked six questions per check.
+/// The most servers: each is asked six questions per check.
 pub const MAX_SERVERS: usize = 8;
 
-/// Characters of a server's name at most.
+/// The longest name of a server, in characters.
 const NAME_LIMIT: usize = 32;
 
 /// Three independent public resolvers; the third blocks what it considers a threat.
@@ -28,19 +28,19 @@ pub struct DohServer {
 /// Why a text is not a [`DohServer`], or not a list of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DohServerError {
-    /// No `=`.
+    /// There is no `=`.
     #[error("expected NAME=https://HOST/PATH, not \"{0}\"")]
     Shape(String),
-    /// Before the `=`.
+    /// The part before the `=` is invalid.
     #[error("\"{0}\" is not a name (1 to 32 letters, digits, dots, hyphens or underscores)")]
     Name(String),
-    /// After the `=`.
+    /// The part after the `=` is invalid.
     #[error("\"{0}\" is not an https URL without user name, query and fragment")]
     Url(String),
-    /// Results are distinguished by these names.
+    /// Two servers have the same name, which must distinguish their results.
     #[error("the name \"{0}\" is there twice")]
     Repeated(String),
-    /// Fewer than one or more than [`MAX_SERVERS`].
+    /// There are no servers, or more than [`MAX_SERVERS`].
     #[error("expected 1 to {MAX_SERVERS} servers, not {0}")]
     Count(usize),
 }
@@ -78,9 +78,8 @@ impl fmt::Display for DohServer {
 /// Servers in the order in which their answers are preferred, with names that differ in more than
 /// case.
 ///
-/// Parsed from a comma-separated list; white space around items is ignored. The default is
-/// Cloudflare, Google and Quad9. The server named
-/// [`quad9`](vedette_domain::checks::check::FILTERING_RESOLVER) is taken to block threats.
+/// Parsed from a comma-separated list, ignoring whitespace around items. The default is Cloudflare, Google and Quad9.
+/// The server named [`quad9`](vedette_domain::checks::check::FILTERING_RESOLVER) is expected to block threats.
 ///
 /// ```
 /// use vedette_probe::dns::DohServers;
@@ -127,7 +126,7 @@ impl FromStr for DohServers {
 
 impl Default for DohServers {
     fn default() -> Self {
-        // A test parses it. If it were wrong, checks would fail for lack of a resolver.
+        // A test parses it. If it were wrong, checks would fail without a resolver.
         DEFAULT.parse().unwrap_or(Self(Vec::new()))
     }
 }

@@ -21,8 +21,8 @@ use super::paced::Paced;
 use super::{Error, dial, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
-/// Bytes of a message's head, and of what is buffered or in flight beyond it. Servers and proxies
-/// send heads of at most 8 to 32 KiB.
+/// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
+/// 8 to 32 KiB.
 pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 
 /// Header lines of a message; some real sites exceed hyper's default of 100.
@@ -81,7 +81,7 @@ impl Connection {
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEADER_LINES)
-            // What browsers tolerate does not make a site down.
+            // A deviation that browsers tolerate does not make a site down.
             .allow_spaces_after_header_name_in_responses(true)
             .allow_obsolete_multiline_headers_in_responses(true)
             .ignore_invalid_headers_in_responses(true)
@@ -99,7 +99,7 @@ impl Connection {
         let tasks = Arc::default();
         let (sender, connection) = http2::Builder::new(Tasks::of(&tasks))
             .initial_stream_window_size(HEAD_BYTES as u32)
-            // Of eight streams, as resolvers are asked many things at once.
+            // Room for eight streams, because resolvers get many questions at once.
             .initial_connection_window_size(8 * HEAD_BYTES as u32)
             .max_header_list_size(HEAD_BYTES as u32)
             .handshake(TokioIo::new(Paced::new(stream)))

@@ -20,7 +20,7 @@ use crate::ssrf_guard::AdmittedTarget;
 /// Attempt Delay of RFC 8305, section 5.
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Addresses tried at most, because the target controls the length of a DNS answer.
+/// The most addresses that are tried, because the target controls the length of a DNS answer.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 
 /// Connects to the first address of `target` that accepts. The caller sets the timeout.
@@ -54,12 +54,12 @@ async fn attempt(address: SocketAddr) -> (SocketAddr, io::Result<TcpStream>) {
 /// Connects to one address of a target. The caller sets the timeout.
 pub(crate) async fn dial_address(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
-    // Requests are small and responses awaited: delaying a segment gains nothing.
+    // Requests are small and their responses are awaited, so delaying a segment gains nothing.
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
-/// The error that says most about the target, of those of its addresses.
+/// The failure that says most about the target, out of the failures of its addresses.
 pub(crate) fn most_telling(failures: Vec<(SocketAddr, io::Error)>) -> Error {
     let mut telling = failures.into_iter().filter_map(|(address, error)| {
         // On a machine without IPv6, the failure of an IPv6 address says nothing if there is an

@@ -20,12 +20,12 @@ pub const NO_ROUTE: &str = "no_route";
 /// [`CheckError::code`] when this machine is out of sockets, ports or memory.
 pub const NO_SOCKET: &str = "no_socket";
 
-/// What a server speaks.
+/// The protocol that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// TLS, with whatever certificate.
+    /// TLS, with any certificate.
     Https,
-    /// Something else than TLS.
+    /// Something other than TLS.
     Http,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Why the target did not respond, in words for people.
+    /// Why the target did not respond, for people.
     ///
     /// # Errors
     /// When the check could not run, which says nothing about the target.
@@ -98,13 +98,13 @@ impl Error {
         }
     }
 
-    /// What a server speaks that did not get through the TLS handshake; none where nothing was begun.
+    /// The protocol of a server with which the TLS handshake failed; `None` if the handshake did not begin.
     pub(crate) fn handshake_scheme(&self) -> Option<Scheme> {
         let Self::Handshake(error) = self else { return None };
         match tls_error(error) {
             Some(rustls::Error::InvalidMessage(_)) => Some(Scheme::Http),
             Some(_) => Some(Scheme::Https),
-            // Who hangs up on the first bytes of TLS does not know it.
+            // A server that closes the connection at the first bytes of TLS does not speak it.
             None => match error.kind() {
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Some(Scheme::Http),
                 _ => None,
@@ -122,7 +122,7 @@ impl Error {
     }
 }
 
-/// Neither the target nor its host said this.
+/// This error comes neither from the target nor from its host.
 fn is_of_network(error: &io::Error) -> bool {
     matches!(
         error.kind(),

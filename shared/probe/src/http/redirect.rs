@@ -8,12 +8,12 @@ use url::Url;
 
 use crate::ssrf_guard::without_credentials;
 
-/// The longest URL that is requested, in bytes: as long as a site's own may be, and a bound on what a
-/// target can have us store.
+/// The longest URL that is requested, in bytes: as long as a site's own URL may be, and a limit on what a target can
+/// make us store.
 pub(crate) const MAX_URL: usize = vedette_domain::sites::site_url::MAX_LENGTH;
 
-/// The URLs requested so far. It outlives the request, so that a probe that runs out of time can
-/// still say how far it came.
+/// The URLs requested so far. This outlives the request, so that a probe that runs out of time can still say how far it
+/// got.
 pub(crate) struct RedirectChain<'a> {
     /// The URL that was requested first.
     pub(crate) first: &'a Url,
@@ -51,7 +51,7 @@ impl<'a> RedirectChain<'a> {
     }
 }
 
-/// Goes on to where a response from `url` redirects; any other response is the final one.
+/// Continues with the redirect of a response from `url`. Any other response is the final one.
 pub(crate) fn follow_or_keep<B>(response: Response<B>, url: &Url) -> ControlFlow<Response<B>, Url> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     match location(response.headers(), url).filter(|_| is_redirect) {
@@ -60,8 +60,8 @@ pub(crate) fn follow_or_keep<B>(response: Response<B>, url: &Url) -> ControlFlow
     }
 }
 
-/// The `Location` of a response from `url`, without user name, password and fragment. `None` where
-/// it is empty, not text, not a URL, or longer than [`MAX_URL`].
+/// The `Location` of a response from `url`, without user name, password and fragment. `None` if it is empty, not text,
+/// not a URL, or longer than [`MAX_URL`].
 pub(crate) fn location(headers: &HeaderMap, url: &Url) -> Option<Url> {
     let location = std::str::from_utf8(headers.get(LOCATION)?.as_bytes()).ok()?.trim();
     let mut next = url.join(location).ok().filter(|_| !location.is_empty())?;

@@ -1,4 +1,4 @@
-//! Canonical URLs: the one spelling under which a link is known.
+//! Canonical URLs: the unique form in which a link is stored and compared.
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ pub(super) enum Reference {
     Web(String),
     /// A fragment of the page itself.
     Fragment,
-    /// Of another scheme, such as `mailto:`, `tel:`, `javascript:` or `data:`.
+    /// A URL with another scheme, such as `mailto:`, `tel:`, `javascript:` or `data:`.
     OtherScheme,
-    /// Longer than we check.
+    /// A URL that is too long to be checked.
     TooLong,
-    /// Not a valid URL, such as `http://` or `https://a b/`, which no browser can follow. Holds the
-    /// reference as written.
+    /// An invalid URL, such as `http://` or `https://a b/`, which no browser can follow. Contains the reference as
+    /// written.
     Invalid(String),
 }
 
@@ -96,8 +96,8 @@ fn within_limit(url: String) -> Reference {
     if url.len() > MAX_URL { Reference::TooLong } else { Reference::Web(url) }
 }
 
-/// Whether `reference` starts with another scheme than `http` or `https`; found out without parsing
-/// what may be an image in a `data:` URL.
+/// Whether `reference` starts with a scheme other than `http` or `https`. This is found out without parsing what may be
+/// an image in a `data:` URL.
 fn has_other_scheme(reference: &str) -> bool {
     let Some((scheme, _)) = reference.split_once(':') else {
         return false;
@@ -108,14 +108,14 @@ fn has_other_scheme(reference: &str) -> bool {
         && !scheme.eq_ignore_ascii_case("https")
 }
 
-/// Whether `reference` is a path, perhaps with a query, that parsing would not change. This is by
-/// far the most common kind.
+/// Whether `reference` is a path, perhaps with a query, that parsing would not change. This is by far the most common
+/// kind.
 fn is_plain(reference: &str) -> bool {
     let mut previous = 0;
     reference.starts_with('/')
         && reference.bytes().all(|byte| {
             let plain = match byte {
-                // As the second character, it starts a host; a dot may start a `.` or `..` segment.
+                // A second slash starts a host; a dot may start a `.` or `..` segment.
                 b'/' => previous != b'/',
                 b'.' => previous != b'/',
                 byte => byte.is_ascii_alphanumeric() || b"-_~?=&".contains(&byte),

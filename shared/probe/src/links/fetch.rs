@@ -36,13 +36,12 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of a body that matters.
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time and bytes spent on reading a body that does not matter, so that its connection can be
-/// reused.
+/// Time and bytes for reading a body that does not matter, so that its connection can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 const DRAIN_LIMIT: usize = 64 * 1024;
 
-/// How long an admitted target is used without asking the SSRF guard again. As long as the SSRF guard's
-/// resolver caches an answer, so that a moved name is noticed no later.
+/// How long an admitted target is used without asking the SSRF guard again. This is as long as the guard's resolver
+/// caches an answer, so a moved name is noticed just as soon.
 const PIN_TTL: Duration = Duration::from_secs(60);
 
 /// Timeout of a name lookup, and of connecting, TLS included.
@@ -65,8 +64,8 @@ pub(super) struct Client<'a> {
     origins: Mutex<HashMap<Box<str>, Arc<PinnedOrigin>>>,
     /// The next [`PinnedOrigin::id`].
     next_id: AtomicU32,
-    /// Held by the page that is being decoded or parsed: a step takes milliseconds, and all pages
-    /// at once would each take one before anything else could run.
+    /// Held by the page that is being decoded or parsed. A step takes milliseconds, and without the lock all pages
+    /// would each take one before anything else could run.
     pub(super) parsing: tokio::sync::Mutex<()>,
 }
 
@@ -79,12 +78,12 @@ struct PinnedOrigin {
     since: Instant,
 }
 
-/// Whose fault it is that a request has no response.
+/// Who is to blame when a request has no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// The target's.
+    /// The target.
     Target,
-    /// The target's or that of our own connection.
+    /// The target or our own connection.
     Unclear,
 }
 
@@ -188,8 +187,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Whose fault a failure is on the way to an origin. An allowed network may be reached without a
-    /// connection to the world.
+    /// Who is to blame for a failure on the way to an origin. An allowed network may be reachable without the Internet.
     fn blame(&self, origin: &PinnedOrigin, may_be_ours: bool) -> Blame {
         let mut addresses = origin.target.addresses().iter();
         if may_be_ours && !addresses.any(|address| self.guard.is_allowed_network(address.ip())) {
@@ -314,8 +312,8 @@ impl CrawlResponse {
         })
     }
 
-    /// Passes up to `limit` bytes of the body to `sink` as they arrive. Ends early at the timeout
-    /// or if the body breaks off: what arrived is worth having.
+    /// Passes up to `limit` bytes of the body to `sink` as they arrive. Ends early at the timeout or if the body is cut
+    /// off: the bytes that arrived are still useful.
     pub(super) async fn read(&mut self, limit: usize, sink: impl FnMut(&[u8])) {
         let _ = timeout(BODY_TIMEOUT, http::read(&mut self.body, limit, sink)).await;
     }

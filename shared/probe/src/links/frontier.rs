@@ -28,7 +28,7 @@ use crate::registrable::registrable_domain;
 /// Concurrent requests to all external hosts together.
 const MAX_EXTERNAL_REQUESTS: usize = 32;
 
-/// Links to an external host up to which its `robots.txt` is not fetched.
+/// The `robots.txt` of an external host is fetched only if there are more links to it than this.
 const ROBOTS_THRESHOLD: u32 = 10;
 
 /// Bytes of rules kept for external hosts. Links under any further `robots.txt` count as
@@ -43,11 +43,11 @@ const MAX_UNANSWERED: u32 = 3;
 /// How long a host is paused when its address has reached its rate limit.
 const THROTTLE_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often a link is retried whose server asks us to come back later.
+/// How often a link is retried if its server asks us to come back later.
 const MAX_RETRIES: u8 = 2;
 
-/// Bytes of URLs kept. Reaching it counts as reaching the limit on links, which comes first with
-/// URLs of the usual length.
+/// The most bytes of URLs that are kept. Reaching it counts as reaching the limit on links, which comes first with URLs
+/// of the usual length.
 const TEXT_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Extensions of files that are not pages; they are checked by HEAD, not fetched.
@@ -97,7 +97,7 @@ impl Scope {
 /// Identifies a link. Ids follow the order of discovery.
 pub(super) type LinkId = u32;
 
-/// The site's URL, which comes first. Its status counts in any case.
+/// The site's URL, which comes first. Its status always counts.
 pub(super) const START_LINK: LinkId = 0;
 
 /// Where a link was found.
@@ -142,7 +142,7 @@ pub(super) enum State {
     DisallowedByRobots,
     /// Beyond the limit of its domain.
     OverLimit,
-    /// Its server asked to be left alone.
+    /// Its server asked us to back off.
     RateLimited,
     Forbidden,
     Unchecked,
@@ -425,7 +425,7 @@ fn external_host(url: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
 
-/// Whether an origin is taken for dead.
+/// Whether an origin is considered dead.
 const fn is_given_up(origin: &Origin) -> bool {
     origin.unanswered >= MAX_UNANSWERED
 }

@@ -29,15 +29,15 @@ const MAX_REDIRECTS: usize = 5;
 /// The pause after a 429 without `Retry-After`.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What a visit found.
+/// The outcome of a visit.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) outcome: VisitOutcome,
     /// The target of a redirect.
     pub(super) location: Option<String>,
-    /// The links of a page that was to be searched.
+    /// The links of a page, if it was searched.
     pub(super) links: Option<PageLinks>,
-    /// Whose fault it is that there is no response, if there is none.
+    /// Who is to blame if there is no response.
     pub(super) blame: Blame,
 }
 
@@ -139,8 +139,8 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
     }
 }
 
-/// Fetches a page and extracts its links: from the HTML as it arrived, or as `renderer` shows it.
-/// `clock` is called when the page starts to wait for a tab, and when it has one.
+/// Fetches a page and extracts its links, from the HTML as it arrived or from the page as `renderer` shows it. `clock`
+/// is called when the page starts to wait for a tab, and when it has one.
 pub(super) async fn page(
     client: &Client<'_>,
     renderer: Option<&Renderer<'_>>,
@@ -203,8 +203,7 @@ pub(super) enum RobotsOutcome {
     Throttled,
 }
 
-/// The `robots.txt` for `url`. One that is denied, invalid, or redirected to another domain counts
-/// as absent.
+/// The `robots.txt` for `url`. If it is denied, invalid, or redirected to another domain, it counts as absent.
 pub(super) async fn robots(client: &Client<'_>, url: &Url) -> RobotsOutcome {
     let Ok(url) = url.join("/robots.txt") else {
         return RobotsOutcome::Known(None);
@@ -254,7 +253,7 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
 enum FileError {
     /// No response, a server error, or a request to come back after this time.
     Unavailable(Option<Duration>),
-    /// The host cannot be reached, or may not be.
+    /// The host cannot be reached, or is not allowed.
     Unreachable,
     /// The address has reached its rate limit.
     Throttled,
@@ -279,8 +278,8 @@ fn domain_of(url: &Url) -> &str {
     registrable_domain(host).unwrap_or(host)
 }
 
-/// The decoded file at `url`, up to `limit` bytes; `None` if there is none. Follows redirects only
-/// where `may_follow` allows, because external hosts get only the requests that pages ask for.
+/// The decoded file at `url`, up to `limit` bytes; `None` if there is none. Follows redirects only if `may_follow`
+/// allows it, because external hosts get only the requests that pages ask for.
 async fn file(
     client: &Client<'_>,
     url: &Url,
@@ -334,8 +333,7 @@ fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
     content
 }
 
-/// Whether a body of this media type is searched for links. Like browsers, we take one without a
-/// type for HTML.
+/// Whether a body of this media type is searched for links. Like browsers, we treat a body without a type as HTML.
 fn is_html(media_type: &str) -> bool {
     ["", "text/html", "application/xhtml+xml"].iter().any(|it| media_type.eq_ignore_ascii_case(it))
 }

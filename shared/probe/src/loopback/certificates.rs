@@ -1,4 +1,4 @@
-//! A certificate authority of the tests' own.
+//! A certificate authority for tests.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) const CURRENT: Years = (2020, 2120);
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    /// Authorities are told apart by their names, so each needs its own.
+    /// Authorities are distinguished by their names, so each needs its own.
     pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.distinguished_name.push(DnType::CommonName, name);
@@ -33,7 +33,7 @@ impl Authority {
         self.0.der().clone()
     }
 
-    /// An authority below this one.
+    /// An authority that this one has signed.
     pub(crate) fn intermediate(&self, name: &str, (from, to): Years) -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.distinguished_name.push(DnType::CommonName, name);
@@ -44,7 +44,7 @@ impl Authority {
         Self(CertifiedIssuer::signed_by(params, key, &self.0).expect("a certificate"))
     }
 
-    /// A certificate for `names` with its key; `edit` has the last word on it.
+    /// A certificate for `names` with its key. `edit` can change anything in it.
     pub(crate) fn issue(
         &self,
         names: &[&str],
@@ -60,20 +60,20 @@ impl Authority {
         Identity { chain: vec![certificate.der().clone()], key }
     }
 
-    /// TLS of a server with a certificate for `names`, which offers `protocols` by ALPN.
+    /// The TLS configuration of a server with a certificate for `names`, which offers `protocols` with ALPN.
     pub(crate) fn server(&self, names: &[&str], years: Years, protocols: &[&str]) -> ServerConfig {
         let mut config = self.issue(names, years, |_| {}).server();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         config
     }
 
-    /// The same, but wants a certificate of its clients.
+    /// The same, but requires a certificate from its clients.
     pub(crate) fn server_for_known_clients(&self, names: &[&str]) -> ServerConfig {
         self.issue(names, CURRENT, |_| {}).serve(rustls::ALL_VERSIONS, Some(self))
     }
 }
 
-/// What a certificate for `names` is made of.
+/// The parameters of a certificate for `names`.
 pub(crate) fn params(names: &[&str]) -> CertificateParams {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     CertificateParams::new(names).expect("names")
@@ -86,26 +86,26 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A certificate of its own issue.
+    /// A self-signed certificate.
     pub(crate) fn self_signed(params: &CertificateParams) -> Self {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.self_signed(&key).expect("a certificate");
         Self { chain: vec![certificate.der().clone()], key }
     }
 
-    /// With another certificate at the end of the chain.
+    /// Adds another certificate at the end of the chain.
     pub(crate) fn and(mut self, certificate: CertificateDer<'static>) -> Self {
         self.chain.push(certificate);
         self
     }
 
-    /// TLS of a server.
+    /// The TLS configuration of a server.
     pub(crate) fn server(&self) -> ServerConfig {
         self.serve(rustls::ALL_VERSIONS, None)
     }
 
-    /// The same by these versions of TLS, for the clients that an authority knows. Whether chain and
-    /// key fit is left to the test.
+    /// The same with these versions of TLS, for the clients that an authority has signed. The test has to make sure
+    /// that the chain and the key match.
     pub(crate) fn serve(
         &self,
         versions: &[&'static SupportedProtocolVersion],

@@ -1,4 +1,4 @@
-//! A DNS-over-HTTPS server on loopback, by `hickory-server`.
+//! A DNS-over-HTTPS server on loopback, with `hickory-server`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,20 +15,20 @@ use tokio::net::TcpListener;
 use super::certificates::{Authority, CURRENT};
 use crate::dns::DohServer;
 
-/// What the server knows of a name.
+/// What the server knows about a name.
 #[derive(Clone)]
 pub(crate) enum Zone {
-    /// These records, each as type and value.
+    /// These records, each with its type and value.
     Holds(&'static [(&'static str, &'static str)]),
-    /// Answers with this code, with the SOA record of a zone where it is NXDOMAIN.
+    /// Answers with this code. NXDOMAIN has the SOA record of a zone.
     Fails(ResponseCode),
-    /// Answers NXDOMAIN as Quad9 does for what it blocks.
+    /// Answers NXDOMAIN in the way Quad9 does for names that it blocks.
     Blocked,
     /// Never answers.
     Silent,
 }
 
-/// Answers for its names, and NXDOMAIN for every other.
+/// Answers for its names, and NXDOMAIN for all others.
 pub(crate) struct DohZone {
     pub(crate) server: DohServer,
     asked: Asked,
@@ -63,7 +63,7 @@ impl DohZone {
         Self { server: server_of, asked, _server: server }
     }
 
-    /// Names and types asked for so far, in ascending order.
+    /// Names and types that it was asked for so far, in ascending order.
     pub(crate) fn asked(&self) -> Vec<String> {
         let mut asked = self.asked.lock().expect("no panic").clone();
         asked.sort();
@@ -149,7 +149,7 @@ fn domain(text: &str) -> Name {
     name
 }
 
-/// A text beyond 255 bytes is cut into the strings that a record has for it.
+/// A text of more than 255 bytes is split into the strings of a record.
 fn data(kind: &str, value: &str) -> RData {
     match kind {
         "A" => RData::A(A(value.parse().expect("an address"))),

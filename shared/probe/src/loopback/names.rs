@@ -42,7 +42,7 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// `entries` have names without a trailing dot.
+    /// The names in `entries` have no trailing dot.
     pub(crate) async fn start(entries: impl IntoIterator<Item = (&'static str, Entry)>) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
         let mut connection = ConnectionConfig::udp();
@@ -67,7 +67,7 @@ impl NameServer {
         Self { config, asked, _task: task }
     }
 
-    /// Names asked for so far, as they came, without repeats.
+    /// Names that it was asked for so far, in order, without repetitions.
     pub(crate) fn asked(&self) -> Vec<String> {
         let mut names = self.asked.lock().expect("no panic").clone();
         names.sort();
@@ -127,7 +127,7 @@ fn answer(entries: &HashMap<&'static str, Entry>, query: Message) -> Option<Mess
             Some(Entry::Silent) => return None,
             None => {
                 answer.metadata.response_code = ResponseCode::NXDomain;
-                // With a TTL for which resolvers may remember that there is nothing (RFC 2308).
+                // Its TTL allows resolvers to remember that there is nothing (RFC 2308).
                 let soa = SOA::new(Name::root(), Name::root(), 1, 3600, 600, 86_400, 300);
                 answer.add_authority(Record::from_rdata(Name::root(), 300, RData::SOA(soa)));
                 return Some(answer);

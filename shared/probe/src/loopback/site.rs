@@ -1,4 +1,4 @@
-//! A website: HTTP/1.1 with connections kept alive.
+//! A website with HTTP/1.1 and keep-alive.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use url::Url;
 
-/// A request as it came.
+/// A request that arrived.
 #[derive(Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -34,7 +34,7 @@ impl Asked {
     }
 }
 
-/// An answer to give.
+/// The answer to a request.
 #[derive(Clone)]
 pub(crate) struct Reply {
     status: u16,
@@ -73,7 +73,7 @@ impl Reply {
     }
 }
 
-/// A running website; ends with its value.
+/// A running website. It ends when its value is dropped.
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     seen: Arc<Seen>,
@@ -93,7 +93,7 @@ impl Site {
         Self::at("127.0.0.1", answer).await
     }
 
-    /// On another address of loopback, which is another host.
+    /// On another loopback address, which counts as another host.
     pub(crate) async fn at(
         ip: &str,
         answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
@@ -145,17 +145,17 @@ impl Site {
         self.seen.connections.load(Ordering::Relaxed)
     }
 
-    /// The most requests that were under way at a time.
+    /// The most requests that were in progress at the same time.
     pub(crate) fn most_under_way(&self) -> usize {
         self.seen.most_under_way.load(Ordering::Relaxed)
     }
 
-    /// Requests so far.
+    /// The requests so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.seen.asked.lock().expect("no panic").clone()
     }
 
-    /// Requests so far as `METHOD /path`, without those for `robots.txt` and sitemaps, sorted.
+    /// The requests so far as `METHOD /path`, without those for `robots.txt` and sitemaps, sorted.
     pub(crate) fn visits(&self) -> Vec<String> {
         let mut visits: Vec<_> = self
             .asked()

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-/// Objects in a report at most; real ones have about ten thousand. One takes up to seven hundred
-/// bytes of memory, a hundred times its text.
+/// The most objects in a report; real ones have about ten thousand. One takes up to seven hundred bytes of memory, a
+/// hundred times its text.
 const MAX_OBJECTS: usize = 100_000;
 
-/// Commas in a report at most; real ones have fewer than a hundred thousand.
+/// The most commas in a report; real ones have fewer than a hundred thousand.
 const MAX_VALUES: usize = 1_000_000;
 
 /// Parses JSON; `None` if it is invalid or exceeds the limits.

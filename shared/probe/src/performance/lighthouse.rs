@@ -17,7 +17,7 @@ use crate::ssrf_guard::SsrfGuard;
 /// Concurrent audits would share the processor, and distort each other's figures.
 static AUDITS: Semaphore = Semaphore::const_new(1);
 
-/// Bytes of a report at most; real ones have 100 to 500 KB.
+/// The most bytes in a report; real ones have 100 to 500 KB.
 const MAX_REPORT: u64 = 8 * 1024 * 1024;
 
 /// Bytes of stderr of Node and Chromium kept for the log.

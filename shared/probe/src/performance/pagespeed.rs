@@ -13,10 +13,10 @@ use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
 use crate::http;
 use crate::ssrf_guard::SsrfGuard;
 
-/// Bytes of a response at most; real ones have up to a megabyte, with their screenshots.
+/// The most bytes in a response; real ones have up to a megabyte, with their screenshots.
 const MAX_RESPONSE: usize = 8 * 1024 * 1024;
 
-/// What precedes Lighthouse's code in the error message for a page.
+/// The text before Lighthouse's code in the error message for a page.
 const LIGHTHOUSE_ERROR: &str = "Lighthouse returned error: ";
 
 /// Access to PageSpeed Insights.

@@ -34,7 +34,7 @@ const MAX_EXTENSIONS: usize = 30;
 /// Certificates of the chain kept and searched for faults; an accepted path has at most seven.
 pub(super) const MAX_CHAIN: usize = 10;
 
-/// Parses a certificate, and ignores what follows it.
+/// Parses a certificate, and ignores any bytes after it.
 pub(super) fn read<'a>(der: &'a CertificateDer<'_>) -> Option<X509Certificate<'a>> {
     X509Certificate::from_der(der.as_ref()).ok().map(|(_, certificate)| certificate)
 }

@@ -36,7 +36,7 @@ pub fn certificate(data: &[u8]) {
         let negotiated = Negotiated::broken(ProtocolVersion::TLSv1_3);
         let info = certificate::info(&read, &presented.chain, negotiated);
         let told = serde_json::to_string(&info).expect("JSON");
-        // Every list and text is bounded, whatever the certificate is made of.
+        // Every list and text is limited, whatever the certificate contains.
         assert!(told.len() < 512 * 1024, "{} bytes", told.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Records what a server presents, to be judged afterwards.
+//! Records what a server presents, so that it can be judged afterwards.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -82,8 +82,8 @@ impl Recorder {
     }
 }
 
-/// Whether we can verify signatures by the key of a certificate: ring must support the key, and
-/// webpki parse the certificate.
+/// Whether we can verify signatures with the key of a certificate: ring must support the key, and webpki must be able
+/// to parse the certificate.
 fn can_be_shown(der: &CertificateDer<'_>) -> bool {
     let Some(certificate) = certificate::read(der) else { return false };
     let key = certificate::key(certificate.public_key());

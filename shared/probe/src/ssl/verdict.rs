@@ -54,7 +54,7 @@ impl Verdict {
     }
 }
 
-/// Judges what a server presented; `certificate` is the first certificate of it.
+/// Judges what a server presented. `certificate` is its first certificate.
 pub(super) fn judge(
     certificate: &X509Certificate<'_>,
     presented: &PresentedChain,
@@ -133,8 +133,8 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
     if (from..=to).contains(&now) {
         return verify(now).err().map(|error| chain_words(&error, chain));
     }
-    // An expired certificate is judged at times at which it was current: the chain is sound if it
-    // was so at any of them. The middle comes first, when the issuers were probably current.
+    // An expired certificate is judged at times at which it was current: the chain is valid if it was so at any of
+    // them. The middle comes first, when the issuers were probably current.
     let middle = from + to.saturating_sub(from) / 2;
     let outcome =
         verify(middle).or_else(|error| verify(to).or_else(|_| verify(from)).map_err(|_| error));

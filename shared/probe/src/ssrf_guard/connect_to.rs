@@ -1,4 +1,4 @@
-//! `HOST:PORT:ADDR:PORT`: where to connect instead of what a URL says.
+//! `HOST:PORT:ADDR:PORT`: where to connect, in place of the address in a URL.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use url::Host;
 
 /// A detour: requests to `host` and `port` connect to `address`, like curl's `--connect-to`.
 ///
-/// The request itself does not change: `Host` header, TLS server name and URLs in results. The
-/// guard checks the address like any other.
+/// The request itself does not change: its `Host` header, its TLS server name and the URLs in results stay the same.
+/// The guard checks the address like any other.
 ///
 /// Parsed from `HOST:PORT:ADDR:PORT`, with IPv6 addresses in brackets:
 ///
@@ -31,16 +31,16 @@ pub struct ConnectTo {
 /// Why a text is not a [`ConnectTo`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectToError {
-    /// Too few or too many parts.
+    /// It has too few or too many parts.
     #[error("expected HOST:PORT:ADDR:PORT, with IPv6 addresses in brackets, not \"{0}\"")]
     Shape(String),
-    /// The first part.
+    /// The first part is invalid.
     #[error("\"{0}\" is neither a host name nor an address")]
     Host(String),
-    /// The second or fourth part.
+    /// The second or fourth part is invalid.
     #[error("\"{0}\" is not a port (1 to 65535)")]
     Port(String),
-    /// The third part.
+    /// The third part is invalid.
     #[error("\"{0}\" is not an IP address (IPv6 in brackets)")]
     Address(String),
 }

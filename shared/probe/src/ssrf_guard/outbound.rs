@@ -1,4 +1,4 @@
-//! What a process may reach that connects to addresses of somebody else's choice.
+//! What a process that connects to addresses of somebody else's choice may reach.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,10 +14,10 @@ use super::ConnectTo;
 /// Mozilla's root certificates.
 #[derive(Debug, Clone, Default)]
 pub struct Outbound {
-    /// Networks allowed although they are not public. An IPv4 network does not cover IPv6 addresses
-    /// that embed its addresses.
+    /// Networks that are allowed although they are not public. An IPv4 network does not include IPv6 addresses that
+    /// embed its addresses.
     pub allow: Vec<IpNet>,
-    /// Detours; the first that applies is taken.
+    /// Detours. The first one that applies is used.
     pub connect_to: Vec<ConnectTo>,
     /// Trust anchors in addition to Mozilla's.
     pub extra_roots: Vec<CertificateDer<'static>>,
@@ -27,7 +27,7 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// Reads how addresses are reached: detours and trust anchors. No network is allowed beside the public ones.
+    /// Reads how addresses are reached: detours and trust anchors. Only public networks are allowed.
     ///
     /// # Errors
     ///
@@ -46,8 +46,8 @@ impl Outbound {
         })
     }
 
-    /// Allows the networks that a variable lists. Targets of checks and receivers of alerts have one each: who
-    /// lets checks into a network does not let people send requests of their own into it.
+    /// Allows the networks that a variable lists. Targets of checks and receivers of alerts have one each: allowing
+    /// checks into a network does not allow people to send requests of their own into it.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Outbound {
     }
 }
 
-/// Certificates out of a file, or out of the variable itself: a Lambda function has no files of its own.
+/// Certificates from a file, or from the variable itself: a Lambda function has no files of its own.
 fn read_roots(roots: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let (name, pem) = if roots.trim_start().starts_with("-----BEGIN") {
         ("the text", roots.as_bytes().to_vec())

@@ -12,8 +12,8 @@ use hickory_resolver::proto::rr::Name;
 
 use super::SsrfGuardError;
 
-/// Answers are cached for their TTL, but no longer than the shortest cadence, so that a check sees
-/// a moved site at once, while the redirects and tools of one round share a lookup.
+/// Answers are cached for their TTL, but no longer than the shortest cadence, so that a check notices a moved site at
+/// once, while the redirects and tools of one round share a lookup.
 const MAX_TTL: Duration = Duration::from_secs(60);
 
 /// Queries in flight on one TCP connection to a name server. With the crate's default of 32, a
@@ -23,7 +23,7 @@ const MAX_QUERIES_IN_FLIGHT: usize = 4096;
 /// Why a name has no address. Its target is unreachable: checks complete, and report it down.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// Not a valid DNS name (RFC 1035: labels of 1 to 63 bytes, 253 bytes in all).
+    /// It is not a valid DNS name (RFC 1035: labels of 1 to 63 bytes, 253 bytes in total).
     #[error("not a valid domain name")]
     InvalidName,
     /// NXDOMAIN.
@@ -49,7 +49,7 @@ pub(super) enum LookupError {
 pub(super) struct Resolver(TokioResolver);
 
 impl Resolver {
-    /// As `/etc/resolv.conf` and the hosts file say.
+    /// A resolver according to `/etc/resolv.conf` and the hosts file.
     pub(super) fn of_the_system() -> Result<Self, SsrfGuardError> {
         let (config, options) = hickory_resolver::system_conf::read_system_conf()
             .map_err(|error| SsrfGuardError::Resolver(error.to_string()))?;

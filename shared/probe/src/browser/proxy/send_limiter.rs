@@ -1,8 +1,7 @@
 //! Limits what a browser sends to addresses other than the site's.
 //!
-//! A page's scripts choose whom a browser contacts, and how often; it must not become a weapon.
-//! Excess requests are refused rather than delayed, as a page waiting for them would hold up the
-//! check.
+//! A page's scripts choose which hosts a browser contacts, and how often. The browser must not become a weapon. Excess
+//! requests are refused rather than delayed, because a page that waits for them would hold up the check.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

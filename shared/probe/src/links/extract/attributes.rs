@@ -102,7 +102,7 @@ fn read_meta(meta: &Element<'_, '_>, written: &mut Written) {
 
 fn name_encoding(label: &str, written: &mut Written) {
     if written.encoding.is_none() {
-        // Whatever can name itself in ASCII is not UTF-16.
+        // A page that can name its encoding in ASCII is not UTF-16.
         written.encoding = Encoding::for_label(label.as_bytes())
             .map(|encoding| if encoding.is_ascii_compatible() { encoding } else { UTF_8 });
     }

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 /// Concurrent requests to the site's own hosts.
 const MAX_OWN_REQUESTS: usize = 16;
 
-/// The time between two requests to the site's own hosts, one at a time, once they have asked for
-/// longer back-off than we can give.
+/// The time between two requests to the site's own hosts, one at a time, after they have asked for a longer back-off
+/// than we can give.
 const SLOW_PAUSE: Duration = Duration::from_secs(1);
 
 /// Concurrent requests to one external host.
@@ -115,7 +115,7 @@ mod tests {
             (0, u64::MAX, false, None),
             (0, 31, false, None),
             (0, 30, true, Some(30)),
-            // Asked for by others that were under way.
+            // Requested by others that were in progress.
             (1, 10, true, Some(30)),
             (10, 25, true, Some(35)),
             (100, 26, false, None),

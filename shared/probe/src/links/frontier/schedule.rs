@@ -124,7 +124,7 @@ impl Frontier {
         None
     }
 
-    /// When the next job may be started that only has to wait for its time.
+    /// When the next job that only has to wait for its time may be started.
     pub(in crate::links) fn due(&self, now: Instant) -> Option<Instant> {
         let own = &self.hosts[OWN as usize];
         let own = own.has_room(OWN).then(|| own.not_before(now).unwrap_or(now));

@@ -1,9 +1,8 @@
 //! Crawler traps.
 //!
-//! A trap is a page that links to ever new URLs of itself: a calendar without end, a relative link
-//! that grows by a segment with each click, combinations of filters. URLs that look like one are
-//! checked, but not searched. A calendar whose pages link only to the next one is left to the limit
-//! on depth.
+//! A trap is a page that links to ever new URLs of itself: an endless calendar, a relative link that grows by a segment
+//! with each click, combinations of filters. URLs that look like one are checked, but not searched. The limit on depth
+//! handles a calendar whose pages link only to the next one.
 
 use std::collections::HashMap;
 
