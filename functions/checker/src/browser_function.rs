@@ -1,5 +1,5 @@
-//! The browser of a deployment on AWS: a function that may only write its log. It is called like a probe, with one
-//! crawl or audit, and returns what the probe would have returned.
+//! The browser of a deployment on AWS: a function that may only write its log. It is called like an engine, with one
+//! crawl or audit, and returns what the engine would have returned.
 //!
 //! Lambda is called without its SDK client, which would take minutes to compile for this one request.
 

@@ -18,13 +18,13 @@ use vedette_runtime::config::{AuditorKind, Service};
 pub struct Config {
     /// How the service identifies itself.
     pub service: Service,
-    /// What the probes may reach.
+    /// What the engines may reach.
     pub outbound: Outbound,
-    /// The services and programs that the probes use.
+    /// The services and programs that the engines use.
     pub engines: EngineConfig,
 }
 
-/// What the probes use besides their targets: resolvers, services and programs.
+/// What the engines use besides their targets: resolvers, services and programs.
 #[derive(Debug, Clone, Default)]
 pub struct EngineConfig {
     /// The resolvers of DNS checks, which also tell whether this machine is connected. With `None` there are no DNS

@@ -1,4 +1,4 @@
-//! The probes of all tools, and what a run checks with them.
+//! The engines of all tools, and what a run checks with them.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
 
-/// Runs the probe of a tool. The tool's name selects its result, so no probe can answer for another tool.
+/// Runs the engine of a tool. The tool's name selects its result, so no engine can answer for another tool.
 macro_rules! run {
     ($tool:ident { $($name:ident => $engine:expr,)+ }) => {
         match $tool {
@@ -34,7 +34,7 @@ macro_rules! run {
     };
 }
 
-/// The probes behind one SSRF guard. Expensive to create; a process has one.
+/// The engines behind one SSRF guard. Expensive to create; a process has one.
 pub struct Engines {
     guard: SsrfGuard,
     resolvers: Option<Arc<Resolvers>>,
@@ -84,7 +84,7 @@ impl ProbeInput<'_> {
 }
 
 impl Engines {
-    /// Probes that may reach what `outbound` allows.
+    /// Engines that may reach what `outbound` allows.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Engines {
         Ok(Self::behind(SsrfGuard::new(outbound)?, config))
     }
 
-    /// Probes behind this guard.
+    /// Engines behind this guard.
     pub fn behind(guard: SsrfGuard, config: EngineConfig) -> Self {
         let EngineConfig { doh, rdap, browser, auditor, browser_function: _ } = config;
         let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
@@ -181,7 +181,7 @@ impl Engines {
         let connectivity = self.connectivity.as_ref();
         let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE, connectivity };
         let mut result = status::probe(&self.guard, &probe).await?;
-        // The probe writes a bare host with a slash; the API does not.
+        // The engine writes a bare host with a slash; the API does not.
         result.url = subject.url.as_str().to_owned();
         if !result.redirected {
             result.effective_url.clone_from(&result.url);

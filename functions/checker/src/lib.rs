@@ -82,7 +82,7 @@ pub struct Finished {
     pub issues: Vec<IssueChange>,
     /// The time from its slot to its start; `None` for an on-demand check, which has no slot.
     pub lag: Option<Duration>,
-    /// How long the probe took; `None` if it did not run.
+    /// How long the engine took; `None` if it did not run.
     pub probe_time: Option<Duration>,
 }
 

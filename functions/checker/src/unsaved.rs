@@ -24,7 +24,7 @@ pub(crate) struct Unsaved {
     pub(crate) finish: Finish,
     /// The time from its slot to its start.
     pub(crate) lag: Option<SignedDuration>,
-    /// How long the probe took.
+    /// How long the engine took.
     pub(crate) probe_time: Option<Duration>,
 }
 

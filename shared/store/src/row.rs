@@ -25,7 +25,7 @@ const DEFLATE_OVER: usize = 600;
 /// Results longer than this, as stored, get an item of their own, and the row keeps their list form. Lists read many
 /// rows, but a whole result is read one at a time.
 const APART_OVER: usize = 3_000;
-/// Only the list form of a result longer than this, as stored, is kept: DynamoDB limits items to 400 KB. The probes
+/// Only the list form of a result longer than this, as stored, is kept: DynamoDB limits items to 400 KB. The engines
 /// keep their results well below.
 const BODY_MAX: usize = 350_000;
 /// The most that a compressed text may decompress to. A row is at most 400 KB, so Vedette never writes more than this.

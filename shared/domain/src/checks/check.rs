@@ -96,9 +96,9 @@ pub enum ToolResult {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
-    /// The probe did its work, whatever it found.
+    /// The engine did its work, whatever it found.
     Completed(ToolResult),
-    /// The probe could not run.
+    /// The engine could not run.
     Failed(CheckError),
     /// The run was not executed: the plan or the configuration no longer allows it.
     Skipped,

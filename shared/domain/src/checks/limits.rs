@@ -1,4 +1,4 @@
-//! How long work may take, from the probe to the queue. Probes, the work index, Lambda functions and queues follow
+//! How long work may take, from the probe to the queue. Engines, the work index, Lambda functions and queues follow
 //! these limits. The limits of each tool are in [`checks::tool`](crate::checks::tool).
 
 use std::time::Duration;

@@ -37,7 +37,7 @@ macro_rules! tools {
 }
 
 /// The definition of a tool, apart from the parts whose types differ from tool to tool: its settings, its result, its
-/// judgment and its probe.
+/// judgment and its engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolDefinition {
     /// The value in the API, in keys, in fingerprints and in the name of its queue.

@@ -111,7 +111,7 @@ impl SiteUrl {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The same URL for probes; its path is never empty.
+    /// The same URL for engines; its path is never empty.
     pub fn to_url(&self) -> Url {
         self.0.clone()
     }

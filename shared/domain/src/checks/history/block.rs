@@ -19,7 +19,7 @@ use crate::id::{CheckId, Partition};
 const VERSION: u8 = 1;
 /// The most shapes in a block. A site with more different answers would save little.
 pub const SHAPES_MAX: usize = 8;
-/// The most redirects in a shape. The probe follows fewer.
+/// The most redirects in a shape. The engine follows fewer.
 const REDIRECTS_MAX: usize = 32;
 
 const UP: u64 = 1;
