@@ -13,28 +13,28 @@ const VERSION: &str = "1.0.0";
 const BASE_PATH: &str = "/api/v1";
 
 const DESCRIPTION: &str = "\
-Monitoring of websites for teams. A team owns sites; a site is a URL that tools \
-watch. Checks run on their cadence or on demand; automatic ones open and resolve issues. \
-Bodies are JSON. A resource stands under `data`; a page of a collection adds `links` and `meta`. \
-Times are ISO 8601 in UTC with whole seconds: `2026-11-20T09:54:00+00:00`.
+Website monitoring for teams. A team owns sites; a site is a URL that tools check. Checks run on their \
+cadence or on demand; automatic checks open and resolve issues. Bodies are JSON. A resource is in \
+`data`; a page of a collection also has `links` and `meta`. Times are ISO 8601 in UTC with whole \
+seconds: `2026-11-20T09:54:00+00:00`.
 
-Refusals are looked for in this order: 401, 429 for the token, 403 for a scope, 429 for the user's \
-check runs, 413, 404, 402, 403 for a role, 422. \
-A resource of a team that is not the caller's is 404. Every answer to a known token says in \
-`X-RateLimit-Limit` and `X-RateLimit-Remaining` how far this minute's requests are used.
+Errors are checked in this order: 401, 429 for the token, 403 for a scope, 429 for the user's check \
+runs, 413, 404, 402, 403 for a role, 422. A resource of a team that is not the caller's gets a 404. \
+Every response to a known token has `X-RateLimit-Limit` and `X-RateLimit-Remaining`, which say how \
+many requests are allowed and left in this minute.
 
-Bodies may be sent with `Content-Encoding: gzip`, and long answers come so where \
-`Accept-Encoding` asks for it. What is read carries an `ETag`; sent back in `If-None-Match`, it is \
-answered with 304 where nothing has changed. Every other answer is `no-store`.
+Request bodies may have `Content-Encoding: gzip`. Long responses are compressed if `Accept-Encoding` \
+allows it. Responses to reads have an `ETag`; if you send it in `If-None-Match` and nothing has \
+changed, you get a 304. All other responses are `no-store`.
 
-A known path with another method is 405, with `Allow`; an unknown path is 404. On AWS the gateway \
-itself may answer before the service is asked, always with `{\"message\": \"…\"}` and without the \
-headers of the service: 400 for a request it cannot read, 413 for a body over 10 MB, 429 without \
-`Retry-After` when the stage is throttled, 500 or 503 when a function fails or takes longer than \
-30 seconds. A request line with headers over 10,240 bytes is 431.
+A known path with another method gets a 405 with `Allow`; an unknown path gets a 404. On AWS, the \
+gateway may answer before the service, always with `{\"message\": \"…\"}` and without the service's \
+headers: 400 for a request that it cannot read, 413 for a body over 10 MB, 429 without `Retry-After` \
+when the stage is throttled, 500 or 503 when a function fails or takes longer than 30 seconds. A \
+request line and headers of more than 10,240 bytes get a 431.
 
-Unknown query parameters and unknown fields beside the known ones of a body are ignored; within \
-`monitoring_settings` they are 422. Strings are trimmed.";
+Unknown query parameters and unknown fields of a body are ignored, except within \
+`monitoring_settings`, where they get a 422. Whitespace around strings is removed.";
 
 /// Makes the document, examples included.
 pub async fn document() -> Value {

@@ -7,10 +7,10 @@ use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The parameters of paths, with what they name.
 const IN_PATHS: [(&str, &str); 4] = [
-    ("team", "A team of the caller's."),
+    ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
-    ("check", "A check of such a site."),
-    ("issue", "An issue of such a site."),
+    ("check", "A check of a site of one of the caller's teams."),
+    ("issue", "An issue of a site of one of the caller's teams."),
 ];
 
 /// The parameter of a path, by its name there.
@@ -25,14 +25,19 @@ pub(crate) fn components() -> Map<String, Value> {
             "name": name,
             "in": "path",
             "required": true,
-            "description": format!("{description} Anything but its UUID is 404."),
+            "description": format!("{description} Anything other than its UUID gets a 404."),
             "schema": { "type": "string", "format": "uuid" },
         });
         (name.to_owned(), parameter)
     });
-    let page = integer("page", 1..=PAGE_MAX, 1, "Which page of the collection.");
-    let per_page =
-        integer("per_page", 1..=PER_PAGE_MAX, PER_PAGE_DEFAULT, "The most entries of the page.");
+    let page = integer("page", 1..=PAGE_MAX, 1, "The page of the collection.");
+    let per_page = integer(
+        "per_page",
+        1..=PER_PAGE_MAX,
+        PER_PAGE_DEFAULT,
+        "The maximum number of entries \
+         on the page.",
+    );
     let of_pages = [("page".to_owned(), page), ("per_page".to_owned(), per_page)];
     in_paths.into_iter().chain(of_pages).collect()
 }

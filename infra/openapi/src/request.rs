@@ -39,7 +39,8 @@ pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
         "type": "object",
         "properties": {
             "time_zone": {
-                "description": "A name of the IANA database, such as `Europe/Berlin`; null is UTC.",
+                "description": "A name from the IANA database, such as `Europe/Berlin`; null \
+                                for UTC.",
                 "type": ["string", "null"],
                 "maxLength": TIME_ZONE_NAME_MAX,
             },
@@ -70,15 +71,15 @@ pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
     let site = json!({
         "type": "object",
         "properties": {
-            "url": { "description": "As for one site.", "type": "string" },
-            "name": { "description": "As for one site.", "type": "string" },
+            "url": { "description": "The same as for a single site.", "type": "string" },
+            "name": { "description": "The same as for a single site.", "type": "string" },
         },
         "required": ["url"],
     });
     let schema = json!({
         "type": "object",
         "properties": { "sites": {
-            "description": "Strings that are of no use as URL or name fail alone.",
+            "description": "A string that is not a valid URL or name fails on its own.",
             "type": "array",
             "minItems": 1,
             "maxItems": SITES_MAX,
@@ -95,7 +96,8 @@ pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
         "type": "object",
         "properties": {
             "tools": {
-                "description": "The tools to run; all enabled ones of the site when omitted.",
+                "description": "The tools to run. If omitted, these are all enabled tools of \
+                                the site.",
                 "type": "array",
                 "minItems": 1,
                 "maxItems": Tool::ALL.len(),
@@ -103,7 +105,7 @@ pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
                 "items": schemas.of::<Tool>(),
             },
             "automatic": {
-                "description": "Not to be sent any more; it must be false when it is.",
+                "description": "No longer used. If it is sent, it must be false.",
                 "type": "boolean",
                 "const": false,
                 "deprecated": true,
@@ -118,17 +120,18 @@ fn site(schemas: &mut Schemas) -> Value {
         "type": "object",
         "properties": {
             "url": {
-                "description": "The URL to be monitored. It is kept in a canonical form and is \
-                                unique in the team. Its host is a name that DNS can hold, or an \
-                                IP address; it has no user name or password, and not the port 0.",
+                "description": "The URL to monitor. It is stored in canonical form and is \
+                                unique in the team. Its host is a valid DNS name or an IP \
+                                address. It must not have a user name, a password or the port \
+                                0.",
                 "type": "string",
                 "format": "uri",
                 "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
                 "maxLength": site_url::MAX_LENGTH,
             },
             "name": {
-                "description": "Display name, something to see on one line; made of the URL's \
-                                host when a site is created without one.",
+                "description": "Display name: one line of visible text. A site without a name \
+                                gets one from the URL's host.",
                 "type": "string",
                 "pattern": NAME,
                 "maxLength": NAME_MAX,
@@ -163,8 +166,8 @@ fn expected_records(schemas: &mut Schemas) -> Value {
     });
     let records = json!({
         "description": format!(
-            "The DNS records that must be there, by type, together at most {BYTES_MAX} bytes. Null \
-             and `{{}}` clear them: then the next check is the baseline."
+            "The DNS records that must exist, by type, at most {BYTES_MAX} bytes in total. \
+             Null and `{{}}` clear them; the next check then becomes the baseline."
         ),
         "type": "object",
         "properties": serde_json::Map::from_iter(types),
@@ -181,11 +184,13 @@ fn expected_value(kind: DnsRecordType) -> (&'static str, Value) {
         DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", json!({ "format": "ipv6" })),
         DnsRecordType::Cname | DnsRecordType::Ns => ("Host names, in any case.", text(HOST_NAME)),
         DnsRecordType::Mx => (
-            "`10 mail.example.com`, or `mail.example.com` for any priority; `.` is no mail server.",
+            "`10 mail.example.com`, or `mail.example.com` for any priority; `.` means no mail \
+             server.",
             text(NOT_BLANK),
         ),
         DnsRecordType::Txt => (
-            "Texts, the strings of a record as one; quoted as in zone files, it is the same text.",
+            "Texts, with the strings of a record joined. Quotes, as in zone files, make no \
+             difference.",
             text(NOT_BLANK),
         ),
     }

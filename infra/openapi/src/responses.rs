@@ -37,8 +37,8 @@ enum Headers {
 pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         name: "BadRequest",
-        description: "The request cannot be read: it has not one `Host` header, or its body is \
-                      broken.",
+        description: "The request cannot be read: it does not have exactly one `Host` header, \
+                      or its body is broken.",
         sample: || ApiError::BadRequest("The request body could not be read."),
         headers: Headers::None,
     },
@@ -50,8 +50,8 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "Unauthenticated",
-        description: "The token is missing, invalid or expired, or its owner's email address is \
-                      not verified.",
+        description: "The token is missing, invalid or expired, or its owner's email address \
+                      is not verified.",
         sample: || ApiError::Unauthenticated("The access token is missing or invalid."),
         headers: Headers::Challenge,
     },
@@ -64,32 +64,34 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         name: "Forbidden",
         description: "The token lacks the scope, the caller's role in the team does not permit \
-                      this, or it may not be done to this resource.",
+                      this, or the resource does not allow it.",
         sample: || ApiError::Forbidden("Your role in this team does not permit this.".to_owned()),
         headers: Headers::Rate,
     },
     Refusal {
         name: "NotFound",
-        description: "There is no such resource, or it is of a team that is not the caller's.",
+        description: "There is no such resource, or it belongs to a team that the caller is \
+                      not a member of.",
         sample: || ApiError::NotFound,
         headers: Headers::Rate,
     },
     Refusal {
         name: "PayloadTooLarge",
-        description: "The request body is larger than 1 MB, as it was sent or decoded.",
+        description: "The request body is larger than 1 MB, before or after decoding.",
         sample: || ApiError::PayloadTooLarge,
         headers: Headers::Rate,
     },
     Refusal {
         name: "UnsupportedEncoding",
-        description: "The request body is encoded otherwise than with gzip.",
+        description: "The request body has an encoding other than gzip.",
         sample: || ApiError::UnsupportedEncoding,
         headers: Headers::Encodings,
     },
     Refusal {
         name: "Invalid",
-        description: "The request is well-formed and wrong. `errors` names each field with its \
-                      messages; `message` is the first of them and counts the others.",
+        description: "The request is well-formed but invalid. `errors` has the messages of \
+                      each field; `message` is the first of them, with the number of the \
+                      others.",
         sample: || ApiError::invalid("page", "The page field must be an integer."),
         headers: Headers::Rate,
     },
@@ -102,14 +104,15 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "InternalError",
-        description: "Something is wrong with the service; of the gateway: a function failed.",
+        description: "Something is wrong with the service. If the gateway answers, a function \
+                      failed.",
         sample: || ApiError::internal(""),
         headers: Headers::RequestId,
     },
     Refusal {
         name: "Unavailable",
-        description: "Something that the service needs did not answer, or took too long. Trying \
-                      again may help.",
+        description: "Something that the service needs did not answer, or took too long. Try \
+                      again.",
         sample: || ApiError::Unavailable(""),
         headers: Headers::Unavailable,
     },
@@ -198,8 +201,8 @@ pub(crate) fn not_modified() -> Value {
 /// The refusals as components, and what is no refusal.
 pub(crate) fn components() -> Map<String, Value> {
     let not_modified = json!({
-        "description": "The answer that the client has, which it named in `If-None-Match`, is as \
-                        it would be now.",
+        "description": "The response that the client has, as named in `If-None-Match`, is \
+                        still current.",
         "headers": kept_headers(),
     });
     let describe = |refusal: &Refusal| {
@@ -215,13 +218,13 @@ pub(crate) fn components() -> Map<String, Value> {
 pub(crate) fn headers() -> Value {
     json!({
         "RateLimit": {
-            "description": "Requests that are served in a minute: for the token, or, where checks \
-                            are run, for the user.",
+            "description": "How many requests a minute are allowed: for the token or, when \
+                            checks are run, for the user.",
             "required": true,
             "schema": { "type": "integer", "minimum": 1 },
         },
         "RateRemaining": {
-            "description": "How many of them are left in this minute.",
+            "description": "How many requests are left in this minute.",
             "required": true,
             "schema": { "type": "integer", "minimum": 0 },
         },
@@ -230,21 +233,21 @@ pub(crate) fn headers() -> Value {
             "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
         },
         "RequestId": {
-            "description": "What the service's log calls the request.",
+            "description": "The request's id in the service's log.",
             "schema": { "type": "string" },
         },
         "Tag": {
-            "description": "Names the answer, for `If-None-Match`.",
+            "description": "The tag of the response, for `If-None-Match`.",
             "required": true,
             "schema": { "type": "string" },
         },
         "Encodings": {
-            "description": "How a body may be encoded.",
+            "description": "The supported encoding of request bodies.",
             "required": true,
             "schema": { "type": "string", "const": "gzip" },
         },
         "Location": {
-            "description": "The URL of what was created.",
+            "description": "The URL of the new resource.",
             "required": true,
             "schema": { "type": "string", "format": "uri" },
         },
@@ -273,8 +276,8 @@ pub(crate) fn schemas() -> Map<String, Value> {
                 "type": "string",
             },
             "errors": {
-                "description": "The messages of each field, by its dotted path; `body` is the \
-                                body itself.",
+                "description": "The messages of each field, by its dotted path; `body` stands \
+                                for the body itself.",
                 "type": "object",
                 "minProperties": 1,
                 "additionalProperties": {

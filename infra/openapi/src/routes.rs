@@ -32,14 +32,14 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 /// The groups in which operations are shown.
 pub(crate) fn tags() -> Vec<Value> {
     let tags = [
-        ("me", "Whom the token belongs to."),
+        ("me", "The owner of the token."),
         ("teams", "Teams and what their plans allow."),
         ("monitoring", "The settings that all sites of a team start from."),
         ("sites", "Monitored URLs."),
         ("checks", "Runs of a tool, automatic and on demand."),
-        ("reports", "How a site did, day by day."),
-        ("time-zone", "In which time zone a team lives."),
-        ("issues", "What is wrong with sites. Issues are read here and decided on elsewhere."),
+        ("reports", "Uptime and performance of a site, day by day."),
+        ("time-zone", "The time zone of a team."),
+        ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

@@ -89,7 +89,7 @@ impl Story {
         } } });
         let name = ("too_fast", "A cadence that the plan does not allow");
         self.ask("monitoring.update", name, &of_team, "", Some(too_fast)).await;
-        self.ask("time-zone.get", ("utc", "Nobody has chosen one"), &of_team, "", None).await;
+        self.ask("time-zone.get", ("utc", "None was chosen"), &of_team, "", None).await;
         let berlin = json!({ "time_zone": "Europe/Berlin" });
         self.ask("time-zone.update", ("berlin", "A team in Berlin"), &of_team, "", Some(berlin))
             .await;
@@ -117,10 +117,10 @@ impl Story {
         let name = ("shop", "A site with settings of its own");
         let answer = self.ask("sites.create", name, &of_team, "", Some(shop.clone())).await;
         let site = answer["data"]["uuid"].as_str().unwrap_or_default().to_owned();
-        let name = ("duplicate", "A URL that the team watches already");
+        let name = ("duplicate", "A URL that the team already monitors");
         self.ask("sites.create", name, &of_team, "", Some(shop)).await;
         self.scene.advance(60);
-        let name = ("minimal", "A site like all others of the team");
+        let name = ("minimal", "A site with the team's settings");
         let url = json!({ "url": "https://observers.example" });
         self.ask("sites.create", name, &of_team, "", Some(url)).await;
         self.scene.advance(60);
@@ -129,7 +129,7 @@ impl Story {
             { "url": "https://shop.example" },
             { "url": "blog.example" },
         ] });
-        let name = ("three", "One is new, one is watched already, one is no URL");
+        let name = ("three", "One is new, one is already monitored, one is not a URL");
         self.ask("sites.bulk", name, &of_team, "", Some(sites)).await;
         let name = ("none", "Nothing to create");
         self.ask("sites.bulk", name, &of_team, "", Some(json!({ "sites": [] }))).await;
@@ -148,7 +148,7 @@ impl Story {
         self.ask("reports.uptime", name, &of_site, "days=2", None).await;
         let name = ("nothing_yet", "A day without checks");
         self.ask("reports.performance", name, &of_site, "days=1", None).await;
-        let name = ("out_of_range", "More days than there are reports of");
+        let name = ("out_of_range", "More days than a report can have");
         self.ask("reports.uptime", name, &of_site, "days=366", None).await;
 
         self.scene.advance(40);
@@ -177,7 +177,7 @@ impl Story {
         self.scene.check(site, 503, 61.05).await;
         let name = ("down", "A shop that is down");
         let listed = self.ask("issues.list", name, &[], "tool=status", None).await;
-        let name = ("unknown_status", "A state that there is not");
+        let name = ("unknown_status", "An unknown state");
         self.ask("issues.list", name, &[], "status=all", None).await;
         let issue = listed["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
         self.events.extend(self.scene.events().await);
@@ -188,7 +188,7 @@ impl Story {
             self.scene.check(site, 200, ms).await;
         }
         self.events.extend(self.scene.events().await);
-        let name = ("resolved", "An issue that is over");
+        let name = ("resolved", "A resolved issue");
         self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
     }
 
@@ -199,12 +199,12 @@ impl Story {
         let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
         let name = ("pinned", "Pinned, and without its notes");
         self.ask("sites.update", name, &of_site, "", Some(pinned)).await;
-        let name = ("no_url", "A change that does not say the URL");
+        let name = ("no_url", "A change without the URL");
         self.ask("sites.update", name, &of_site, "", Some(json!({ "pinned": true }))).await;
         let name = ("pinned", "The pinned sites of a team");
         let of_team = [("team", &*team)];
         self.ask("sites.list", name, &of_team, "pinned=true&sort=name", None).await;
-        let name = ("unknown_sort", "An order that there is not");
+        let name = ("unknown_sort", "An unknown order");
         self.ask("sites.list", name, &of_team, "sort=-pinned", None).await;
         self.ask("sites.delete", ("gone", "Gone"), &of_site, "", None).await;
     }

@@ -17,27 +17,25 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
     let of_missed = missed_event(schemas);
     let days = MISSED_TIME.as_hours() / 24;
     let about_missed = format!(
-        "Sent once a webhook that was off is on again, if it missed more than {MISSED_MAX} openings and \
-         resolutions or the first of them was more than {days} days ago. None of them is sent. \
-         `GET /issues` shows how things are now."
+        "Sent when a webhook that was off is enabled again, if it missed more than \
+         {MISSED_MAX} openings and resolutions, or if the first of them was more than {days} \
+         days ago. None of them is sent. `GET /issues` shows the current state."
     );
     let issues = EventKind::ALL.into_iter().map(|kind| {
         let (summary, description) = match kind {
             EventKind::Opened => ("An issue opened", "An issue opened, or opened again."),
-            EventKind::Resolved => {
-                (
-                    "An issue is over",
-                    "An issue was resolved, by a check or by a person; or it is not monitored any more, \
-                     for the `reason` in its data.",
-                )
-            }
+            EventKind::Resolved => (
+                "An issue was resolved",
+                "An issue was resolved by a check or by a person, or it is no longer \
+                 monitored, for the `reason` in its data.",
+            ),
             EventKind::Reminder => {
                 ("An issue is still active", "A reminder is due by the escalation settings.")
             }
         };
         (event_type(kind), summary, description, &of_issues)
     });
-    let test = (TEST, "Somebody tries the webhook", "Sent by `vedette channel test`.", &of_tests);
+    let test = (TEST, "A test of the webhook", "Sent by `vedette channel test`.", &of_tests);
     let missed = (MISSED, "Events are missing", &*about_missed, &of_missed);
     let described = issues.chain([test, missed]).map(|(name, summary, description, schema)| {
         let webhook = json!({ "post": {
@@ -56,9 +54,9 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
                 "2XX": { "description": "The event has arrived." },
                 "410": { "description": "Nothing more is sent to the webhook." },
                 "default": {
-                    "description": "The event is sent again, for up to 76 hours, and those after it \
-                                    about the same issue wait. `Retry-After` is respected. A redirect \
-                                    is not followed.",
+                    "description": "The event is sent again, for up to 76 hours. Later events \
+                                    of the same issue wait meanwhile. `Retry-After` is \
+                                    honored, and redirects are not followed.",
                 },
             },
         } });
@@ -81,14 +79,14 @@ fn headers() -> Value {
     json!([
         header(
             "webhook-id",
-            "The event's identity, the same whenever it is sent again: by it a receiver knows a \
-             repetition.",
+            "The event's id. It is the same whenever the event is sent again, so that a \
+             receiver recognizes repetitions.",
         ),
         header("webhook-timestamp", "When this attempt was made, in seconds of Unix time."),
         header(
             "webhook-signature",
             "Signatures of `id.timestamp.body`, separated by spaces: `v1,` and the HMAC-SHA256 in \
-             base64. While a key is replaced there is one by each key.",
+             base64. While a key is being replaced, there is one for each key.",
         ),
     ])
 }
@@ -97,10 +95,11 @@ fn issue_event(schemas: &mut Schemas) -> Value {
     let issue = schemas.of::<IssueResource>();
     let data = json!({
         "description": format!(
-            "The issue as it was then. Checks are not sent, nor is the header that they send. Of a body \
-             over {BODY_LIMIT} bytes the context, the oldest entries of the timeline and the ends of long \
-             texts are left out. Events that a webhook missed while it was off are sent later; of an opening \
-             before the last one they have neither the summary nor the context."
+            "The issue as it was then. The checks and the header that they send are left out. \
+             If the body would exceed {BODY_LIMIT} bytes, the context, the oldest entries of \
+             the timeline and the ends of long texts are left out too. Events that a webhook \
+             missed while it was off are sent later; for an opening before the last one, they \
+             have neither the summary nor the context."
         ),
         "allOf": [
             issue,
@@ -117,9 +116,10 @@ fn issue_event(schemas: &mut Schemas) -> Value {
                     },
                     "reason": {
                         "description":
-                            "In `issue.resolved`: why the issue is not monitored any more. Unless its site \
-                             was deleted, it stays active in the API until a check or a person resolves it; \
-                             once it is monitored again, `issue.opened` is sent again.",
+                            "In `issue.resolved`: why the issue is no longer monitored. Unless \
+                             its site was deleted, it stays active in the API until a check or \
+                             a person resolves it. If monitoring resumes, `issue.opened` is \
+                             sent again.",
                         "type": "string",
                         "enum": EndReason::ALL.map(EndReason::as_str),
                     },
@@ -138,7 +138,7 @@ fn test_event(schemas: &mut Schemas) -> Value {
         "properties": { "channel": channel() },
         "required": ["channel"],
     });
-    let event = event("Somebody tries a webhook.", &json!({ "const": TEST }), &data);
+    let event = event("A test of a webhook.", &json!({ "const": TEST }), &data);
     schemas.named("TestEvent", event)
 }
 
@@ -149,7 +149,7 @@ fn missed_event(schemas: &mut Schemas) -> Value {
         "properties": {
             "channel": channel(),
             "since": instant("The first opening or resolution that is not sent."),
-            "until": instant("When the webhook was on again."),
+            "until": instant("When the webhook was enabled again."),
         },
         "required": ["channel", "since", "until"],
     });

@@ -71,7 +71,7 @@ pub struct Alert {
 pub enum AlertKind {
     /// An issue opened, or opened again.
     Opened,
-    /// An issue is over.
+    /// An issue was resolved.
     Resolved,
     /// An issue is still active.
     Reminder,

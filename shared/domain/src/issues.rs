@@ -127,14 +127,14 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// How grave an issue is.
+/// How severe an issue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Visitors cannot use the site, or soon will see that.
+    /// Visitors cannot use the site, or will soon be affected.
     Critical,
-    /// Something to fix before it hurts.
+    /// Something to fix before it affects visitors.
     Warning,
     /// Something to know.
     Info,
@@ -170,7 +170,7 @@ impl std::fmt::Display for Severity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum IssueStatus {
-    /// Nobody has taken it yet.
+    /// Nobody has acknowledged it yet.
     Open,
     /// Somebody has.
     Acknowledged,

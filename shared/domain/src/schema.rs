@@ -36,7 +36,7 @@ impl JsonSchema for Fingerprint {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A condition that a tool watches: `<tool>:<condition>`.",
+            "description": "A condition that a tool checks: `<tool>:<condition>`.",
             "type": "string",
             "enum": Self::ALL,
         })

@@ -8,7 +8,7 @@ use crate::query::Query;
 use crate::response::{Response, json};
 use crate::validation::Errors;
 
-/// The most entries of a page.
+/// The maximum number of entries on a page.
 pub const PER_PAGE_MAX: u64 = 100;
 /// The highest number of a page: what every client's numbers hold exactly.
 pub const PAGE_MAX: u64 = 1 << 53;
@@ -75,9 +75,9 @@ struct Links {
     first: String,
     /// The last page.
     last: String,
-    /// The page before, null on the first.
+    /// The previous page; null on the first page.
     prev: Option<String>,
-    /// The page after, null on the last and beyond it.
+    /// The next page; null on the last page and beyond it.
     next: Option<String>,
 }
 
@@ -87,17 +87,17 @@ struct Links {
 struct Meta<'a> {
     /// The page's number.
     current_page: u64,
-    /// The number of its first entry, counted from 1; null when it has none.
+    /// The number of its first entry, counted from 1; null if it is empty.
     from: Option<u64>,
-    /// The number of the last page, 1 for an empty collection.
+    /// The number of the last page; 1 for an empty collection.
     last_page: u64,
     /// The collection's URL without a query.
     path: &'a str,
-    /// The most entries of a page.
+    /// The maximum number of entries on a page.
     per_page: u64,
-    /// The number of its last entry; null when it has none.
+    /// The number of its last entry; null if it is empty.
     to: Option<u64>,
-    /// Entries of the whole collection.
+    /// The number of entries in the whole collection.
     total: u64,
 }
 

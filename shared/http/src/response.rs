@@ -21,7 +21,7 @@ pub const REQUEST_ID_HEADER: &str = "x-request-id";
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Data<T> {
-    /// What was asked for.
+    /// The requested data.
     data: T,
 }
 

@@ -30,13 +30,13 @@ pub(super) fn of_team(schemas: &mut Schemas) -> Value {
         ("tools", tools(Level::Team, schemas)),
         (
             "request_header",
-            described("Both null takes the header away; `{}` keeps it.", header(schemas)),
+            described("If both are null, the header is removed; `{}` keeps it.", header(schemas)),
         ),
         ("quiet_time", quiet_time(schemas)),
         ("escalation", escalation(schemas)),
     ]);
     settings["required"] = json!(["tools"]);
-    let settings = described("What is omitted stays as it is.", settings);
+    let settings = described("Omitted settings stay as they are.", settings);
     schemas.named("MonitoringSettingsUpdate", settings)
 }
 
@@ -46,20 +46,27 @@ pub(super) fn of_site(schemas: &mut Schemas) -> Value {
         ("tools", tools(Level::Site, schemas)),
         (
             "request_header",
-            described("Both null, or `{}`, inherits the team's header.", header(schemas)),
+            described(
+                "If both are null, or for `{}`, the site inherits the team's header.",
+                header(schemas),
+            ),
         ),
         ("quiet_time", of_the_team(quiet_time(schemas))),
         ("escalation", of_the_team(escalation(schemas))),
     ]);
-    let prose = "What the site sets differently from its team. It replaces all that was set \
-                 before: what is omitted is inherited. A setting that a site inherits, and that is \
-                 sent as it reads, stays inherited: what was read can be written back.";
+    let prose = "The settings in which the site differs from its team. They replace all \
+                 previous ones, and omitted settings are inherited. An inherited setting that \
+                 is sent as it was read stays inherited, so that you can write back what you \
+                 have read.";
     schemas.named("MonitoringSettingsOverrides", described(prose, settings))
 }
 
 /// What only a team sets.
 fn of_the_team(section: Value) -> Value {
-    described("Set by the team: taken where it says what the team's settings say.", section)
+    described(
+        "Only the team can set this. It is accepted if it equals the team's settings.",
+        section,
+    )
 }
 
 fn tools(level: Level, schemas: &mut Schemas) -> Value {
@@ -105,7 +112,8 @@ fn cadence(tool: Tool, schemas: &mut Schemas) -> Value {
     schemas.named(
         name,
         json!({
-            "description": "Minutes between two automatic checks; the plan may forbid the fast ones.",
+            "description": "Minutes between two automatic checks. The plan may not allow the \
+                            shortest ones.",
             "type": "integer",
             "enum": minutes,
         }),
@@ -163,8 +171,9 @@ fn header(schemas: &mut Schemas) -> Value {
     });
     let unsendable = UNSENDABLE_HEADERS.map(|name| format!("`{name}`")).join(", ");
     let prose = format!(
-        "A header sent with status, broken-links and performance checks; none of the connection or \
-         of a body, which are {unsendable} and all that begin with `{PROXY_HEADERS}`."
+        "A header sent with status, broken-links and performance checks. It cannot be a header \
+         for the connection or a body: {unsendable}, or any header that begins with \
+         `{PROXY_HEADERS}`."
     );
     schemas.named("RequestHeaderUpdate", json!({ "description": prose, "anyOf": forms }))
 }

@@ -17,7 +17,7 @@ fn list(schemas: &mut Schemas) -> Operation {
     query.extend([
         parameters::query("type", "Only this tool.", &schemas.of::<Tool>()),
         parameters::query("status", "Only this state.", &schemas.of::<CheckStatus>()),
-        parameters::boolean("automatic", "Only automatic checks, or only those on demand."),
+        parameters::boolean("automatic", "Only automatic checks, or only on-demand checks."),
         parameters::query("run_reason", "Only this reason.", &schemas.of::<RunReason>()),
         parameters::date("from", "Only checks created on this UTC day or later."),
         parameters::date(
@@ -38,16 +38,16 @@ fn list(schemas: &mut Schemas) -> Operation {
 fn create(schemas: &mut Schemas) -> Operation {
     let accepted = Success {
         status: StatusCode::ACCEPTED,
-        ..Success::ok("The queued checks, in the order asked for.", schemas.list::<CheckResource>())
+        ..Success::ok("The queued checks, in the requested order.", schemas.list::<CheckResource>())
     };
     Operation {
         route: "checks.create",
         summary: "Run checks on demand",
-        description: "All of the checks are queued, or none. Each tool must be enabled on the \
-                      site and allowed by the plan, have no pending on-demand check, and have \
-                      passed its on-demand cadence; each check counts against the month's quota. \
-                      Results do not open or resolve issues. Ten requests a minute are served \
-                      for each user, refused ones included.",
+        description: "Queues all of the checks or none. Each tool must be enabled on the site \
+                      and included in the plan, have no pending on-demand check, and have \
+                      passed its on-demand cadence. Each check counts against the month's \
+                      quota. Results do not open or resolve issues. Each user may send ten \
+                      requests a minute, including refused ones.",
         query: Vec::new(),
         body: Some(request::check_run(schemas)),
         success: accepted.followed_by("/data/0/uuid", "check", &["checks.get", "checks.delete"]),
@@ -69,10 +69,11 @@ fn delete() -> Operation {
     Operation {
         route: "checks.delete",
         summary: "Delete a check",
-        description: "Only checks that were run on demand can be deleted; an automatic one is \
-                      403. The month's quota and the tool's on-demand cadence stay as they are.",
+        description: "Only on-demand checks can be deleted; an automatic check gets a 403. \
+                      Deleting a check changes neither the month's quota nor when the tool may \
+                      run again.",
         query: Vec::new(),
         body: None,
-        success: Success::no_content("The check is gone."),
+        success: Success::no_content("The check was deleted."),
     }
 }

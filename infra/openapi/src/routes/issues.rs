@@ -20,10 +20,14 @@ fn list(schemas: &mut Schemas) -> Operation {
     let statuses: Vec<_> =
         [ACTIVE].into_iter().chain(IssueStatus::ALL.map(IssueStatus::as_str)).collect();
     let mut query = vec![
-        parameters::uuid("team", "Only issues of this team; without it, of all readable teams."),
+        parameters::uuid(
+            "team",
+            "Only issues of this team. Without it, issues of all teams \
+             that the token can read.",
+        ),
         parameters::query(
             "status",
-            "Only this state; `active` is open and acknowledged.",
+            "Only this state; `active` means open or acknowledged.",
             &json!({ "type": "string", "enum": statuses, "default": ACTIVE }),
         ),
         parameters::uuid("site", "Only issues of this site."),
@@ -34,8 +38,8 @@ fn list(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "issues.list",
         summary: "Issues",
-        description: "Issues of the caller's teams, the latest opened first. A team or a site \
-                      that is not the caller's is 404.",
+        description: "Issues of the caller's teams, the last opened first. A team or a site \
+                      that is not the caller's gets a 404.",
         query,
         body: None,
         success: Success::ok("A page of issues.", schemas.page::<IssueResource>()),

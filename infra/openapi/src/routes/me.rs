@@ -9,8 +9,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let schema = schemas.data::<MeResource>();
     vec![Operation {
         route: "me.get",
-        summary: "Who is asking",
-        description: "The token's owner and their teams, those without an active plan included.",
+        summary: "The token's owner",
+        description: "The token's owner and their teams, including teams without an active plan.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The user and their teams.", schema).followed_by(

@@ -11,8 +11,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "monitoring.get",
             summary: "A team's monitoring",
-            description: "The settings that all sites of the team start from, and the values from \
-                          which they are chosen.",
+            description: "The settings that all sites of the team start from, and the values \
+                          to choose from.",
             query: Vec::new(),
             body: None,
             success: Success::ok("The monitoring.", schemas.data::<MonitoringResource>()),
@@ -20,9 +20,9 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "monitoring.update",
             summary: "Change a team's monitoring",
-            description: "Changes what is sent and keeps what is not. Tools that are sent need \
-                          `enabled` and `cadence_minutes`. A cadence must be one that the plan \
-                          allows. Schedules of all the team's sites follow.",
+            description: "Changes the settings that are sent and keeps the others. Each tool \
+                          in the request needs `enabled` and `cadence_minutes`. The plan must \
+                          allow the cadence. The schedules of all the team's sites follow.",
             query: Vec::new(),
             body: Some(request::team_monitoring(schemas)),
             success: Success::ok("The changed monitoring.", schemas.data::<MonitoringResource>()),

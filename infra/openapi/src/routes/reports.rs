@@ -13,8 +13,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
         Operation {
             route: "reports.uptime",
-            summary: "How reachable a site was",
-            description: "An entry for each UTC day, oldest first and today last, made of \
+            summary: "An uptime report",
+            description: "An entry for each UTC day, oldest first and today last, from \
                           automatic, completed status checks.",
             query: vec![days(UPTIME_DAYS)],
             body: None,
@@ -22,8 +22,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         },
         Operation {
             route: "reports.performance",
-            summary: "How fast a site was",
-            description: "An entry for each UTC day, oldest first and today last, made of \
+            summary: "A performance report",
+            description: "An entry for each UTC day, oldest first and today last, from \
                           automatic, completed performance checks.",
             query: vec![days(PERFORMANCE_DAYS)],
             body: None,
@@ -37,6 +37,6 @@ fn days(default: u16) -> Value {
         "days",
         1..=u64::from(DAYS_MAX),
         default.into(),
-        "How many days, of which today is the last.",
+        "The number of days, including today.",
     )
 }

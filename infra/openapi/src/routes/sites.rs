@@ -31,19 +31,20 @@ fn list(schemas: &mut Schemas) -> Operation {
     query.extend([
         parameters::query(
             "search",
-            "Part of the name or of the canonical URL, whatever its case.",
+            "Part of the name or of the canonical URL, in any case.",
             &json!({ "type": "string" }),
         ),
-        parameters::boolean("pinned", "Only pinned sites, or only the others."),
+        parameters::boolean("pinned", "Only pinned sites, or only sites that are not pinned."),
         parameters::query("tool", "Only sites that have the tool enabled.", &schemas.of::<Tool>()),
         parameters::query(
             "status",
-            "Only sites with a newest check in this state: of `tool`, or of any tool.",
+            "Only sites whose newest check is in this state: the newest check of `tool`, or of \
+             any tool.",
             &schemas.of::<CheckStatus>(),
         ),
         parameters::query(
             "sort",
-            "The order; a minus reverses it, and names are compared whatever their case.",
+            "The order. A minus reverses it. Names are compared ignoring case.",
             &json!({ "type": "string", "enum": site_sorts(), "default": site_sorts()[0] }),
         ),
     ]);
@@ -65,8 +66,8 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "sites.create",
         summary: "Create a site",
-        description: "The first checks run at once. The URL must be new in the team and the plan \
-                      must have room for another site.",
+        description: "Creates a site, whose first checks run at once. The team must not have \
+                      the URL yet, and its plan must allow another site.",
         query: Vec::new(),
         body: Some(request::new_site(schemas)),
         success: created.followed_by("/data/uuid", "site", OF_A_SITE),
@@ -77,12 +78,12 @@ fn bulk(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "sites.bulk",
         summary: "Create many sites",
-        description: "Each URL is taken on its own, in the order of the request, so that some may \
-                      be created while others are not: look at the three lists before sending \
-                      anything again.",
+        description: "Each URL is processed on its own, in the order of the request, so some \
+                      sites may be created while others are not. Look at the three lists \
+                      before you send anything again.",
         query: Vec::new(),
         body: Some(request::new_sites(schemas)),
-        success: Success::ok("What became of each URL.", schemas.data::<SitesOutcome>()),
+        success: Success::ok("The outcome for each URL.", schemas.data::<SitesOutcome>()),
     }
 }
 
@@ -101,7 +102,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "sites.update",
         summary: "Change a site",
-        description: "`url` is always sent; every other field that is omitted stays. \
+        description: "`url` is required; other fields that are omitted stay as they are. \
                       `monitoring_settings` replaces all overrides, and `{}` clears them. The \
                       site keeps its history and its issues.",
         query: Vec::new(),
@@ -114,9 +115,9 @@ fn delete() -> Operation {
     Operation {
         route: "sites.delete",
         summary: "Delete a site",
-        description: "The site is gone for good, with its schedules, checks and issues.",
+        description: "Deletes the site permanently, with its schedules, checks and issues.",
         query: Vec::new(),
         body: None,
-        success: Success::no_content("The site is gone."),
+        success: Success::no_content("The site was deleted."),
     }
 }

@@ -10,8 +10,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "teams.list",
             summary: "The caller's teams",
-            description: "All teams of the caller, oldest first, those without an active plan \
-                          included. The list has no pages.",
+            description: "All teams of the caller, oldest first, including teams without an \
+                          active plan. The list is not paginated.",
             query: Vec::new(),
             body: None,
             success: Success::ok("The teams.", schemas.list::<TeamResource>()).followed_by(
@@ -30,7 +30,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "teams.get",
             summary: "A team",
-            description: "A team with what its plan allows and how much of it is used.",
+            description: "A team, with what its plan allows and how much of that it uses.",
             query: Vec::new(),
             body: None,
             success: Success::ok("The team.", schemas.data::<TeamResource>()).followed_by(

@@ -11,8 +11,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "time-zone.get",
             summary: "A team's time zone",
-            description: "The time zone in which the team's quiet time is meant and its alerts show \
-                          times; `UTC` where nobody has chosen one.",
+            description: "The time zone of the team's quiet time and of the times in its \
+                          alerts; `UTC` if none was chosen.",
             query: Vec::new(),
             body: None,
             success: Success::ok("The time zone.", schemas.data::<TimeZoneResource>()),
@@ -20,9 +20,9 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "time-zone.update",
             summary: "Choose a team's time zone",
-            description: "Takes a name of the IANA database in any case; null is UTC. Quiet time and \
-                          alerts follow at once, through both clock changes of a year. Times in the API \
-                          stay in UTC.",
+            description: "Accepts a name from the IANA database in any case; null means UTC. \
+                          Quiet time and alerts follow at once, and observe daylight saving \
+                          time. Times in the API stay in UTC.",
             query: Vec::new(),
             body: Some(request::time_zone(schemas)),
             success: Success::ok("The time zone.", schemas.data::<TimeZoneResource>()),

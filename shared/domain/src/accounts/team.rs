@@ -26,7 +26,7 @@ pub struct Team {
     pub zone: NamedZone,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
-    /// Members, the owner included.
+    /// Members, including the owner.
     pub members: u32,
     /// Invitations that nobody has accepted yet; some may have expired. They are stored here so that they are counted
     /// with the members. Their own items say what they admit to.

@@ -81,15 +81,15 @@ pub struct StatusResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CheckResult"))]
 #[serde(untagged)]
 pub enum ToolResult {
-    /// Of a status check.
+    /// The result of a status check.
     Status(StatusResult),
-    /// Of an ssl check.
+    /// The result of an ssl check.
     Ssl(Box<SslResult>),
-    /// Of a dns check.
+    /// The result of a dns check.
     Dns(Box<DnsResult>),
-    /// Of a broken-links check.
+    /// The result of a broken-links check.
     BrokenLinks(LinksResult),
-    /// Of a performance check.
+    /// The result of a performance check.
     Performance(Box<PerformanceResult>),
 }
 
@@ -138,7 +138,7 @@ pub struct Check {
     pub error: Option<CheckError>,
     /// When it was last written.
     pub updated_at: Timestamp,
-    /// When it reached a terminal state.
+    /// When it ended.
     pub completed_at: Option<Timestamp>,
 }
 

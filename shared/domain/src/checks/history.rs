@@ -204,14 +204,14 @@ fn is_zero(count: &u32) -> bool {
 /// What one completed automatic check adds to the day's report sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sample {
-    /// Of a status check.
+    /// The result of a status check.
     Status {
         /// Whether the site was up.
         up: bool,
         /// Response time in milliseconds.
         response_ms: f64,
     },
-    /// Of a performance check.
+    /// The result of a performance check.
     Performance {
         /// The score, 0 to 100, if there is one.
         score: Option<u32>,

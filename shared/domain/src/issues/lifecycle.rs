@@ -10,7 +10,7 @@ use crate::id::UserId;
 /// Who took an issue, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
-    /// When it was taken.
+    /// When it was acknowledged.
     #[serde(with = "millisecond::required")]
     pub at: Timestamp,
     /// The member who took it.
@@ -32,7 +32,7 @@ pub enum Lifecycle {
         /// When the threshold was breached.
         #[serde(with = "millisecond::required")]
         opened_at: Timestamp,
-        /// When it was taken.
+        /// When it was acknowledged.
         #[serde(with = "millisecond::required")]
         at: Timestamp,
         /// The member who took it.

@@ -12,7 +12,7 @@ use crate::id::UserId;
 /// Entries of a timeline that are kept: the newest.
 pub(crate) const TIMELINE_MAX: usize = 100;
 
-/// A moment in an issue's life.
+/// Something that happened to an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineEntry {
     /// What happened.
@@ -30,7 +30,7 @@ pub struct TimelineEntry {
 pub enum TimelineKey {
     /// It opened, or opened again.
     Opened,
-    /// A member took it.
+    /// A member acknowledged it.
     Acknowledged,
     /// It was resolved.
     Resolved,

@@ -65,7 +65,7 @@ pub struct Settings {
     pub escalation: Escalation,
 }
 
-/// A daily window, in the time zone of the team, in which issue alerts are held back; it may pass midnight.
+/// A daily window, in the time zone of the team, in which issue alerts are held back. It may include midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -21,28 +21,28 @@ pub struct CheckResource {
     /// The tool that ran.
     #[serde(rename = "type")]
     tool: Tool,
-    /// Where the check stands; all states but `pending` are terminal.
+    /// The state of the check. All states except `pending` are final.
     status: CheckStatus,
     /// Whether the service ran it on its own; false when it was run on demand.
     automatic: bool,
-    /// Why an automatic check ran; null on demand.
+    /// Why an automatic check ran; null for an on-demand check.
     run_reason: Option<RunReason>,
     /// The site that was checked; null within a site whose texts are very long.
     site: Option<SiteSummary>,
-    /// What the tool found; null unless the check is completed.
+    /// What the tool found; null if the check is not completed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<ToolResult>"))]
     result: Option<Value>,
-    /// Why the check failed; absent unless it did.
+    /// Why the check failed; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "CheckError"))]
     error: Option<CheckError>,
-    /// Creation; the slot of a scheduled run.
+    /// When it was created; for a scheduled run, its slot.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
     /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
-    /// When it reached a terminal state.
+    /// When it ended.
     #[serde(serialize_with = "wire_time_or_null")]
     completed_at: Option<Timestamp>,
 }

@@ -23,18 +23,18 @@ use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_ti
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Issue"))]
 pub struct IssueResource {
-    /// Identity; it stays when the issue opens again.
+    /// The issue's id, which stays the same when the issue opens again.
     uuid: IssueId,
     /// The team of the site.
     team_uuid: TeamId,
     /// The tool that found the problem.
     #[serde(rename = "type")]
     tool: Tool,
-    /// Where the issue stands.
+    /// The state of the issue.
     status: IssueStatus,
-    /// How grave the problem is.
+    /// How severe the problem is.
     severity: Severity,
-    /// Which condition of the tool holds: `<tool>:<condition>`, once for each site.
+    /// The condition that was found: `<tool>:<condition>`. A site has at most one issue for each.
     fingerprint: Fingerprint,
     /// What is wrong, for people.
     summary: String,
@@ -43,13 +43,13 @@ pub struct IssueResource {
     context: Value,
     /// The site, without its latest checks.
     site: SiteResource,
-    /// The last automatic check that was evaluated; null once it is purged.
+    /// The last automatic check that was evaluated; null after it has expired.
     check: Option<CheckResource>,
-    /// The one before it.
+    /// The check before it.
     previous_check: Option<CheckResource>,
-    /// Who took the issue.
+    /// Who acknowledged the issue.
     acknowledged_by: Option<UserResource>,
-    /// Who resolved it; null when the checks did.
+    /// Who resolved it; null if checks did.
     resolved_by: Option<UserResource>,
     /// What happened to the issue, oldest first.
     timeline: Vec<TimelineResource>,
@@ -58,7 +58,7 @@ pub struct IssueResource {
     /// The last opening.
     #[serde(serialize_with = "wire_time")]
     opened_at: Timestamp,
-    /// When it was taken.
+    /// When it was acknowledged.
     #[serde(serialize_with = "wire_time_or_null")]
     acknowledged_at: Option<Timestamp>,
     /// When it was resolved.
@@ -75,7 +75,7 @@ pub struct IssueResource {
     updated_at: Timestamp,
 }
 
-/// A moment in an issue's life.
+/// Something that happened to an issue.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TimelineEntry"))]
 struct TimelineResource {
@@ -84,7 +84,7 @@ struct TimelineResource {
     /// When.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
-    /// Who did it; null where a check did.
+    /// Who did it; null if a check did.
     user: Option<UserResource>,
 }
 

@@ -9,7 +9,7 @@ use vedette_domain::sites::settings::{
 };
 use vedette_store::TeamWithSettings;
 
-/// A team's monitoring: its settings, and the values from which they are chosen.
+/// A team's monitoring: its settings, and the values to choose from.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TeamMonitoring"))]
 pub struct MonitoringResource {
@@ -21,11 +21,11 @@ pub struct MonitoringResource {
     minimum_check_cadence_minutes: u32,
     /// The tools of the plan.
     allowed_tools: Vec<ToolOption>,
-    /// Thresholds that are offered; others are accepted too.
+    /// Thresholds to choose from; others are accepted too.
     failure_threshold_presets: [FailureThresholdPreset; 3],
     /// Reminder intervals to choose from.
     escalation_interval_presets: [EscalationPreset; 6],
-    /// Record types that can be watched.
+    /// Record types that can be monitored.
     dns_record_types: [DnsRecordType; 6],
     /// Response codes that can count as failed.
     status_incident_code_options: [StatusCodeOption; 17],

@@ -7,33 +7,33 @@ use vedette_domain::sites::site_url::MAX_LENGTH;
 use super::SiteResource;
 use crate::validation::echo;
 
-/// What became of many sites, each list in the order of the request.
+/// The outcome for many sites, each list in the order of the request.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SitesOutcome {
-    /// Sites that are watched from now on.
+    /// Sites that were created.
     created: Vec<SiteResource>,
-    /// URLs that are watched already, or occur more than once in the request.
+    /// URLs that the team already monitors, or that occur more than once in the request.
     skipped: Vec<Skipped>,
-    /// URLs that are not watched.
+    /// URLs whose sites could not be created.
     failed: Vec<Failed>,
 }
 
-/// A URL that is watched already.
+/// A URL that the team already monitors.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Skipped {
-    /// As it was sent, as far as a URL may be long.
+    /// The URL as it was sent, cut at the longest possible URL.
     url: String,
     /// For people.
     reason: String,
 }
 
-/// A URL that is not watched.
+/// A URL whose site could not be created.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Failed {
-    /// As it was sent, as far as a URL may be long.
+    /// The URL as it was sent, cut at the longest possible URL.
     url: String,
     /// For people.
     error: String,

@@ -7,15 +7,15 @@ use vedette_domain::checks::report::{Performance, PerformanceDay, Uptime, Uptime
 
 use super::wire_time;
 
-/// How reachable a site was.
+/// The uptime of a site.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UptimeReport"))]
 pub struct UptimeResource {
     /// Each day, oldest first and today last.
     days: Vec<UptimeDayResource>,
-    /// Over all checks of the days; null without checks.
+    /// The percentage over all checks of these days; null if there were no checks.
     total_uptime_percentage: Option<f64>,
-    /// The average of the days' response times, in milliseconds; null without checks.
+    /// The average of the days' response times, in milliseconds; null if there were no checks.
     average_response_time: Option<u64>,
 }
 
@@ -26,13 +26,13 @@ struct UptimeDayResource {
     /// The start of the UTC day.
     #[serde(serialize_with = "wire_time")]
     date: Timestamp,
-    /// How many of the checks found the site up; null without checks.
+    /// The percentage of checks that found the site up; null if there were no checks.
     uptime_percentage: Option<f64>,
-    /// The slowest response, in milliseconds; null without checks.
+    /// The slowest response, in milliseconds; null if there were no checks.
     response_time: Option<u64>,
     /// Automatic, completed status checks.
     total_checks: u64,
-    /// Those that found the site up.
+    /// The checks that found the site up.
     up_checks: u64,
 }
 
@@ -58,7 +58,7 @@ impl From<UptimeDay> for UptimeDayResource {
     }
 }
 
-/// How fast a site was in lab audits.
+/// The performance of a site in lab audits.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(
     feature = "schema",

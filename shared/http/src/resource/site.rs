@@ -45,11 +45,11 @@ pub struct SiteResource {
     /// What opens an issue, resolved from the team's defaults and the site's overrides.
     #[cfg_attr(feature = "schema", schemars(with = "IssueSettings<'static>"))]
     issue_settings: serde_json::Value,
-    /// The newest check of each tool, null where there is none; absent within an issue.
+    /// The newest check of each tool, or null if there is none; absent within an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "latest_checks_schema"))]
     latest_checks: Option<BTreeMap<Tool, Option<CheckResource>>>,
-    /// Where the site's reports are.
+    /// The URLs of the site's reports.
     reports: Reports,
     /// Creation.
     #[serde(serialize_with = "wire_time")]

@@ -19,7 +19,7 @@ pub struct TeamResource {
     name: String,
     /// Sites of the team.
     sites_count: u32,
-    /// Members, the owner included.
+    /// Members, including the owner.
     members_count: u32,
     /// What the plan allows, and how much of it is used.
     limits: Limits,
@@ -35,7 +35,7 @@ pub struct TeamResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TeamLimits"))]
 struct Limits {
-    /// The plan, or the last one where none is active.
+    /// The plan, or the last one if none is active.
     plan: Plan,
     /// Sites.
     sites: Quota,
@@ -57,18 +57,18 @@ struct Limits {
 struct Quota {
     /// How many there are.
     used: u32,
-    /// How many there may be; null is unlimited.
+    /// How many the plan allows; null if unlimited.
     limit: Option<u32>,
-    /// How many more there may be; null is unlimited.
+    /// How many are left; null if unlimited.
     remaining: Option<u32>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Seats {
-    /// Members, the owner included.
+    /// Members, including the owner.
     members: u32,
-    /// People who were invited and have not answered.
+    /// People who were invited and have not answered yet.
     pending_invitations: u32,
     #[serde(flatten)]
     quota: Quota,

@@ -7,7 +7,7 @@ use vedette_domain::time_zone::NamedZone;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TimeZone"))]
 pub struct TimeZoneResource {
-    /// Its name in the IANA database, such as `Europe/Berlin`; `UTC` where nobody chose one.
+    /// Its name in the IANA database, such as `Europe/Berlin`; `UTC` if none was chosen.
     time_zone: String,
 }
 

@@ -10,14 +10,14 @@ use super::{TeamResource, wire_time_or_null};
 pub struct UserResource {
     /// Display name.
     name: String,
-    /// Where mail reaches them.
+    /// Their email address.
     email: String,
-    /// When they proved that the address is theirs.
+    /// When they confirmed the address.
     #[serde(serialize_with = "wire_time_or_null")]
     email_verified_at: Option<Timestamp>,
 }
 
-/// Whom a token belongs to.
+/// The owner of a token.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Me"))]
 pub struct MeResource {

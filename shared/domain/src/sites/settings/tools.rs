@@ -113,7 +113,7 @@ own_settings! {
         failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
         /// Successful checks in a row before it resolves.
         successes_to_resolve: NonZeroU32 = ONE, Rule::POSITIVE;
-        /// Minutes until a failure is looked at again.
+        /// Minutes until a failure is checked again.
         confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
         /// Minutes between follow-ups of an active issue.
         incident_follow_up_minutes: u32 = 5, Rule::within(&INCIDENT_FOLLOW_UP_MINUTES);
@@ -123,11 +123,11 @@ own_settings! {
 own_settings! {
     /// When certificate checks open an issue.
     SslSettings as "SslSettings", SslOverrides, of Ssl {
-        /// Days before expiry from which the certificate is reported.
+        /// How many days before its expiry the certificate is reported.
         expiry_days: NonZeroU32 = FOURTEEN, Rule::POSITIVE;
         /// Failed checks in a row before an issue opens.
         failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
-        /// Minutes until a failure is looked at again.
+        /// Minutes until a failure is checked again.
         confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
     }
 }
@@ -139,9 +139,9 @@ own_settings! {
         hard_failures_only: bool = false, Rule::Boolean;
         /// Failed checks in a row before an issue opens.
         failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
-        /// Minutes until a failure is looked at again.
+        /// Minutes until a failure is checked again.
         confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
-        /// The record types watched for changes.
+        /// The record types monitored for changes.
         monitored_record_types: BTreeSet<DnsRecordType> = DnsRecordType::ALL.into(), Rule::RecordTypes;
     }
 }
@@ -149,13 +149,13 @@ own_settings! {
 own_settings! {
     /// What a crawl looks at, and when broken links open an issue.
     LinksSettings as "BrokenLinksSettings", LinksOverrides, of BrokenLinks {
-        /// Broken URLs in one crawl that make a breach.
+        /// Broken URLs in one crawl that count as a breach.
         min_broken_count: NonZeroU32 = FIVE, Rule::POSITIVE;
         /// Breaches in a row before an issue opens.
         consecutive_breaches_to_open: NonZeroU32 = ONE, Rule::POSITIVE;
         /// Path patterns left out of the crawl.
         ignore_paths: BTreeSet<String> = BTreeSet::new(), Rule::Paths;
-        /// Whether links outside the site's host are left out.
+        /// Whether links to other hosts are left out.
         ignore_external_links: bool = false, Rule::Boolean;
         /// Whether redirect responses are left out.
         ignore_redirects: bool = false, Rule::Boolean;
@@ -165,14 +165,14 @@ own_settings! {
 own_settings! {
     /// Which page is audited, and the budget beyond which an issue opens.
     PerformanceSettings as "PerformanceSettings", PerformanceOverrides, of Performance {
-        /// The page audited, on the site's own host; null is the site's root. A team has none.
+        /// The page to audit, on the site's own host; null for the site's root. For a team, it is always null.
         url: Option<String> = None, Rule::Page;
         /// The lowest acceptable score.
         min_score: u32 = 50, Rule::within(&PERFORMANCE_SCORE);
-        /// The longest acceptable time to first byte, in milliseconds; null is no limit.
-        #[formerly("max_response_time_ms", "The older name of `max_ttfb_ms`, which wins over it; always shown equal to it.")]
+        /// The longest acceptable time to first byte, in milliseconds; null for no limit.
+        #[formerly("max_response_time_ms", "The older name of `max_ttfb_ms`, which takes precedence. Answers always show the same value for both.")]
         max_ttfb_ms: Option<NonZeroU32> = None, Rule::Limit;
-        /// The longest acceptable Time to Interactive, in seconds; null is no limit.
+        /// The longest acceptable Time to Interactive, in seconds; null for no limit.
         max_load_time_seconds: Option<NonZeroU32> = None, Rule::Limit;
         /// Breaches in a row before an issue opens.
         consecutive_breaches_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
