@@ -58,7 +58,7 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     }
     let taken = browser.post(&page, &form.replace("password", "another")).await;
     for (response, field, why) in [
-        (taken, "name", "The team has a channel Ops already."),
+        (taken, "name", "The team already has a channel Ops."),
         (
             browser.post(&page, "kind=discord&to=http%3A%2F%2Fa.test%2Fpassword").await,
             "to",
@@ -207,7 +207,8 @@ async fn one_channel_of_a_team_leads_to_a_url() {
     for form in [&form("slack", "Twin"), &form("discord", "Twin"), written] {
         let refused = browser.post(&page, form).await;
         assert_eq!(refused.status(), 409, "{form}");
-        let why = "id=\"to-problem\" role=\"alert\">The channel Ops of the team leads to this URL already.";
+        let why =
+            "id=\"to-problem\" role=\"alert\">The team's channel Ops already leads to this URL.";
         assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
         assert!(!body(&refused).contains("password"));
     }
@@ -381,7 +382,7 @@ async fn a_channel_is_edited() {
         assert!(said(&form).contains(part), "{part}: {}", said(&form));
     }
     for (form, why) in
-        [("name=Pager", "The team has a channel Pager already."), ("name=+", "Must not be empty.")]
+        [("name=Pager", "The team already has a channel Pager."), ("name=+", "Must not be empty.")]
     {
         let refused = browser.post(&edit, form).await;
         assert_eq!(refused.status(), 422);

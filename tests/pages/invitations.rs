@@ -108,7 +108,7 @@ async fn no_letter_is_sent_for_who_may_not_invite_any_more() {
     assert!(sent_mails(&test).await.is_empty());
     let refused = browser.post(&mail, "").await;
     assert_eq!(refused.status(), 422);
-    let why = "The invitation of bob@example.com is not valid any more; renew it.";
+    let why = "The invitation of bob@example.com is no longer valid; renew it.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let renewed = browser.post(&mail.replace("/mail", "/renew"), "").await;
     assert_eq!(sent_to(&renewed), format!("{page}?said=invited"));
@@ -209,7 +209,7 @@ async fn who_became_a_member_otherwise_does_not_become_one_twice() {
     add_member(&test.app, &team, &user, Role::Admin, Actor::Operator).await.expect("added");
     let refused = Browser::of(&test, stranger.user).await.post(&path, "").await;
     assert_eq!(refused.status(), 409);
-    let why = format!("{} is a member of the team already.", user.email);
+    let why = format!("{} is already a member of the team.", user.email);
     assert!(main_part(&refused).contains(&why), "{}", main_part(&refused));
     assert_eq!(role_of(&test, &owner, stranger.user).await, Some(Role::Admin));
     assert_eq!(seats(&test, &owner).await, [2, 1, 3]);
@@ -291,7 +291,7 @@ async fn a_mailbox_has_one_invitation_of_a_team() {
     for email in ["kate", "Kate%2Bother"] {
         let refused = browser.post(&page, &format!("email={email}%40example.com&role=admin")).await;
         assert_eq!(refused.status(), 422, "{email}");
-        assert!(main_part(&refused).contains("is invited already."), "{}", main_part(&refused));
+        assert!(main_part(&refused).contains("is already invited."), "{}", main_part(&refused));
     }
     assert_eq!(seats(&test, &owner).await, [1, 1, 2]);
 }

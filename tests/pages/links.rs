@@ -86,7 +86,7 @@ async fn an_address_is_unsubscribed_by_its_reader() {
     insta::assert_snapshot!(text(said(&asked)), @r#"Unsubscribe this address Send no more alerts of the channel Ops to ada@example.com ? Unsubscribe"#);
     assert!(stored(&test).await.is_on());
     let done = ask(&test, "POST", &path("unsubscribe")).await;
-    insta::assert_snapshot!(text(said(&done)), @r#"This address is unsubscribed No alerts of the channel Ops are sent to ada@example.com . If they are wanted again, the team that watches these websites can enable the channel."#);
+    insta::assert_snapshot!(text(said(&done)), @r#"This address is unsubscribed No alerts of the channel Ops are sent to ada@example.com . To get them again, ask the team that monitors these websites to enable the channel."#);
     let channel = stored(&test).await;
     let disabled = channel.disabled.as_ref().expect("disabled");
     assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its reader"));

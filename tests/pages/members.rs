@@ -150,10 +150,10 @@ async fn people_are_invited_within_the_seats_that_are_left() {
     let third = email_of(&test, new_team(&test, Plan::Agency).await.user).await;
     let full = "The starter plan has 3 seats, and all are taken.";
     for (email, role, field, why) in [
-        (own.as_str(), "member", "email", "is a member already, with the role owner."),
-        (email.as_str(), "member", "email", "is invited already."),
+        (own.as_str(), "member", "email", "is already a member, with the role owner."),
+        (email.as_str(), "member", "email", "is already invited."),
         ("ada", "member", "email", "Expected an address such as ada@example.com."),
-        ("Grace@example.com", "viewer", "email", "is invited already."),
+        ("Grace@example.com", "viewer", "email", "is already invited."),
         (third.as_str(), "viewer", "email", full),
         ("bob@example.com", "viewer", "email", full),
         ("bob@example.com", "owner", "role", "Choose a role."),

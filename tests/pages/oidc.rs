@@ -196,7 +196,7 @@ async fn an_address_is_verified_by_the_provider_alone() {
         json!({ "email": null }),
     ] {
         let lies = with_claims(claims);
-        scene.refuses(lies, 403, "which mail address is yours, and that it has verified it").await;
+        scene.refuses(lies, 403, "which email address is yours, and that it has verified it").await;
     }
     let verified_at = async || {
         let account = scene.test.app.store.account(invited).await.expect("an account");
@@ -285,7 +285,7 @@ async fn an_answer_works_once_and_in_the_browser_that_asked() {
     ] {
         let refused = scene.get(path, cookie).await;
         assert_eq!(refused.status(), 400, "{path} {cookie}");
-        assert!(main_part(&refused).contains("not begun in this browser"), "{refused:?}");
+        assert!(main_part(&refused).contains("not started in this browser"), "{refused:?}");
         assert_eq!(cookies(&refused), [""; 0], "what the browser has begun goes on");
     }
     assert_eq!(scene.op.asked("/token"), tokens, "the provider is not bothered");

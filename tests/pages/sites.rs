@@ -90,7 +90,7 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     let page = main_part(&refused);
     for text in [
         "1 site added.",
-        "1 site is already watched.",
+        "1 site is already monitored.",
         "<bdi>ftp://c.test</bdi>: The URL must start with http:// or https://.",
         ">ftp://c.test\n&lt;script&gt;</textarea>",
         "aria-describedby=\"problems\"",
@@ -119,7 +119,7 @@ async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_
     let list = browser.get(sent_to(&again)).await;
     assert!(
         text(said(&list)).contains(
-            "1 site added. The first results arrive within a minute. 1 site is already watched."
+            "1 site added. The first results arrive within a minute. 1 site is already monitored."
         ),
         "{}",
         said(&list)

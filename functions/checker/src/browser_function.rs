@@ -116,7 +116,7 @@ impl BrowserFunction {
         Ok(job.finish(&answer).unwrap_or_else(|error| {
             let error = ErrorChain(&error);
             warn!(browser_request_id = request_id, %error, "the browser's answer was refused");
-            failed("the browser gave an answer that cannot be")
+            failed("the browser gave an impossible answer")
         }))
     }
 

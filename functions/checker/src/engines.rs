@@ -207,7 +207,7 @@ impl Engines {
     ) -> Result<Box<DnsResult>, CheckError> {
         let url = subject.url.to_url();
         let Some(resolvers) = &self.resolvers else {
-            return Err(missing("no resolver is to be asked here", RESOLVER_UNAVAILABLE));
+            return Err(missing("no resolver is configured here", RESOLVER_UNAVAILABLE));
         };
         let probe = DnsProbe { url: &url, deadline: dns::DEADLINE, now };
         dns::probe(&self.guard, resolvers, &probe).await.map(Box::new)

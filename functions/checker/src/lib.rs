@@ -93,7 +93,7 @@ pub enum Dropped {
     #[error("the site is gone")]
     Gone,
     /// The plan or the settings disable the tool.
-    #[error("the tool is not to run on this site")]
+    #[error("the tool does not run on this site")]
     NotWanted,
     /// The run does not count.
     #[error(transparent)]

@@ -86,8 +86,9 @@ async fn browse() -> Result<(), Error> {
         async move {
             let request_id = event.context.request_id;
             // The error of a job from another version would repeat parts of it, so it is not logged.
-            let job: BrowserJob = serde_json::from_value(event.payload)
-                .map_err(|_| "this is no job: function and image are of different versions")?;
+            let job: BrowserJob = serde_json::from_value(event.payload).map_err(
+                |_| "this is not a valid job: the function and the image have different versions",
+            )?;
             let span = error_span!("job", request_id, tool = %job.tool());
             async {
                 // After that, no caller waits for the answer any more.

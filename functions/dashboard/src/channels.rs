@@ -104,7 +104,7 @@ impl Opened {
         } else {
             let content = html! {
                 p { "No alerts of the channel " (self.name()) " are sent to " (self.address()) "." }
-                p { "If they are wanted again, the team that watches these websites can enable the channel." }
+                p { "To get them again, ask the team that monitors these websites to enable the channel." }
             };
             ("This address is unsubscribed", content)
         };

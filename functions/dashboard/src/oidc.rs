@@ -115,7 +115,7 @@ fn refused(context: RequestContext<'_>, status: StatusCode, title: &str, why: &M
 
 fn spent(context: RequestContext<'_>) -> Response {
     let why = html! {
-        "It was not begun in this browser, it is over, or it took more than 15 minutes. Begin again."
+        "It was not started in this browser, it has already ended, or it took more than 15 minutes. Start again."
     };
     refused(context, StatusCode::BAD_REQUEST, "This sign-in does not work", &why)
 }
@@ -128,7 +128,7 @@ fn declined(context: RequestContext<'_>) -> Response {
 fn stranger(context: RequestContext<'_>, email: &str) -> Response {
     let why = html! {
         b { bdi { (email) } } " has no account here. An owner or admin of a team can invite that address, and \
-        who operates this service can make an account."
+        the operator of this service can create an account."
     };
     refused(context, StatusCode::FORBIDDEN, "You have no account", &why)
 }
@@ -139,13 +139,13 @@ fn failed(context: RequestContext<'_>, failure: &Failure) -> Response {
         Failure::UnknownCode => spent(context),
         Failure::NoAddress => {
             let why = html! {
-                "The provider must say which mail address is yours, and that it has verified it."
+                "The provider must say which email address is yours, and that it has verified it."
             };
             refused(context, StatusCode::FORBIDDEN, "Your address is not known", &why)
         }
         Failure::Resting => {
             let why = html! {
-                "The provider did not answer a moment ago, and is asked again in a few seconds. Try again then."
+                "The provider did not answer a moment ago. Try again in a few seconds."
             };
             let mut response =
                 refused(context, StatusCode::SERVICE_UNAVAILABLE, "The sign-in must wait", &why);
@@ -155,8 +155,8 @@ fn failed(context: RequestContext<'_>, failure: &Failure) -> Response {
         }
         Failure::NoAnswer(_) | Failure::Unusable(_) | Failure::Untrusted(_) => {
             let why = html! {
-                "The provider did not answer, or not as it should. Who operates this service finds the reason in \
-                its log."
+                "The provider did not answer, or gave an invalid answer. The operator of this service finds the reason \
+                in the log."
             };
             refused(context, StatusCode::BAD_GATEWAY, "The sign-in failed", &why)
         }

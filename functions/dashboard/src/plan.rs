@@ -47,7 +47,7 @@ pub(crate) async fn show(
             }
             dt { "History" } dd { (counted(limits.history_retention_days, "day")) }
             dt { "Tools" } dd { (tools.join(", ")) }
-        } footer.small { "To change the plan, ask whoever operates this service." } }
+        } footer.small { "To change the plan, ask the operator of this service." } }
     };
     let title = "Plan";
     let content = beside_others(team.id, Part::Plan, &content);

@@ -91,7 +91,7 @@ async fn usable(context: RequestContext<'_>) -> Result<Option<SessionHash>, ApiE
 
 fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> Response {
     let content: Markup = html! {
-        p.quiet { "Create your account on this service. The next step is the first site to watch." }
+        p.quiet { "Create your account on this service. Next, you add the first site." }
         // A form without an action is sent to its own URL, including the secret.
         form.stack.lg.gm method="post" {
             (input.input("name", "text", "Your name"))

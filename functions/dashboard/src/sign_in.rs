@@ -48,7 +48,7 @@ pub(crate) fn how_to(
             }
             p.quiet.small { "The link works once and expires after 15 minutes." }
         } @else {
-            p { "You sign in with a link that works once. Whoever operates this service creates one with:" }
+            p { "You sign in with a link that works once. The operator of this service creates one with:" }
             pre { "vedette sign-in you@example.com" }
             p.quiet.small { "A service on one machine also prints a link when it starts." }
         }

@@ -143,7 +143,7 @@ impl Sender {
                 Receiver::Program(_),
                 OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
             ) => SendOutcome::refused(format!(
-                "a channel of kind {} takes no such message",
+                "a channel of kind {} does not accept this message",
                 target.kind()
             )),
         }

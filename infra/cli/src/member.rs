@@ -190,7 +190,7 @@ mod tests {
         }
         "#);
         let said = bench.refused(&format!("member add {} --role admin", who("bob"))).await;
-        assert_eq!(said, "bob@example.com is a member already, with the role viewer");
+        assert_eq!(said, "bob@example.com is already a member, with the role viewer");
         bench.json(&format!("member role {} --role admin", who("bob"))).await;
         let listed = bench.run(&format!("member list --team {team}")).await;
         insta::assert_snapshot!(listed.out, @r"

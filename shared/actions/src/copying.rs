@@ -60,7 +60,7 @@ pub enum CopyError {
     )]
     Active(TeamId),
     /// Something would be overwritten.
-    #[error("nothing was copied, as this is there already: {}", listed(.0))]
+    #[error("nothing was copied, because this already exists: {}", listed(.0))]
     Conflicts(Vec<CopyConflict>),
     /// A copy of other teams was interrupted.
     #[error(

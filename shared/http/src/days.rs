@@ -31,7 +31,7 @@ pub async fn shown_days(
     let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
     let partition = access.stored.site.id.partition();
     let mut days = store.days(partition, &tools, from, to).await?;
-    // A day that closed between the two reads is there twice; its item is the newer one.
+    // A day that closed between the two reads occurs twice; its item is the newer one.
     for tool in tools {
         let open = access.stored.tool(tool)?.day.as_ref();
         if let Some(open) = open

@@ -133,7 +133,7 @@ fn host(url: &Url) -> Result<(String, Name), CheckError> {
     let mut name = Name::from_ascii(domain)
         .ok()
         .filter(|name| !name.is_root())
-        .ok_or_else(|| refused("the site's host is not a name that DNS can hold"))?;
+        .ok_or_else(|| refused("the site's host is not a valid DNS name"))?;
     name.set_fqdn(true);
     Ok((domain.to_owned(), name))
 }

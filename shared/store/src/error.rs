@@ -25,7 +25,7 @@ pub enum StoreError {
 
 fn describe(failed: &[usize]) -> String {
     if failed.is_empty() {
-        "another transaction was at work".to_owned()
+        "another transaction was in progress".to_owned()
     } else {
         format!("conditions {failed:?} failed")
     }

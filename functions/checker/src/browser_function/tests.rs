@@ -176,7 +176,7 @@ async fn an_answer_that_cannot_be_fails_the_check() {
         (&job(BrowserWork::Audit), "<html>".to_owned()),
     ] {
         let said = message(Lambda::telling(answer).run(job).await);
-        assert_eq!(said, "the browser gave an answer that cannot be");
+        assert_eq!(said, "the browser gave an impossible answer");
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
         "hard_failures_only" => {
             ("Only failed lookups open issues", "Changed and missing records don’t.")
         }
-        "monitored_record_types" => ("Record types to watch", ""),
+        "monitored_record_types" => ("Record types to monitor", ""),
         "min_broken_count" => ("Broken links that count as a failure", "In one crawl."),
         "consecutive_breaches_to_open" => ("Failures to open an issue", IN_A_ROW),
         "ignore_paths" => ("Paths to ignore", "One per line; * stands for anything."),

@@ -87,7 +87,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
             Ok(refused(context, "The team has no seat left", &why))
         }
         Err(ActionError::Refused(why @ AccountRefusal::JoinedAlready(_))) => {
-            Ok(refused(context, "You are a member already", &why))
+            Ok(refused(context, "You are already a member", &why))
         }
         Err(error) => Err(error.into()),
     }

@@ -86,7 +86,7 @@ type Client = CoreClient<
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// The provider failed a moment ago, and gets no requests for a while.
-    #[error("the provider is left alone for a moment")]
+    #[error("the provider failed a moment ago and gets no requests for now")]
     Resting,
     /// The provider does not answer.
     #[error("the provider does not answer")]
@@ -101,7 +101,7 @@ pub(super) enum Failure {
     #[error("the provider does not know the code")]
     UnknownCode,
     /// The provider does not name an address, or does not confirm it.
-    #[error("the provider vouches for no address")]
+    #[error("the provider confirms no email address")]
     NoAddress,
 }
 
@@ -254,7 +254,7 @@ impl Provider {
         let metadata = CoreProviderMetadata::discover_async(issuer, &self.client).await;
         let metadata = metadata.map_err(|error| match error {
             DiscoveryError::Request(error) => Failure::NoAnswer(error),
-            _ => Failure::Unusable("description of itself"),
+            _ => Failure::Unusable("metadata"),
         })?;
         let auth_type = auth_type(&metadata);
         let client = CoreClient::from_provider_metadata(metadata, client_id, Some(client_secret));
@@ -267,9 +267,9 @@ impl Provider {
         of: Exchange<'_>,
         code: &str,
     ) -> Result<CoreTokenResponse, Failure> {
-        let unusable = Failure::Unusable("answer to the code");
+        let unusable = Failure::Unusable("token response");
         let asked = known.client.exchange_code(AuthorizationCode::new(code.to_owned()));
-        let Ok(asked) = asked else { return Err(Failure::Unusable("description of itself")) };
+        let Ok(asked) = asked else { return Err(Failure::Unusable("metadata")) };
         let asked = asked
             .set_pkce_verifier(PkceCodeVerifier::new(of.attempt.code_verifier()))
             .set_redirect_uri(Cow::Borrowed(of.redirect));
@@ -279,7 +279,7 @@ impl Provider {
                 CoreErrorResponseType::InvalidGrant => Failure::UnknownCode,
                 CoreErrorResponseType::InvalidClient
                 | CoreErrorResponseType::UnauthorizedClient => {
-                    Failure::Unusable("opinion of this client")
+                    Failure::Unusable("answer about this client")
                 }
                 _ => unusable,
             },
@@ -299,7 +299,7 @@ impl Provider {
         asked.request_async(&self.client).await.map_err(|error| match error {
             UserInfoError::Request(error) => Failure::NoAnswer(error),
             UserInfoError::ClaimsVerification(_) => Failure::Untrusted(Untrusted::Claims),
-            _ => Failure::Unusable("word on the user"),
+            _ => Failure::Unusable("user info"),
         })
     }
 }
@@ -354,7 +354,7 @@ impl Untrusted {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "there is none",
-            Self::UnknownKey => "no key of the provider's has signed it",
+            Self::UnknownKey => "it is not signed with the provider's key",
             Self::Signature => "its signature is wrong",
             Self::Issuer => "another issuer made it",
             Self::Audience => "it is for somebody else",

@@ -69,7 +69,7 @@ impl Done {
                         }
                     }
                     @if watched > 0 {
-                        (counted(watched, "site is already watched.", "sites are already watched."))
+                        (counted(watched, "site is already monitored.", "sites are already monitored."))
                     }
                 }))
             }

@@ -171,7 +171,7 @@ impl Hold {
 
     fn end(&self, ends: impl Fn(&Held) -> bool) {
         if self.lock().held.take_if(|held| ends(held)).is_some() {
-            info!("mail is sent again");
+            info!("mail can be sent again");
             self.health.report_over(|problem| matches!(problem, Problem::MailHeld { .. }));
         }
     }

@@ -144,7 +144,9 @@ impl MailConfig {
                 mail::mail(mail, &envelope(id, None))
             }
             OutgoingMessage::Event { .. } => {
-                return Err(Failure::Mail(SendOutcome::refused("an event is no mail")));
+                return Err(Failure::Mail(SendOutcome::refused(
+                    "an event cannot be sent by email",
+                )));
             }
         };
         let written = written

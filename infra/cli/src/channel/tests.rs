@@ -215,7 +215,7 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
     let local = "http://127.0.0.1:9/hook";
     assert_eq!(bench.add(&team, "webhook", local, "").await.code, 0);
     let again = bench.add(&team, "webhook", local, "").await;
-    let said = "the team has a channel Webhook already; --name gives this one another name";
+    let said = "the team already has a channel Webhook; --name gives this one another name";
     assert_eq!((again.code, again.said.as_str()), (1, said));
     for number in 1..CHANNELS_MAX {
         let (url, name) = (format!("{local}/{number}"), format!("--name {number}"));

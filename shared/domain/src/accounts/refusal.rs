@@ -10,7 +10,7 @@ use crate::accounts::plan::Plan;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccountRefusal {
     /// The user to add already belongs to the team.
-    #[error("{email} is a member already, with the role {}", .role.as_str())]
+    #[error("{email} is already a member, with the role {}", .role.as_str())]
     MemberAlready {
         /// The user's address.
         email: String,
@@ -18,7 +18,7 @@ pub enum AccountRefusal {
         role: Role,
     },
     /// The user who accepts an invitation already belongs to the team.
-    #[error("{0} is a member of the team already")]
+    #[error("{0} is already a member of the team")]
     JoinedAlready(String),
     /// The user to change does not belong to the team.
     #[error("{0} is not a member of the team")]
@@ -49,10 +49,10 @@ pub enum AccountRefusal {
     )]
     InvitedMany(String),
     /// The sender of the invitation can no longer give the role.
-    #[error("the invitation of {0} is not valid any more; renew it")]
+    #[error("the invitation of {0} is no longer valid; renew it")]
     NotBacked(String),
     /// The address already has a valid invitation.
-    #[error("{0} is invited already")]
+    #[error("{0} is already invited")]
     InvitedAlready(String),
     /// The team has the most invitations that it may have.
     #[error(

@@ -9,10 +9,10 @@ pub enum ChannelRefusal {
     #[error("the team has {CHANNELS_MAX} channels, which is the most that a team can have")]
     Full,
     /// Channels of a team have different names.
-    #[error("the team has a channel {0} already")]
+    #[error("the team already has a channel {0}")]
     NameTaken(String),
     /// Another channel of the team already leads to the URL.
-    #[error("the channel {0} of the team leads to this URL already")]
+    #[error("the team's channel {0} already leads to this URL")]
     UrlTaken(String),
     /// The channel is disabled.
     #[error("{name} is disabled ({reason}); enable it first")]

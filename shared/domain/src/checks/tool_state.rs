@@ -136,7 +136,7 @@ pub enum Discard {
     #[error("the retry or follow-up is no longer wanted")]
     TimerGone,
     /// The check is no longer pending: it has ended or was deleted.
-    #[error("the check is not pending any more")]
+    #[error("the check is no longer pending")]
     NotPending,
     /// The URL or the monitoring changed while it ran.
     #[error("the site's configuration changed while it ran")]

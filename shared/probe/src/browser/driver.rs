@@ -125,7 +125,7 @@ pub(crate) async fn with_browser<T>(
         let driven = async {
             match timeout(time_limit, browser.prepare(proxy)).await {
                 Ok(Some(())) => work(&browser).await,
-                Ok(None) => Err(failed("it does not do as asked")),
+                Ok(None) => Err(failed("it does not follow commands")),
                 Err(error) => Err(failed(error)),
             }
         };
@@ -138,7 +138,7 @@ pub(crate) async fn with_browser<T>(
                 }
                 never = browser.retry_closing() => match never {},
                 () = browser.process.memory_exceeded(chromium.memory) => {
-                    Err(exhausted("the pages take more memory than a browser is given"))
+                    Err(exhausted("the pages use more memory than a browser may have"))
                 }
             }
         };

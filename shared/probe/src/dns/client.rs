@@ -183,7 +183,7 @@ async fn exchange(
 ) -> Result<Message, QueryFailure> {
     let refused = |why: &str| QueryFailure::Refused(why.to_owned());
     let question =
-        message::question(name, *kind).ok_or_else(|| refused("the question has no form"))?;
+        message::question(name, *kind).ok_or_else(|| refused("the question cannot be encoded"))?;
     let headers =
         [(ACCEPT, DNS_MESSAGE), (CONTENT_TYPE, DNS_MESSAGE), (USER_AGENT, crate::USER_AGENT)];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));

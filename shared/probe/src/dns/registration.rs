@@ -65,7 +65,7 @@ impl RdapClient {
         now: Timestamp,
     ) -> Result<Registration, String> {
         let Some(service) = &self.service else {
-            return Err("registrations are not asked for here".to_owned());
+            return Err("registrations are not looked up here".to_owned());
         };
         let domain = registrable_domain(host).ok_or("the host is not in a registered domain")?;
         if let Some(known) = self.cached(domain) {
@@ -112,7 +112,7 @@ async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<Registr
     let headers = &headers;
     let request = |url: Url| async move {
         if url.scheme() != "https" {
-            return Err("the registry is not reached by https".to_owned());
+            return Err("the registry cannot be reached over https".to_owned());
         }
         let response = http::get(guard, &url, headers.clone()).await;
         let response = response.map_err(|error| format!("the registry: {error}"))?;

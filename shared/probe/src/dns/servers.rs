@@ -38,7 +38,7 @@ pub enum DohServerError {
     #[error("\"{0}\" is not an https URL without user name, query and fragment")]
     Url(String),
     /// Two servers have the same name, which must distinguish their results.
-    #[error("the name \"{0}\" is there twice")]
+    #[error("the name \"{0}\" occurs twice")]
     Repeated(String),
     /// There are no servers, or more than [`MAX_SERVERS`].
     #[error("expected 1 to {MAX_SERVERS} servers, not {0}")]

@@ -45,7 +45,7 @@ pub(crate) enum Error {
     #[error("{}", of_connection(.0))]
     Connection(#[source] io::Error),
     /// The URL's host is not a valid name for TLS.
-    #[error("TLS: no certificate can be for this host name")]
+    #[error("TLS: no certificate can be valid for this host name")]
     ServerName,
     /// The TLS handshake failed.
     #[error("{}", of_handshake(.0))]

@@ -86,7 +86,7 @@ impl Lighthouse {
         let report =
             proxy.serve_during(guard, finish(process, self.chromium.memory, &request)).await?;
         for refusal in proxy.refusals() {
-            tracing::debug!(%refusal, "the page asked for what it may not reach");
+            tracing::debug!(%refusal, "the page requested addresses that it may not reach");
         }
         if proxy.is_exhausted() {
             // Figures of a page that was cut off would be too good.
@@ -111,7 +111,7 @@ async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Va
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (node.stdin.take(), node.stdout.take(), node.stderr.take())
     else {
-        return Err(unavailable("Lighthouse cannot be asked"));
+        return Err(unavailable("Lighthouse does not accept the request"));
     };
     let conversation = async {
         // A process that does not read may still print why.

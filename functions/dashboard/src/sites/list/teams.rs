@@ -14,7 +14,7 @@ pub(super) fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
         @if teams.is_empty() {
             div.card {
                 div.in.stack {
-                    p { "You don’t belong to a team yet. Ask whoever operates this service to add you with:" }
+                    p { "You don’t belong to a team yet. Ask the operator of this service to add you with:" }
                     p { code { "vedette member add" } }
                 }
             }

@@ -37,7 +37,7 @@ fn records(result: &DnsResult) -> Markup {
         DnsRecordType::ALL.into_iter().flat_map(|kind| result.records.of(kind)).collect();
     html! {
         @if all.is_empty() {
-            p.in.quiet { "There are no records of the watched types." }
+            p.in.quiet { "There are no records of the monitored types." }
         } @else {
             div.over {
                 table.t {

@@ -16,7 +16,7 @@ const ADDRESS: ChannelField = ChannelField {
 
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Mail",
-    about: "One mail address, which gets a link to confirm it first",
+    about: "An email address, which first gets a link to confirm it",
     destination: ADDRESS,
     options: &[],
     services: &[],

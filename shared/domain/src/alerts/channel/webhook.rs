@@ -24,7 +24,7 @@ pub struct Webhook {
 
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Webhook",
-    about: "A program, by Standard Webhooks (www.standardwebhooks.com); prints its signing key, this once",
+    about: "A program that follows Standard Webhooks (www.standardwebhooks.com); prints its signing key once",
     destination: URL,
     options: &[],
     services: &["hooks.zapier.com", "events.pagerduty.com"],

@@ -61,7 +61,7 @@ async fn all_types_are_asked_of_every_resolver() {
     assert!(!result.uses_cloudflare);
     assert_eq!(result.reputation, Default::default());
     assert_eq!(result.registration, None);
-    assert_eq!(result.registration_error.as_deref(), Some("registrations are not asked for here"));
+    assert_eq!(result.registration_error.as_deref(), Some("registrations are not looked up here"));
 }
 
 #[tokio::test]

@@ -218,7 +218,7 @@ async fn without_a_registration_it_is_told_why() {
         (page("<html>"), "the registry's answer cannot be read"),
         (page(&object("example.net")), "the registry's answer is not about example.com"),
         (page(&"x".repeat(300_000)), "the registry's answer is too large"),
-        (redirect(302, "http://127.0.0.1/"), "the registry is not reached by https"),
+        (redirect(302, "http://127.0.0.1/"), "the registry cannot be reached over https"),
         (redirect(302, ""), "the registry redirects in circles"),
         (redirect(302, "https://"), "the registry redirects to nowhere"),
         (
