@@ -4,7 +4,7 @@
 //! [`plan`] limits what it may have.
 //!
 //! - People sign in with a link from an email or through an OpenID provider ([`session`]), or join a team with an
-//! [`invitation`].
+//!   [`invitation`].
 //! - [`mailbox`] and [`mail_limits`] limit how much email strangers can make Vedette send to somebody.
 //! - Every change in a team is recorded in its [`audit`] log, in the transaction that makes the change.
 

@@ -4,10 +4,10 @@
 //!
 //! 1. [`fan_out`] decides what each channel needs to learn about it, and stores that in a [`delivery::DeliveryState`].
 //! 2. [`due`](mod@due) compares the current state with what the channel was notified of. [`storm`] limits how much is
-//! sent at once, and [`reminder`] and [`retry`] say when to look again.
+//!    sent at once, and [`reminder`] and [`retry`] say when to look again.
 //! 3. [`delivery_run`] plans what is sent to one channel, step by step, and what follows from each outcome.
 //! 4. [`compose`] creates an [`Alert`], which contains the words without markup. The module of each kind of [`channel`]
-//! turns it into a request; [`mail`] writes an email.
+//!    turns it into a request; [`mail`] writes an email.
 
 use jiff::Timestamp;
 

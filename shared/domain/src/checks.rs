@@ -5,10 +5,10 @@
 //!
 //! 1. [`schedule`] says when a tool is due: its slots. [`on_demand`] and [`timer`] say what else makes it run.
 //! 2. A [`run::Run`] is decided here and probed outside of this crate. Its outcome is a [`check::Check`], with a result
-//! in the tool's own form.
+//!    in the tool's own form.
 //! 3. [`run::Run::evaluate`] judges the result with [`crate::issues::evaluate`].
 //! 4. [`tool_state::ToolState::apply_run`] counts the check in its [`history`], updates the trackers of issues, and
-//! sets the timer for the next run.
+//!    sets the timer for the next run.
 //! 5. [`report`] and lists are read from the counted history.
 
 pub mod browser_job;

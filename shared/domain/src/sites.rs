@@ -5,7 +5,7 @@
 //!
 //! - [`site_url`] parses a URL and gives it the canonical form that makes it unique in a team.
 //! - A setting is declared once, in [`settings`]: its name, its limits and its default. The code that reads requests,
-//! the form on a page and openapi.json follow from that.
+//!   the form on a page and openapi.json follow from that.
 //! - [`site_state`] describes a site in one word, for lists.
 
 pub(crate) mod host_name;
