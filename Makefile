@@ -84,7 +84,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures stills backups simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -234,6 +234,9 @@ comparison: rust ## Measure engines and service beside their peers, in a quarter
 
 openapi: rust ## Write openapi.json and the pages of the reference that follow from it
 	cargo run --locked --quiet --package vedette-openapi -- .
+
+reference: openapi ## Write every page of the reference that is generated
+	UPDATE_REFERENCE=1 cargo test --locked --quiet --workspace --bin vedette --test flows -- reference::tests access_patterns
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
 

@@ -1,5 +1,6 @@
 //! Stories across routes, queues and time.
 
+mod access_patterns;
 mod alerts;
 mod blocks;
 mod browser;

@@ -2,6 +2,8 @@
 
 mod command_line;
 mod help;
+#[cfg(test)]
+mod reference;
 mod shell;
 
 use std::env;

@@ -1,0 +1,110 @@
+//! What requests and checks ask of the table, counted between SDK and table. ACCESS_PATTERNS.md beside the store shows
+//! the same: the test writes its table of units, or holds it to what it counts.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::message::CheckMessage;
+use vedette_runtime::config::environment;
+use vedette_testkit::{ApiResponse, Spent};
+
+use crate::scene::{Scene, URL, is_finished};
+
+/// Where the generated part of the page begins; what stands above it is written by hand.
+const MARKER: &str = "<!-- `make reference` writes everything below this line. -->\n";
+
+/// The rows of the table so far.
+struct Units<'a> {
+    scene: &'a Scene,
+    rows: Vec<String>,
+}
+
+impl Units<'_> {
+    fn add(&mut self, what: &str, spent: Spent) {
+        let Spent { reads, writes, round_trips, rounds } = spent;
+        self.rows.push(format!("| {what} | {reads} | {writes} | {round_trips} | {rounds} |"));
+    }
+
+    /// Counts what a request takes, its authentication and its limits included.
+    async fn request(
+        &mut self,
+        what: &str,
+        request: impl Future<Output = ApiResponse>,
+    ) -> ApiResponse {
+        let meter = self.scene.service.test.meter();
+        meter.start();
+        let response = request.await;
+        let spent = meter.stop();
+        assert!((200..300).contains(&response.status), "{what}: {response:?}");
+        self.add(what, spent);
+        response
+    }
+
+    /// Counts what a scheduled status check takes.
+    async fn check(&mut self, what: &str, message: &CheckMessage) {
+        let meter = self.scene.service.test.meter();
+        meter.start();
+        let handled = self.scene.service.check(message).await;
+        let spent = meter.stop();
+        assert!(is_finished(&handled), "{what}: {handled:?}");
+        self.add(what, spent);
+    }
+}
+
+#[tokio::test]
+async fn the_page_shows_the_units_that_are_counted() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let mut units = Units { scene: &scene, rows: Vec::new() };
+    let service = &scene.service;
+    let scheduled = || scene.scheduled(site, Tool::Status, service.test.now());
+
+    service.advance_minutes(5);
+    units.check("status check, uneventful", &scheduled()).await;
+    scene.target.answer(503);
+    service.advance_minutes(5);
+    units.check("… the first that fails", &scheduled()).await;
+    let timer = scene.timer(site).await;
+    service.test.set_clock(timer.due);
+    units.check("… that opens an issue", &scene.timer_message(site, timer)).await;
+    let issue = scene.issues("active").await[0]["uuid"].as_str().expect("a uuid").to_owned();
+    scene.target.answer(200);
+    let timer = scene.timer(site).await;
+    service.test.set_clock(timer.due);
+    units.check("… that resolves it", &scene.timer_message(site, timer)).await;
+
+    let client = scene.client();
+    let (team, to_site) = (format!("/teams/{}", scene.owner.team), format!("/sites/{site}"));
+    let (sites, checks) = (format!("{team}/sites"), format!("{to_site}/checks"));
+    units.request("`GET /me`", client.get("/me")).await;
+    units.request("`GET /teams/{team}`", client.get(&team)).await;
+    units.request("`GET /teams/{team}/sites`, one site", client.get(&sites)).await;
+    units.request("`GET /sites/{site}`", client.get(&to_site)).await;
+    let history = units.request("`GET /sites/{site}/checks`", client.get(&checks)).await;
+    let check = history.body["data"][0]["uuid"].as_str().expect("a uuid");
+    units.request("`GET /checks/{check}`", client.get(&format!("/checks/{check}"))).await;
+    let report = format!("{to_site}/reports/uptime");
+    units.request("`GET /sites/{site}/reports/uptime`", client.get(&report)).await;
+    units.request("`GET /issues`, one issue", client.get("/issues?status=resolved")).await;
+    units.request("`GET /issues/{issue}`", client.get(&format!("/issues/{issue}"))).await;
+    let body = json!({ "url": format!("{URL}/other") });
+    units.request("`POST /teams/{team}/sites`", client.post(&sites, &body)).await;
+    let body = json!({ "name": "Shop" });
+    units.request("`PATCH /sites/{site}`, its name", client.patch(&to_site, &body)).await;
+    let body = json!({ "tools": ["status"] });
+    units.request("`POST /sites/{site}/checks`, one tool", client.post(&checks, &body)).await;
+    units.request("`DELETE /sites/{site}`, before the purge", client.delete(&to_site)).await;
+
+    let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";
+    let generated = format!("{MARKER}\n## Units\n\n{head}\n{}\n", units.rows.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/store/ACCESS_PATTERNS.md");
+    let page = fs::read_to_string(&path).expect("the page");
+    let (written, kept) = page.split_once(MARKER).expect("a page with the marker");
+    if environment("UPDATE_REFERENCE").is_some() {
+        return fs::write(&path, format!("{written}{generated}")).expect("written");
+    }
+    let kept = format!("{MARKER}{kept}");
+    assert!(kept == generated, "run `make reference`, ACCESS_PATTERNS.md is stale:\n{generated}");
+}
