@@ -199,13 +199,14 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart from the service, whose features they would get.
-bench: rust ## Measure everything, the comparison too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
+bench: rust ## Measure everything, the comparison too, in an hour, and write the tables of docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette --package vedette-bench
-	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \
+	@written() { target/release/vedette-bench "$$@" | tee target/measurement && target/release/vedette-bench write "$$1" < target/measurement; }; \
+	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),$(if $(WRITE),written,target/release/vedette-bench) $(ARGS),\
+		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do written $$measurement; done; \
 		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison; exit $$failed))
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no

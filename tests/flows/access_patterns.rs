@@ -91,7 +91,7 @@ async fn the_page_shows_the_units_that_are_counted() {
     units.request("`GET /issues/{issue}`", client.get(&format!("/issues/{issue}"))).await;
     let body = json!({ "url": format!("{URL}/other") });
     units.request("`POST /teams/{team}/sites`", client.post(&sites, &body)).await;
-    let body = json!({ "name": "Shop" });
+    let body = json!({ "url": URL, "name": "Shop" });
     units.request("`PATCH /sites/{site}`, its name", client.patch(&to_site, &body)).await;
     let body = json!({ "tools": ["status"] });
     units.request("`POST /sites/{site}/checks`, one tool", client.post(&checks, &body)).await;

@@ -18,6 +18,7 @@ mod scale;
 mod seed;
 mod service;
 mod stills;
+mod write;
 
 use clap::Parser;
 
@@ -50,6 +51,8 @@ enum Measure {
     Pictures(pictures::Options),
     /// Measures nothing: writes pages at a fixed instant as files, for `make stills`.
     Stills(stills::Options),
+    /// Measures nothing: puts the tables of a measurement, read from standard input, into the documentation.
+    Write(write::Options),
 }
 
 #[tokio::main]
@@ -71,5 +74,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Scale(options) => scale::simulate(&options),
         Measure::Pictures(options) => pictures::write(&options).await,
         Measure::Stills(options) => stills::write(&options).await,
+        Measure::Write(options) => write::write(&options),
     }
 }
