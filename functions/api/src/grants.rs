@@ -1,12 +1,12 @@
-//! What routes may do with the table. None may write a token or a user.
+//! What routes may do with the table. No route may write a token or a user.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
 };
 
-/// What every route does that knows its callers, and all that those do which read: look for the token
-/// and its user, count the request, note the use of the token; read what is asked for.
+/// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
+/// count the request, record the use of the token, and read the resource.
 pub const EVERY_ROUTE: Grant = Grant {
     get: &[Site, Token, TokenUse],
     batch_get: &[Site, Team, User],

@@ -1,7 +1,7 @@
 //! Every HTTP route of the API.
 //!
-//! [`ROUTES`] is the table of routes; `src/<resource>/<verb>.rs` holds one of them whole: request,
-//! handler, response. A Lambda function serves one route, one machine's process all of them.
+//! [`ROUTES`] is the table of routes. Each file `src/<resource>/<verb>.rs` contains one route: request, handler,
+//! response. A Lambda function serves one route; on one machine, the process serves all of them.
 
 mod checks;
 mod grants;
@@ -40,7 +40,7 @@ pub use sites::site_sorts;
 pub use surface::{Api, ApiAudience, Route, grants_of};
 pub use vedette_http::body::BODY_MAX;
 
-/// Serves a request that is there as a whole, with the values in its path as API Gateway has read them.
+/// Serves a request that has arrived completely, with the values in its path as read by API Gateway.
 pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     let parameters = request.path_parameters();
     let parameters = parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -49,10 +49,10 @@ pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     serve(&Api, app, found, &head, |_| ready(Ok(body))).await
 }
 
-/// What is left of an invocation for saying that its time is over.
+/// The time that is left of an invocation to report that its time is over.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// As [`answer`], and says so if the invocation is about to end before there is an answer.
+/// Like [`answer`], but says so if the invocation is about to end before there is an answer.
 pub async fn answer_within(app: &App, route: &Route, request: Request, left: Duration) -> Response {
     let id = RequestId::of(request.extensions());
     let answer = timeout(left.saturating_sub(MARGIN), answer(app, route, request));

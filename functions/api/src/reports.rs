@@ -15,8 +15,7 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use crate::Context;
 
-/// What a report of one tool is made of: the days that the client asks for, and those of them that
-/// have checks.
+/// The input of a report of one tool: the requested days, and those of them that have checks.
 async fn read(
     context: Context<'_>,
     access: &SiteAccess,

@@ -1,5 +1,4 @@
-//! Which route a request is for. API Gateway decides by the same paths on AWS; everybody else asks
-//! here.
+//! Finds the route for a request. On AWS, API Gateway decides with the same paths.
 
 use lambda_http::RequestExt as _;
 use lambda_http::http::request::Parts;
@@ -12,7 +11,7 @@ use vedette_store::Grant;
 use crate::routes::ROUTES;
 use crate::surface::{Api, ApiAudience, Endpoint, Route};
 
-/// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
+/// The `$default` route, for unknown paths and methods: 405 if another method would work, otherwise 404.
 pub const FALLBACK: Route = Route {
     name: "fallback",
     method: "ANY",
@@ -38,7 +37,7 @@ pub fn dispatch(head: Parts) -> (RouteMatch<'static, Api>, Parts) {
     (found, head.with_raw_http_path(path))
 }
 
-/// Why a request is not served that is for no route.
+/// Why a request without a route is not served.
 fn refusal(head: &Parts) -> ApiError {
     let path = head.raw_http_path();
     let matching = ROUTES.iter().filter(|route| PathParameters::read(route.path, path).is_some());

@@ -1,4 +1,4 @@
-//! The API as a surface of the service: who its clients are, and how they are answered.
+//! The API as a surface of the service: its clients, and how it answers them.
 
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
@@ -29,7 +29,7 @@ pub type Route = vedette_routing::Route<Api>;
 /// What a route of the API works on.
 pub(crate) type Endpoint = vedette_routing::Endpoint<Api>;
 
-/// Whom a route serves.
+/// The audience of a route.
 #[derive(Debug, Clone, Copy)]
 pub enum ApiAudience {
     /// A client whose token has the scope.
@@ -56,20 +56,20 @@ pub fn grants_of(route: &Route) -> [&'static Grant; 2] {
     }
 }
 
-/// A client whose token counts.
+/// A client with a valid token.
 #[derive(Debug)]
 pub struct Client {
     caller: Caller,
     links: Links,
 }
 
-/// What a handler works with beside its resource.
+/// What a handler works with in addition to its resource.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub(crate) app: &'a App,
     pub(crate) caller: &'a Caller,
     pub(crate) head: &'a Parts,
-    /// Empty if the route takes none.
+    /// Empty if the route takes no body.
     pub(crate) body: &'a [u8],
     pub(crate) links: &'a Links,
 }
@@ -83,12 +83,12 @@ impl Context<'_> {
 
 impl Surface for Api {
     type Audience = ApiAudience;
-    /// What the function of the route may write; each route has its own.
+    /// What the function of the route may write. Each route has a function of its own.
     type Function = &'static Grant;
     type Client = Client;
     type Context<'a> = Context<'a>;
 
-    /// Its level is the highest, so that a filter which lets an error pass lets this pass, too.
+    /// Its level is the highest, so that a filter that lets an error through also lets this through.
     fn span(route: &Route, request: Request<'_>) -> Span {
         let uuid = |name| Uuid::try_parse(request.parameters.value(name)).ok();
         error_span!(
@@ -154,7 +154,7 @@ impl Surface for Api {
     }
 }
 
-/// Links under the configured base address, or under the host that the client asked.
+/// Links below the configured base URL, or else below the host of the request.
 fn links(Request { app, head, .. }: Request<'_>) -> Links {
     if let Some(base_url) = &app.service.base_url {
         return Links::new(base_url.as_str());
@@ -165,11 +165,11 @@ fn links(Request { app, head, .. }: Request<'_>) -> Links {
     Links::new(format!("{scheme}://{host}/api/v1"))
 }
 
-/// Above this, in bytes, an answer is hashed and compressed on a thread for such work: on the
-/// runtime's, everybody else would wait for it, and checks would take the wait for their sites'.
+/// Responses above this size, in bytes, are hashed and compressed on a separate thread. On the runtime's threads, all
+/// other work would wait, and checks would count the wait as their sites' response time.
 const BRIEF_MAX: usize = 64 * 1024;
 
-/// The answer in the form that suits the client.
+/// The response in the form that the client prefers.
 async fn present(response: Response, head: &Parts) -> Response {
     if response.body().len() <= BRIEF_MAX {
         return negotiate(response, &head.method, &head.headers);
@@ -199,7 +199,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let (head, ()) = lambda_http::http::Request::new(()).into_parts();
             let answer = |length| json(StatusCode::OK, &"x".repeat(length));
-            // The only thread that long answers are written on is busy.
+            // The only thread that writes long responses is busy.
             let (release, released) = mpsc::channel::<()>();
             let busy = spawn_blocking(move || released.recv());
             let long = present(answer(BRIEF_MAX), &head);

@@ -1,6 +1,6 @@
-//! Transactional mails let their reader in: sign-in links and invitations. A function of their own sends them, which
-//! reads nothing from strangers' sites and receivers. The notifier does read those, so whoever breaks into it cannot
-//! sign in as anybody.
+//! Transactional emails let their reader in: sign-in links and invitations. A separate function sends them, which reads
+//! nothing from strangers' sites and receivers. The notifier does read those, so an attacker who breaks into it cannot
+//! sign in as somebody else.
 
 mod grants;
 mod write;
@@ -14,10 +14,10 @@ use vedette_store::{MayConflict, StoreError};
 
 pub use grants::LETTERS;
 
-/// What carries transactional mails to addresses.
+/// Sends transactional emails.
 pub trait Mailer: Sync {
-    /// Sends a transactional mail to an address once, and says what became of it. It takes 30 seconds at most. `id` is the
-    /// identity of the message.
+    /// Sends a transactional email to an address once and returns the outcome. It takes at most 30 seconds. `id` is the
+    /// id of the message.
     fn write(
         &self,
         to: &str,
@@ -51,22 +51,22 @@ impl Mailer for Sender {
     }
 }
 
-/// Why a transactional mail is not written now.
+/// Why a transactional email is not sent now.
 #[derive(Debug, thiserror::Error)]
 pub enum MailerError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A transactional mail that did not arrive cannot be requested again.
+    /// The queue did not accept the request to send an email again.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The service's own address, which the link needs, is not known.
+    /// The dashboard's address, which the link needs, is not configured.
     #[error("the service's own address is not configured")]
     NoBase,
     /// The system has no random bytes for secrets.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// A message requests no mail.
+    /// The message does not request an email.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
 }
@@ -77,11 +77,11 @@ impl MayConflict for MailerError {
     }
 }
 
-/// Writes the mail that a message requests.
+/// Sends the email that a message requests.
 ///
 /// # Errors
 ///
-/// When the table does not answer, or there is no link to put into it.
+/// When the table does not answer, or the link cannot be created.
 pub async fn handle(
     app: &App,
     mailer: &impl Mailer,
@@ -97,11 +97,11 @@ pub async fn handle(
     }
 }
 
-/// Writes the mail that the text of a message requests.
+/// Sends the email that the text of a message requests.
 ///
 /// # Errors
 ///
-/// When it requests none, or the table does not answer.
+/// When the text is not such a message, or the table does not answer.
 pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), MailerError> {
     let message = serde_json::from_str(body).map_err(MailerError::Message)?;
     handle(app, mailer, &message).await

@@ -1,4 +1,4 @@
-//! The Lambda function that consumes the queue of transactional mails.
+//! The Lambda function that consumes the queue of transactional emails.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};

@@ -1,5 +1,4 @@
-//! Transactional mails to people: sign-in links and invitations. Their secrets are made here, so that only the
-//! reader of the mail has them.
+//! Sends sign-in links and invitations. Their secrets are created here, so that only the reader of the email has them.
 
 use std::time::Duration;
 
@@ -17,10 +16,10 @@ use vedette_runtime::App;
 
 use crate::{Mailer, MailerError};
 
-/// When a transactional mail that did not arrive is written again, unless the receiver says so.
+/// When a transactional email that failed is sent again, unless the receiver says when.
 const RETRY: Duration = Duration::from_mins(2);
 
-/// Sends a user a sign-in link, unless it comes too late.
+/// Sends a user a sign-in link, unless the request is too old.
 pub(crate) async fn sign_in(
     app: &App,
     mailer: &impl Mailer,
@@ -76,8 +75,8 @@ pub(crate) async fn invitation(
     send(app, mailer, &mailed.email, mail, &hash, message).await
 }
 
-/// A transactional mail that does not arrive is written again with another secret, for as long as its link would be
-/// valid: `message` asks for it again. It is in no table.
+/// Sends a transactional email. If it fails, it is sent again with a new secret, as long as its link would be valid:
+/// `message` requests it again. The email is not in the table.
 async fn send(
     app: &App,
     mailer: &impl Mailer,
@@ -92,7 +91,7 @@ async fn send(
             warn!(why, "a transactional mail waits");
             ask_again(app, message, after.unwrap_or(RETRY)).await
         }
-        // The log says that mail is held back.
+        // The log already says that email is held back.
         SendOutcome::Held { after, .. } => ask_again(app, message, after).await,
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
             warn!(why, "a transactional mail was refused");

@@ -1,4 +1,4 @@
-//! Every night: channels of earlier versions become as this version writes them.
+//! Every night, converts channels of earlier versions to the form that this version writes.
 
 use tracing::info;
 use vedette_domain::alerts::channel::Channel;
@@ -16,7 +16,7 @@ pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
         .into_iter()
         .partition(|claim| channels.iter().any(|channel| channel.id == claim.channel));
     for claim in stray {
-        // Its channel may have come while the others were read.
+        // Its channel may have been created while the others were read.
         if !unless_conflict(app.store.delete_claim(team, &claim).await)? {
             claims.push(claim);
         }

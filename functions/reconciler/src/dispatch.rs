@@ -12,21 +12,20 @@ use vedette_store::{PolledPage, PolledRun};
 
 use crate::ReconcilerError;
 
-/// Minutes that are made up for after an outage. Of a tool that missed more than one run, only the
-/// youngest is of use anyway.
+/// How many minutes are made up for after an outage. If a tool missed several runs, only the newest is useful anyway.
 const MINUTES_MAX: i64 = 15;
 /// Partitions read at once.
 const CONCURRENCY: usize = 16;
 
-/// Sends the runs of every minute that has begun since the last time, and says how many they were.
-/// Where it is cut off, the next one sends them again; a run counts once.
+/// Sends the runs of every minute that has begun since the last time, and returns how many there were. If it is
+/// interrupted, the next call sends them again; a run counts once.
 ///
 /// # Errors
 ///
-/// When table or queue do not answer.
+/// When the table or the queue does not answer.
 pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
     let now = app.clock.now().as_second().div_euclid(60);
-    // A minute that lies ahead was sent before the clock was set back.
+    // A minute in the future was sent before the clock was set back.
     let sent = app.store.sent_minute().await?.filter(|sent| *sent <= now + CLOCK_SKEW.as_mins());
     let sent = sent.unwrap_or(now - 1);
     let mut count = 0;
@@ -45,7 +44,7 @@ pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Sends what is due of a tool and cadence, a page at a time, and reads the next one meanwhile.
+/// Sends the due runs of a tool and cadence, a page at a time, while it reads the next page.
 async fn send_polled(
     app: &App,
     tool: Tool,
@@ -54,8 +53,7 @@ async fn send_polled(
 ) -> Result<u64, ReconcilerError> {
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
-    // Spread over the minute: otherwise, the table would have to take the writes of a minute in a few
-    // seconds.
+    // Spread over the minute. Otherwise, the table would get the writes of a minute within a few seconds.
     let message = |PolledRun { team, site }: PolledRun, now: Timestamp| {
         let begin = slot.saturating_add(SignedDuration::from_secs(second(site, tool).into()));
         let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);

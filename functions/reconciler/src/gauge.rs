@@ -1,7 +1,7 @@
-//! Whether recurring runs come at all: for a sample of sites, how many runs were due and how many were done.
+//! Checks whether recurring runs happen at all: for a sample of sites, how many runs were due and how many were done.
 //!
-//! It is taken from the table, so it notices whatever keeps runs from coming: a dispatcher that is switched off,
-//! schedules that are gone or may not send, checkers that get nothing.
+//! The figures come from the table, so the gauge notices any reason why runs do not happen: a dispatcher that is
+//! switched off, schedules that are gone or may not send, checkers that get no messages.
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -14,20 +14,20 @@ use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
 use crate::ReconcilerError;
 use crate::sync::{BATCH, readable, running};
 
-/// How often the gauge is read, and the length of the period that it covers. The period ended one period ago, so
-/// that its runs are done, unless none come.
+/// How often the gauge is read, and the length of the period that it covers. The period ended one period ago, so that
+/// its runs are done, unless none happen.
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
-/// Teams that are looked at each time; the next period takes the next ones.
+/// How many teams are checked each time. The next period checks the next teams.
 const TEAMS: usize = 8;
-/// Sites of a team that are looked at: those with the lowest hashes of URLs, as good a sample as any.
+/// How many sites of a team are checked: those with the lowest hashes of URLs, which are as good a sample as any.
 const SITES: usize = BATCH;
 
-/// Runs of a period, of the sites that were looked at.
+/// The runs of a period, for the sites that were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gauge {
     /// Runs that were due.
     pub due: u64,
-    /// Those of them that were done, or were followed by later ones.
+    /// Runs that were done, or were followed by later ones.
     pub done: u64,
 }
 
@@ -38,12 +38,12 @@ impl Gauge {
     }
 }
 
-/// Whether the gauge is to be read at this minute.
+/// Whether the gauge is due at this minute.
 pub fn is_time_for_gauge(now: Timestamp) -> bool {
     now.as_second().div_euclid(60).rem_euclid(PERIOD.as_mins()) == 0
 }
 
-/// Reads the gauge. Teams and sites that cannot be read are left out.
+/// Reads the gauge, without teams and sites that cannot be read.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub async fn gauge(app: &App) -> Result<Gauge, ReconcilerError> {
     Ok(gauge)
 }
 
-/// Runs of a team's sites after `since`, up to `until`.
+/// The runs of a team's sites after `since`, up to `until`.
 async fn of_team(
     app: &App,
     team: TeamId,
@@ -90,8 +90,8 @@ async fn of_team(
     Ok(gauge)
 }
 
-/// Runs of a site after `since`, up to `until`. Crawls and audits are left out, as they may wait for an hour; so are
-/// sites whose schedules have yet to follow their settings.
+/// The runs of a site after `since`, up to `until`. Crawls and audits are left out, because they may wait for an hour.
+/// So are sites whose schedules do not follow their settings yet.
 fn of_site(
     app: &App,
     stored: &SiteWithTools,

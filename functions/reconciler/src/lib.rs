@@ -1,11 +1,10 @@
-//! The reconciler: brings schedules, queues and leftovers in line with the table, the only source of
-//! truth.
+//! The reconciler: brings schedules, queues and leftovers in line with the table, the only source of truth.
 //!
-//! [`redeliver`] sends again what is overdue; [`gauge`] tells whether recurring runs come; [`maintain`] syncs the
-//! schedules of a site or a team, or purges a deleted site; [`rebuild_all`] has timers, schedules and alerts derived
-//! again every night; [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that
-//! would change. [`dispatch`] sends recurring runs where these have no schedules of their own. Each may be stopped
-//! anywhere and begun again.
+//! [`redeliver`] sends overdue work again. [`gauge`] tells whether recurring runs happen. [`maintain`] syncs the
+//! schedules of a site or a team, or purges a deleted site. [`rebuild_all`] derives timers, schedules and alerts again
+//! every night. [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that would
+//! change. [`dispatch`] sends recurring runs that have no schedules of their own. Each may be stopped at any point and
+//! started again.
 
 mod channels;
 mod dispatch;
@@ -27,7 +26,7 @@ pub use rebuild::rebuild_all;
 pub use reconcile::{Drift, ReconcileProgress, Reconciled, drift, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 
-/// A pass that could not finish; it is to be done again.
+/// A pass that could not finish and must be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcilerError {
     /// The table does not answer.
@@ -36,7 +35,7 @@ pub enum ReconcilerError {
     /// The scheduler does not answer.
     #[error(transparent)]
     Scheduler(#[from] SchedulerError),
-    /// A queue does not take messages.
+    /// A queue does not accept messages.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The body is not a maintenance message.
@@ -44,11 +43,11 @@ pub enum ReconcilerError {
     Unreadable(#[from] serde_json::Error),
 }
 
-/// Does what one maintenance message asks for.
+/// Does the work that a maintenance message requests.
 ///
 /// # Errors
 ///
-/// When table, scheduler or queue do not answer; delivering the message again is safe.
+/// When the table, the scheduler or the queue does not answer. It is safe to deliver the message again.
 pub async fn maintain(app: &App, message: &Maintenance) -> Result<(), ReconcilerError> {
     match message {
         Maintenance::Sync { site, .. } => sync::site(app, *site).await,
@@ -58,11 +57,11 @@ pub async fn maintain(app: &App, message: &Maintenance) -> Result<(), Reconciler
     }
 }
 
-/// Does what a queue message's body asks for.
+/// Does the work that a queue message's body requests.
 ///
 /// # Errors
 ///
-/// As [`maintain`], and when the body is not a maintenance message.
+/// See [`maintain`]; also when the body is not a maintenance message.
 pub async fn maintain_body(app: &App, body: &str) -> Result<(), ReconcilerError> {
     maintain(app, &serde_json::from_str(body)?).await
 }

@@ -1,5 +1,5 @@
-//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work, sends the
-//! polled runs or consumes the maintenance queue.
+//! The reconciler's Lambda functions. `Handler` says whether a function redelivers overdue work, sends polled runs or
+//! consumes the maintenance queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
@@ -12,10 +12,10 @@ use vedette_runtime::config::{Service, environment};
 use vedette_runtime::metrics::{self, Metric};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
-/// What a schedule asks redelivery for.
+/// What a schedule requests from redelivery.
 #[derive(Debug, serde::Deserialize)]
 struct Scheduled {
-    /// Once a night; a pass otherwise.
+    /// Set once a night; otherwise it is an ordinary pass.
     #[serde(default)]
     rebuild: bool,
 }
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     let handler = environment("_HANDLER");
-    // It may read polled runs only, and nobody waits for it.
+    // It may read only polled runs, and nobody waits for it.
     if handler.as_deref() != Some("dispatch") {
         app.warm_up().await;
     }
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Error> {
                     info!(sent, failed, unreadable, "redelivered");
                     let now = app.clock.now();
                     if is_time_for_gauge(now) {
-                        // What is overdue has been sent; the next period has a gauge of its own.
+                        // Overdue work has been sent, and the next period has a gauge of its own.
                         match gauge(app).await {
                             Ok(Gauge { due, done }) => {
                                 let figures = [(Metric::RunsDue, due), (Metric::RunsDone, done)];

@@ -1,5 +1,4 @@
-//! Every night, what is outstanding is derived again from the table, in case a write was lost
-//! unnoticed.
+//! Derives outstanding work from the table again every night, in case a write was lost unnoticed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,14 +19,14 @@ use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, unless_conflict
 use crate::sync::{self, BATCH, CONCURRENCY, running};
 use crate::{ReconcilerError, channels};
 
-/// Sites of a team that are looked at for one message: some seconds' work.
+/// How many sites of a team one message covers: a few seconds' work.
 const SLICE: usize = 200;
 
-/// Has the timers, the schedules and the alerts of all teams rebuilt. Returns the number of teams.
+/// Requests a rebuild of the timers, the schedules and the alerts of all teams. Returns the number of teams.
 ///
 /// # Errors
 ///
-/// When table or queues do not answer; the others are left to the next night.
+/// When the table or a queue does not answer. The remaining teams are left to the next night.
 pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     let teams = app.store.listed_teams().await?.items;
     let count = teams.len() as u64;
@@ -40,8 +39,8 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Repairs the timers of a team's next sites, creates their missing schedules, and sends a message for the
-/// sites after them. What cannot be read is named in the log, and stops nothing else.
+/// Repairs the timers of a team's next sites, creates their missing schedules, and sends a message for the sites after
+/// them. The log names what cannot be read, which stops nothing else.
 pub(crate) async fn timers(
     app: &App,
     id: TeamId,
@@ -77,8 +76,8 @@ pub(crate) async fn timers(
     Ok(())
 }
 
-/// Repairs the timers of some sites and creates their missing schedules, a batch at a time. Returns how many
-/// timers it has repaired, and adds to `recreated`, even if it fails.
+/// Repairs the timers of some sites and creates their missing schedules, a batch at a time. Returns how many timers it
+/// has repaired, and adds to `recreated`, even if it fails.
 async fn slice(
     app: &App,
     team: &TeamWithSettings,
@@ -99,7 +98,7 @@ async fn slice(
     Ok(mended)
 }
 
-/// What came of a site; nothing where it cannot be read.
+/// The result for a site; the default if the site cannot be read.
 fn unless_unreadable<T: Default>(
     stored: &SiteWithTools,
     outcome: Result<T, ReconcilerError>,
@@ -113,8 +112,7 @@ fn unless_unreadable<T: Default>(
     }
 }
 
-/// Creates the schedules that a site lacks, unless they have yet to follow its settings, and counts
-/// them.
+/// Creates the schedules that a site lacks and counts them, unless they do not follow its settings yet.
 async fn recreate(
     app: &App,
     stored: &SiteWithTools,
@@ -134,13 +132,13 @@ async fn recreate(
     let made = made as u64;
     if made > 0 {
         recreated.fetch_add(made, Ordering::Relaxed);
-        // What they follow may have changed since it was read.
+        // Their input may have changed since it was read.
         sync::site(app, site.id).await?;
     }
     Ok(())
 }
 
-/// Sets the retries and follow-ups that a site lacks. Says how many.
+/// Sets the missing retries and follow-ups of a site. Returns how many.
 async fn mend(
     app: &App,
     stored: &SiteWithTools,
@@ -156,7 +154,7 @@ async fn mend(
             continue;
         };
         let written = app.store.put_tool(stored.site.id.partition(), tool, &next, now).await;
-        // The faster writer has decided on the timer.
+        // The concurrent write has decided about the timer.
         if unless_conflict(written)? {
             mended += 1;
             if let Some(timer) = next.timer {

@@ -1,4 +1,4 @@
-//! Rebuilding all schedules from the table, and telling how far they are from it.
+//! Rebuilds all schedules from the table, and tells how far they differ from it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,42 +14,42 @@ use vedette_store::{Readable, StoreError};
 use crate::sync::{BATCH, CONCURRENCY, Known, Synced, Wanted};
 use crate::{ReconcilerError, sync};
 
-/// How far a reconciliation is.
+/// The progress of a reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReconcileProgress {
-    /// Sites done.
+    /// Sites that are done.
     pub done: u64,
-    /// Sites that the teams have.
+    /// All sites of the teams.
     pub total: u64,
 }
 
-/// What a reconciliation did.
+/// The result of a reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reconciled {
     /// Sites.
     pub sites: u64,
-    /// Schedules that were made or confirmed.
+    /// Schedules that were created or confirmed.
     pub put: u64,
-    /// Those of them that were missing.
+    /// Schedules that were missing.
     pub missing: u64,
     /// Schedules that should not have been there.
     pub removed: u64,
-    /// Those of the other kind, from before `VEDETTE_SCHEDULES` was changed.
+    /// Schedules of the other kind, from before `VEDETTE_SCHEDULES` was changed.
     pub retired: u64,
-    /// Entries that cannot be read, which the log names; their schedules stay as they are.
+    /// Entries that cannot be read. The log names them, and their schedules stay as they are.
     pub unreadable: u64,
 }
 
-/// Makes every schedule that follows from the table, and removes every other.
+/// Creates every schedule that follows from the table, and removes all others.
 ///
 /// # Errors
 ///
-/// When table or scheduler do not answer; what was done until then stays.
+/// When the table or the scheduler does not answer. The work done until then stays.
 pub async fn reconcile(
     app: &App,
     progress: &(dyn Fn(ReconcileProgress) + Sync),
 ) -> Result<Reconciled, ReconcilerError> {
-    // Read first: a schedule that is made meanwhile is in nobody's way.
+    // Read this first: a schedule that is created meanwhile does no harm.
     let known: Known = app.scheduler.list().await?.into_iter().collect();
     let Readable { items: teams, unreadable } = app.store.listed_teams().await?;
     let total = count_sites(app, &teams).await?;
@@ -98,9 +98,8 @@ pub async fn reconcile(
     Ok(reconciled)
 }
 
-/// Removes what is left of the other kind of schedules, of sites whose own are there now and of
-/// sites that are gone. Until now both have sent every run, which counts once; so none is lost on
-/// the way from one to the other.
+/// Removes the remaining schedules of the other kind, of sites that have schedules of the new kind and of sites that
+/// are gone. Until now both kinds have sent every run, which counts once, so no run is lost during the change.
 async fn retire(app: &App, running: &BTreeMap<SiteId, Vec<Tool>>) -> Result<u64, ReconcilerError> {
     let before = match &app.scheduler {
         Scheduler::Polling(PollingScheduler { before, .. }) => {
@@ -123,7 +122,7 @@ async fn retire(app: &App, running: &BTreeMap<SiteId, Vec<Tool>>) -> Result<u64,
     removed.try_fold(0, |all, more| async move { Ok(all + more) }).await
 }
 
-/// Whether there is no such site. One that cannot be read is not gone.
+/// Whether the site does not exist. A site that cannot be read is not gone.
 async fn is_gone(app: &App, site: SiteId) -> Result<bool, StoreError> {
     match app.store.site(site.partition()).await {
         Ok(stored) => Ok(stored.is_none_or(|stored| stored.site.id != site)),
@@ -132,8 +131,8 @@ async fn is_gone(app: &App, site: SiteId) -> Result<bool, StoreError> {
     }
 }
 
-/// Removes the schedules of a site that no team has listed. It may have come or changed meanwhile;
-/// a sync of its own decides. Says no where they are left.
+/// Removes the schedules of a site that no team has listed. The site may have been created or changed meanwhile, so a
+/// separate sync decides. Returns `false` if the schedules stay.
 async fn remove_stray(app: &App, site: SiteId) -> Result<bool, ReconcilerError> {
     match app.store.site(site.partition()).await {
         Ok(Some(stored)) if stored.site.id == site => sync::site(app, site).await.map(|()| false),
@@ -146,27 +145,26 @@ async fn remove_stray(app: &App, site: SiteId) -> Result<bool, ReconcilerError> 
     }
 }
 
-/// How far schedules are from the table.
+/// How far schedules differ from the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drift {
-    /// Sites that should have all of their schedules. Those that wait for a sync are left out.
+    /// Sites that should have all of their schedules, without sites that wait for a sync.
     pub sites: u64,
     /// Schedules that they should have.
     pub wanted: u64,
-    /// Those of them that are not there.
+    /// Schedules that are missing.
     pub missing: u64,
-    /// Schedules of tools that do not run, or of sites that there are not.
+    /// Schedules of tools that do not run, or of sites that do not exist.
     pub stray: u64,
     /// Entries that cannot be read.
     pub unreadable: u64,
 }
 
-/// Compares all schedules with the table, and changes nothing. Not told is whether a schedule has
-/// the right cadence.
+/// Compares all schedules with the table, and changes nothing. It does not notice a wrong cadence.
 ///
 /// # Errors
 ///
-/// When table or scheduler do not answer.
+/// When the table or the scheduler does not answer.
 pub async fn drift(app: &App) -> Result<Drift, ReconcilerError> {
     let known: Known = app.scheduler.list().await?.into_iter().collect();
     let Readable { items: teams, unreadable } = app.store.listed_teams().await?;
@@ -200,7 +198,7 @@ pub async fn drift(app: &App) -> Result<Drift, ReconcilerError> {
     Ok(drift)
 }
 
-/// The sites of teams in batches, none of them of two teams.
+/// The sites of teams in batches, each with sites of only one team.
 fn batches<'a>(
     app: &'a App,
     teams: Vec<TeamId>,
@@ -216,7 +214,7 @@ fn batches<'a>(
     directories.try_flatten()
 }
 
-/// How many sites teams have, as far as they can be read.
+/// How many sites the teams have, without those that cannot be read.
 async fn count_sites(app: &App, teams: &[TeamId]) -> Result<u64, StoreError> {
     let batches: Vec<Vec<TeamId>> = teams.chunks(BATCH).map(<[_]>::to_vec).collect();
     let read = stream::iter(batches).map(|teams| async move {

@@ -1,4 +1,4 @@
-//! Making schedules follow settings, and a deleted site disappear.
+//! Makes schedules follow settings, and purges deleted sites.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,11 +23,11 @@ use crate::ReconcilerError;
 pub(crate) const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
 pub(crate) const BATCH: usize = 16;
-/// Sites of a team that are synced for one message: some seconds' work, well below the two minutes
-/// that the reconciler's function has.
+/// How many sites of a team one message syncs: a few seconds' work, well below the two minutes that the reconciler's
+/// function has.
 const SLICE: usize = CONCURRENCY * BATCH;
 
-/// Syncs one site. One that is gone has no schedules, even if some were left behind.
+/// Syncs one site. If it no longer exists, its remaining schedules are removed.
 pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     if app.store.site(id.partition()).await?.is_none() {
         return Ok(remove_schedules(app, id).await?);
@@ -35,29 +35,29 @@ pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     follow(app, vec![id.partition()], None).await.map(drop)
 }
 
-/// Syncs the next sites of a team, and asks for those after them. A resync that is lost on its way
-/// is taken up by redelivery where it was.
+/// Syncs the next sites of a team, and requests the sites after them. If a resync is lost, redelivery continues it
+/// where it stopped.
 pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
     follow_all(app, &slice.sites).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
-    // Another message has come this far, or has started again, and continues.
+    // Another message has come this far, or has started again, and will continue.
     if is_ahead && slice.has_next() {
         app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
     }
     Ok(())
 }
 
-/// The schedules that there were when a pass over many sites began.
+/// The schedules that existed when a pass over many sites began.
 pub(crate) type Known = BTreeSet<(SiteId, Tool)>;
 
-/// What came of syncing some sites.
+/// The result of syncing some sites.
 #[derive(Debug, Default)]
 pub(crate) struct Synced {
     /// The tools that have a schedule, by site.
     pub(crate) running: BTreeMap<SiteId, Vec<Tool>>,
-    /// Sites that cannot be read; their schedules were left as they are.
+    /// Sites that cannot be read. Their schedules were left as they are.
     pub(crate) unreadable: BTreeSet<Partition>,
 }
 
@@ -68,7 +68,7 @@ async fn follow_all(app: &App, sites: &[Partition]) -> Result<(), ReconcilerErro
     synced.buffer_unordered(CONCURRENCY).try_for_each(|_| async { Ok(()) }).await
 }
 
-/// Syncs a batch of one team's sites. One that cannot be read stops no other.
+/// Syncs a batch of one team's sites. A site that cannot be read does not stop the others.
 pub(crate) async fn follow_readable(
     app: &App,
     batch: Vec<Partition>,
@@ -118,9 +118,9 @@ pub(crate) async fn readable(
 /// What should run on some sites.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// By site; those that wait for a sync are left out.
+    /// The tools of each site, without sites that wait for a sync.
     pub(crate) settled: BTreeMap<SiteId, Vec<Tool>>,
-    /// Sites that wait for a sync, or cannot be read: whatever schedules they have is right.
+    /// Sites that wait for a sync or cannot be read. Any schedules that they have are accepted.
     pub(crate) excused: BTreeSet<Partition>,
     /// How many cannot be read.
     pub(crate) unreadable: u64,
@@ -157,7 +157,7 @@ impl Wanted {
     }
 }
 
-/// What should run on those of one team's sites whose schedules follow already.
+/// What should run on the sites of one team whose schedules follow already.
 async fn settled(
     app: &App,
     batch: &[Partition],
@@ -179,15 +179,13 @@ pub(crate) fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings
     Tool::ALL.into_iter().filter(|tool| app.service.runs(*tool, &team.team, &settings)).collect()
 }
 
-/// Makes the schedules of sites of one team what plan and settings say. Returns the tools that
-/// have a schedule.
+/// Makes the schedules of sites of one team follow the plan and the settings. Returns the tools that have a schedule.
 ///
-/// After schedules are written, what they followed is read again, and if it has changed they are
-/// written again. So the last to write has written what is in the table, however many do so at
-/// once.
+/// After schedules are written, their input is read again. If it has changed, they are written again. So the last
+/// writer has written what is in the table, however many there are at the same time.
 ///
-/// `known` are the schedules that there are, where the caller knows; what is not there is then not
-/// removed. They are those of the first round only.
+/// `known` are the existing schedules, if the caller knows them; a schedule that is not among them is not removed. They
+/// apply only to the first round.
 async fn follow(
     app: &App,
     mut sites: Vec<Partition>,
@@ -223,7 +221,7 @@ async fn follow(
     }
 }
 
-/// Makes a site's schedules and removes the others. Returns the tools that have one.
+/// Creates a site's schedules and removes the others. Returns the tools that have one.
 async fn write_schedules(
     app: &App,
     stored: &SiteWithTools,
@@ -238,7 +236,7 @@ async fn write_schedules(
     let puts = scheduled.iter().map(|&tool| {
         let cadence_minutes = settings.tools.cadence_minutes(tool);
         let schedule = Schedule { team: site.team, site: site.id, tool, cadence_minutes };
-        // A site that was synced before has most of its schedules.
+        // A site that was synced before already has most of its schedules.
         let is_there = is_known(tool).unwrap_or(site.synced > 0);
         let before = if is_there { Presence::Present } else { Presence::Absent };
         app.scheduler.put(schedule, before)
@@ -253,9 +251,8 @@ pub(crate) async fn remove_schedules(app: &App, id: SiteId) -> Result<(), Schedu
     try_join_all(Tool::ALL.map(|tool| app.scheduler.delete(id, tool))).await.map(drop)
 }
 
-/// Does what goes with a site's schedules: forgets what idle tools had outstanding, starts a new
-/// site's first runs, and says in the table that the schedules follow. Returns false if the site
-/// was written meanwhile.
+/// Does the work that goes with a site's schedules: forgets what is outstanding for idle tools, starts the first runs
+/// of a new site, and records in the table that the schedules follow. Returns false if the site has changed meanwhile.
 async fn finish(app: &App, stored: &SiteWithTools, scheduled: &[Tool]) -> Result<bool, StoreError> {
     unless_conflict(try_finish(app, stored, scheduled).await)
 }
@@ -266,7 +263,7 @@ async fn try_finish(
     scheduled: &[Tool],
 ) -> Result<(), StoreError> {
     let site = &stored.site;
-    // A site that is older than a tool has no item of it yet, and its first run would find no site.
+    // A site that is older than a tool has no item for it yet, so the tool's first run would find no site.
     let is_new = |tool: &Tool| {
         tool.joined_later() && stored.tools.get(tool).is_some_and(|state| state.rev == 0)
     };
@@ -283,8 +280,8 @@ async fn try_finish(
     Ok(())
 }
 
-/// The first runs do not wait for the cadence. They have been in the table since the site's
-/// creation, which is their slot: however often they are sent, each counts once.
+/// The first runs do not wait for the cadence. They have been in the table since the site's creation, which is their
+/// slot. However often they are sent, each counts once.
 async fn send_first_runs(
     app: &App,
     stored: &SiteWithTools,
@@ -299,7 +296,7 @@ async fn send_first_runs(
     Ok(())
 }
 
-/// Removes what is left of a deleted site, a slice at a time.
+/// Removes what is left of a deleted site, a part at a time.
 pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), ReconcilerError> {
     let deleted = app.store.deleted_site(site.partition()).await?;
     if deleted.is_none_or(|deleted| deleted.id != site) {
@@ -311,7 +308,7 @@ pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), R
             let rest = Message::Maintenance(Maintenance::Purge { team, site });
             app.queue.send(&rest, Duration::ZERO).await?;
         }
-        // Redelivery comes back to it.
+        // Redelivery returns to it later.
         Purged::Untold | Purged::Whole => {}
     }
     Ok(())

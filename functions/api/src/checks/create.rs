@@ -19,7 +19,7 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
     Ok(accepted(&checks))
 }
 
-/// The tools asked for; `None` if the client leaves them to the site's settings.
+/// The requested tools; `None` if the client leaves them to the site's settings.
 fn parse(body: &[u8]) -> Result<Option<Vec<Tool>>, ValidationError> {
     let body = parse_body(body)?;
     let fields = Fields::body(&body);

@@ -1,4 +1,4 @@
-//! `DELETE /checks/{check}`: an on-demand check is gone; what it cost stays.
+//! `DELETE /checks/{check}`: deletes an on-demand check, without giving its quota back.
 
 use vedette_http::access::CheckAccess;
 use vedette_http::error::ApiError;

@@ -33,7 +33,7 @@ pub(crate) async fn handle(
     let mut issues = store.issues_with_sites(shown.iter().map(|row| row.id)).await?;
     let issues: Vec<_> = shown.iter().filter_map(|row| issues.remove(&row.id)).collect();
     let data = show::resources(context, &issues, &teams).await?;
-    // An issue whose site was deleted since the index was read is not there, and not counted.
+    // An issue whose site was deleted since the index was read is missing, and does not count.
     let total = rows.len() - (shown.len() - data.len());
     Ok(paging::page(&data, total as u64, page, &query, &context.links.to("/issues")))
 }

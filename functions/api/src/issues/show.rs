@@ -1,4 +1,4 @@
-//! What issues are shown with, loaded in as few round trips as there are steps.
+//! Loads everything that issues are shown with, in as few round trips as there are steps.
 
 use std::collections::BTreeMap;
 

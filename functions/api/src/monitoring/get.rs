@@ -1,4 +1,4 @@
-//! `GET /teams/{team}/monitoring`: what a team's sites start from, and what it may choose.
+//! `GET /teams/{team}/monitoring`: the settings that a team's sites start from, and the values to choose from.
 
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;

@@ -1,4 +1,4 @@
-//! `PATCH /teams/{team}/monitoring`: changes what all of a team's sites start from.
+//! `PATCH /teams/{team}/monitoring`: changes the settings that a team's sites start from.
 
 use serde_json::{Map, Value};
 use vedette_actions::change_monitoring;
@@ -23,7 +23,7 @@ pub(crate) async fn handle(
     Ok(ok(&MonitoringResource::new(&team)))
 }
 
-/// The team's settings as the client wants them; what it leaves out stays.
+/// The settings that the client wants. Omitted settings stay as they are.
 fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings, ValidationError> {
     let mut errors = Errors::new();
     let field = Fields::body(body).field("monitoring_settings").required(&mut errors);

@@ -1,4 +1,4 @@
-//! `GET /sites/{site}/reports/performance`: how fast a site was in lab audits, day by day.
+//! `GET /sites/{site}/reports/performance`: the performance of a site in lab audits, day by day.
 
 use vedette_domain::checks::report;
 use vedette_domain::checks::tool::Tool;
@@ -9,7 +9,7 @@ use vedette_http::response::{Response, ok};
 
 use crate::Context;
 
-/// The days of the report where the client does not say.
+/// The days of the report if the client does not ask for a number.
 pub const DAYS_DEFAULT: u16 = 30;
 
 pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {

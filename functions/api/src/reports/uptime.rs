@@ -1,4 +1,4 @@
-//! `GET /sites/{site}/reports/uptime`: how reachable a site was, day by day.
+//! `GET /sites/{site}/reports/uptime`: the uptime of a site, day by day.
 
 use vedette_domain::checks::report;
 use vedette_domain::checks::tool::Tool;
@@ -9,7 +9,7 @@ use vedette_http::response::{Response, ok};
 
 use crate::Context;
 
-/// The days of the report where the client does not say.
+/// The days of the report if the client does not ask for a number.
 pub const DAYS_DEFAULT: u16 = 90;
 
 pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {

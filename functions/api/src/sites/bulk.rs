@@ -54,7 +54,7 @@ pub(crate) async fn handle(
     Ok(ok(&outcome))
 }
 
-/// What a client says of one of the sites: strings, be they of use or not.
+/// The input for one of the sites: strings that may be invalid.
 #[derive(Debug)]
 struct Item {
     url: String,
@@ -62,7 +62,7 @@ struct Item {
 }
 
 impl Item {
-    /// The site, read as if it were alone.
+    /// The site, read as if it were the only one.
     fn input(&self, team: &TeamWithSettings) -> Result<SiteInput, ValidationError> {
         let mut body = Map::new();
         body.insert("url".to_owned(), self.url.as_str().into());
@@ -89,7 +89,7 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
     Some(Item { url: url?, name })
 }
 
-/// A string as it was sent. Whether it is of use is found out later, for this site alone.
+/// A string as it was sent. It is validated later, for this site alone.
 fn as_sent(field: Field<'_>, is_required: bool, errors: &mut Errors) -> Option<String> {
     match field.value() {
         Some(Value::String(text)) => Some(text.clone()),

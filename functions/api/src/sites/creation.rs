@@ -1,4 +1,4 @@
-//! Creating sites: what the routes share.
+//! Creating sites: the code that the routes share.
 
 use vedette_actions::TeamWithCooldowns;
 use vedette_http::resource::SiteResource;
@@ -6,7 +6,7 @@ use vedette_store::SiteWithTools;
 
 use crate::Context;
 
-/// A new site, as it now is.
+/// A new site in its current state.
 pub(super) fn shown(
     context: Context<'_>,
     team: &TeamWithCooldowns,

@@ -1,4 +1,4 @@
-//! `DELETE /sites/{site}`: gone at once, with its schedules, checks and issues.
+//! `DELETE /sites/{site}`: deletes a site at once, with its schedules, checks and issues.
 
 use vedette_actions::delete_site;
 use vedette_http::access::SiteAccess;

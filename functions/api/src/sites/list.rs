@@ -33,7 +33,7 @@ pub(crate) async fn handle(
     let latest = sites.values().flat_map(SiteWithTools::latest);
     let checks = store.checks(latest.map(|check| (check, retention))).await?;
 
-    // A site that was deleted since the directory was read is not there, and not counted.
+    // A site that was deleted since the directory was read is missing, and does not count.
     let sites = shown.iter().filter_map(|row| sites.get(&row.id.partition()));
     let data: Vec<_> = sites
         .map(|stored| {

@@ -1,4 +1,4 @@
-//! Which sites of a team a list shows, and in which order: decided on the team's directory.
+//! Decides from the team's directory which sites a list shows, and in which order.
 
 use std::cmp::Reverse;
 
@@ -10,35 +10,35 @@ use vedette_domain::id::SiteId;
 use vedette_domain::sites::settings::Settings;
 use vedette_store::DirectoryRow;
 
-/// What a client asks a list of sites for.
+/// The filters and the order of a list of sites.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Part of the name or of the canonical URL, ignoring case.
     pub(super) search: Option<String>,
-    /// Only pinned ones, or only the others.
+    /// Only pinned sites, or only sites that are not pinned.
     pub(super) pinned: Option<bool>,
-    /// Only those that have the tool enabled.
+    /// Only sites that have the tool enabled.
     pub(super) tool: Option<Tool>,
-    /// Only those with a newest check in this state: of `tool`, or of any tool where none is named.
+    /// Only sites whose newest check is in this state: the newest check of `tool`, or of any tool if none is named.
     pub(super) status: Option<CheckStatus>,
     /// The order.
     pub(super) sort: Sort,
 }
 
-/// The order of a list of sites. The uuid decides between equals, and an order with a minus is the
-/// reverse of the one without.
+/// The order of a list of sites. The UUID decides between equals. An order with a minus is the reverse of the one
+/// without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sort {
-    /// `created_at`: the oldest first.
+    /// `created_at`: oldest first.
     Oldest,
-    /// `-created_at`: the newest first.
+    /// `-created_at`: newest first.
     #[default]
     Newest,
     /// `name`, ignoring case.
     Name,
     /// `-name`.
     NameReversed,
-    /// `pinned`: pinned ones first, the newest of each first.
+    /// `pinned`: pinned sites first, newest first among them and among the others.
     Pinned,
 }
 
@@ -81,7 +81,7 @@ fn by_name(row: &DirectoryRow) -> (String, SiteId) {
 }
 
 impl Listing {
-    /// The sites that the list shows, in its order, of all sites of a team with these settings.
+    /// The sites in the list, in its order, out of all sites of a team with these settings.
     pub(super) fn of(
         &self,
         mut rows: Vec<DirectoryRow>,
@@ -119,7 +119,7 @@ mod tests {
 
     const TODAY: Date = date(2026, 11, 20);
 
-    /// A site whose number is also the minute of its creation, and its id.
+    /// A site whose number is also its id and the minute of its creation.
     fn row(number: u8, name: &str, url: &str) -> DirectoryRow {
         let id = format!("00000000-0000-4000-8000-0000000000{number:02}");
         let created_at = format!("2026-11-20T09:{number:02}:00Z");
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// The names of the sites that a list shows.
+    /// The names of the sites in a list.
     fn names(listing: &Listing, rows: &[DirectoryRow], team: &Settings) -> Vec<String> {
         let retention = Retention { today: TODAY, days: 30 };
         let shown = listing.of(rows.to_vec(), team, Plan::Agency, retention);
@@ -160,7 +160,7 @@ mod tests {
             ("EXAMPLE", vec!["Shop", "Straße Ä"]),
             ("https://", vec!["Shop", "Straße Ä", "100_percent"]),
             ("/path", vec!["Straße Ä"]),
-            // Neither stands for anything but itself.
+            // Neither is a wildcard.
             ("%", vec!["Shop"]),
             ("_", vec!["Shop", "100_percent"]),
             ("_off", vec!["Shop"]),

@@ -1,4 +1,4 @@
-//! `PATCH /sites/{site}`: changes what is said of a site, where it is, or how it is watched.
+//! `PATCH /sites/{site}`: changes a site's description, its URL or its monitoring.
 
 use vedette_actions::save_site;
 use vedette_http::access::SiteAccess;

@@ -1,4 +1,4 @@
-//! `GET /teams`: the caller's teams, those without an active plan included.
+//! `GET /teams`: the caller's teams, including teams without an active plan.
 
 use vedette_http::error::ApiError;
 use vedette_http::resource::TeamResource;
