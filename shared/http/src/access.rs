@@ -1,4 +1,4 @@
-//! Authentication of the API's tokens, and limits of requests a minute.
+//! Authenticates the API's tokens, and limits requests per minute.
 
 use std::time::Duration;
 
@@ -17,33 +17,33 @@ use crate::error::ApiError;
 
 pub use vedette_actions::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
 
-/// How many requests a minute are served.
+/// How many requests a minute are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Throttle {
-    /// Limited by token, and to [`TOKENS_AT_ONCE`] times as many by user.
+    /// Limited for each token, and to [`TOKENS_AT_ONCE`] times as many for each user.
     PerToken(u32),
-    /// Limited as other requests are, and to ten of this kind by user.
+    /// Limited like other requests, and also to ten of this kind for each user.
     CheckRuns(u32),
 }
 
-/// How long a request waits for what is noted about it: far longer than the table takes.
+/// How long a request waits for its own bookkeeping: far longer than the table takes.
 const NOTING_MAX: Duration = Duration::from_secs(1);
 
 /// The window in which requests are counted.
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How many tokens' worth of requests a user has, in all tokens and sessions together.
+/// How many tokens' worth of requests a user may make, with all tokens and sessions together.
 pub const TOKENS_AT_ONCE: u32 = 4;
 
-/// Check runs a minute and user: a limit of the API.
+/// Check runs a minute for each user. This is a limit of the API.
 pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
 
-/// Says how many requests a minute are served.
+/// The header with the number of requests that are allowed in a minute.
 pub const LIMIT_HEADER: &str = "x-ratelimit-limit";
-/// Says how many of them are left in this minute.
+/// The header with the number of requests that are left in this minute.
 pub const REMAINING_HEADER: &str = "x-ratelimit-remaining";
 
-/// How far a client is with a minute's requests.
+/// How many requests a client has made in this minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     limit: u32,
@@ -51,13 +51,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Tells the client.
+    /// Writes the headers for the client.
     pub fn write(self, headers: &mut HeaderMap) {
         headers.insert(LIMIT_HEADER, HeaderValue::from(self.limit));
         headers.insert(REMAINING_HEADER, HeaderValue::from(self.limit.saturating_sub(self.used)));
     }
 
-    /// Refuses a request too many.
+    /// Refuses a request beyond the limit.
     fn hold(self, now: Timestamp) -> Result<(), ApiError> {
         if self.used <= self.limit {
             return Ok(());
@@ -68,9 +68,9 @@ impl Rate {
     }
 }
 
-/// Authenticates the client, or refuses the request: with 401, with 429 for its token, with 403 for
-/// a scope, with 429 for its user. What is refused is not counted against what comes later in this
-/// order. Either way says how far the minute's requests are used, once the token is known.
+/// Authenticates the client, or refuses the request: with 401, with 429 for its token, with 403 for a scope, with 429
+/// for its user. A refused request does not count toward the later limits. If the token is known, the answer also says
+/// how many requests of the minute are used.
 ///
 /// # Errors
 ///
@@ -112,13 +112,13 @@ pub async fn authenticate(
     }
 }
 
-/// Counts a request for check runs, whichever way the user asks.
+/// Counts a request for check runs, through any surface.
 async fn check_runs(store: &Store, user: UserId, now: Timestamp) -> Rate {
     let used = counted(store.count(&format!("{user}#checks"), MINUTE, now)).await;
     Rate { limit: CHECK_RUNS_PER_MINUTE, used }
 }
 
-/// Counts a request for check runs, and refuses one too many.
+/// Counts a request for check runs, and refuses it beyond the limit.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Res
     check_runs(store, user, now).await.hold(now)
 }
 
-/// Counts a request in a user's session, and refuses it if the session or the user has had too many in this minute.
+/// Counts a request in a user's session, and refuses it if the session or the user has made too many in this minute.
 ///
 /// # Errors
 ///
@@ -142,8 +142,7 @@ pub async fn hold_requests(
     hold_both(&requests, limit, now).map(drop).map_err(|(error, _)| error)
 }
 
-/// How many requests a token or a session has left; or that they are refused, since it or its user has had too
-/// many.
+/// How many requests a token or a session has left, or a refusal if it or its user has made too many.
 fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (ApiError, Rate)> {
     let own = Rate { limit, used: requests.own };
     own.hold(now).map_err(|error| (error, own))?;
@@ -153,8 +152,8 @@ fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (A
     Ok(own)
 }
 
-/// How many requests there are in this minute; none if they cannot be counted in time. Better to
-/// serve a request too many than to serve nobody while the table is throttled.
+/// The number of requests in this minute; 0 if they cannot be counted in time. It is better to serve a request too many
+/// than to serve nobody while the table is throttled.
 async fn counted<T: Default>(count: impl Future<Output = Result<T, StoreError>>) -> T {
     match timeout(NOTING_MAX, count).await {
         Ok(Ok(used)) => return used,

@@ -1,4 +1,4 @@
-//! Bodies of requests: how large they may be, and how encoded.
+//! Request bodies: their limits and their encoding.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use vedette_domain::id::UserId;
 use crate::error::ApiError;
 use crate::{gzip, header};
 
-/// The largest request body of a user, in bytes, as it is sent and decoded.
+/// The largest request body of a user, in bytes, before and after decoding.
 pub const BODY_MAX: usize = 1024 * 1024;
 
 /// The largest request body of somebody who is not signed in: an address, or a name and the answer to an invitation.
 pub const STRANGERS_BODY_MAX: usize = 4 * 1024;
 
-/// Who sends a body, as it was found out before the body is read.
+/// Who sends a body, known before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BodySender {
     /// Somebody with a valid token or session.
@@ -34,12 +34,12 @@ impl BodySender {
     }
 }
 
-/// The body as the handlers read it: within the limit, without its encoding.
+/// The body for the handlers: within the limit, and decoded.
 ///
 /// # Errors
 ///
-/// 413 where it is too large, before or after decoding; 415 where it is encoded otherwise than with
-/// gzip; 400 where it is not encoded as it says.
+/// 413 if it is too large, before or after decoding; 415 if it has an encoding other than gzip; 400 if it does not have
+/// the encoding that it claims.
 pub fn decode<'a>(
     headers: &HeaderMap,
     body: &'a [u8],
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(read(&[], &vec![b'x'; BODY_MAX + 1]), Err(413));
         assert_eq!(read(&["gzip"], &packed(BODY_MAX)).map(|body| body.len()), Ok(BODY_MAX));
         assert_eq!(read(&["gzip"], &packed(BODY_MAX + 1)), Err(413));
-        // Many small bombs after one another are one.
+        // Several small bombs in a row are one bomb.
         let bomb = packed(100 * BODY_MAX);
         assert!(bomb.len() < BODY_MAX);
         assert_eq!(read(&["gzip"], &bomb), Err(413));

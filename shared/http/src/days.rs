@@ -1,4 +1,4 @@
-//! The counted days of a site, as far as its team may look back.
+//! The counted days of a site, as far back as its team's history goes.
 
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::checks::history::{Day, HistoryFilter};
@@ -8,7 +8,7 @@ use vedette_store::Store;
 use crate::access::SiteAccess;
 use crate::error::ApiError;
 
-/// The counted days that the team's retention still shows, open and closed ones.
+/// The counted days within the team's retention, open and closed.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub async fn shown_days(
         .filter(|tool| filter.tool.is_none_or(|wanted| wanted == *tool))
         .collect();
     let from = filter.from.map_or(oldest, |from| from.max(oldest));
-    // A run whose slot lies in tomorrow's first seconds may have begun already.
+    // A run whose slot is in the first seconds of tomorrow may have begun already.
     let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
     let partition = access.stored.site.id.partition();
     let mut days = store.days(partition, &tools, from, to).await?;

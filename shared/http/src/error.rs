@@ -1,10 +1,10 @@
-//! Refusals and faults, and the only place that knows status codes of refusals.
+//! Refusals and faults, and the only place that knows the status codes of refusals.
 //!
-//! A handler returns [`ApiError`]. A refusal carries a sentence for the client; a fault
-//! ([`ApiError::Store`], [`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client nothing
-//! of itself and is logged, with its causes, where the answer is made. Layers below speak of their own errors and know nothing of HTTP:
-//! validation ends in a `ValidationError`, the table in a `StoreError`, an action in an `ActionError`, and all of
-//! them turn into an `ApiError` with `?`. What each refusal of `domain` becomes is in `error/refusals.rs`.
+//! A handler returns [`ApiError`]. A refusal contains a sentence for the client. A fault ([`ApiError::Store`],
+//! [`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client no details, and is logged with its causes where
+//! the answer is created. The layers below have errors of their own and know nothing about HTTP: validation returns a
+//! `ValidationError`, the table a `StoreError`, an action an `ActionError`. All of them turn into an `ApiError` with
+//! `?`. `error/refusals.rs` maps each refusal of `domain`.
 
 mod refusals;
 
@@ -18,8 +18,8 @@ use vedette_store::{MayConflict, StoreError};
 use crate::response::{Response, json as answer};
 use crate::validation::ValidationError;
 
-/// Seconds after which a client may try again what was not served because the service was
-/// unavailable: a table that is throttled, or a machine that is busy, takes some to recover.
+/// Seconds after which a client may retry a request that failed because the service was unavailable. A throttled table
+/// or a busy machine needs some time to recover.
 pub const UNAVAILABLE_FOR: u32 = 5;
 
 /// Why a request was not served.
@@ -34,21 +34,21 @@ pub enum ApiError {
     /// A scope or a role is missing, or the operation is not allowed on this resource.
     #[error("{0}")]
     Forbidden(String),
-    /// It does not exist, or is another team's.
+    /// It does not exist, or belongs to another team.
     #[error("The requested resource was not found.")]
     NotFound,
-    /// The path is known, the method is not.
+    /// The path is known, but the method is not.
     #[error("The {method} method is not supported for this resource.")]
     MethodNotAllowed {
-        /// The method tried.
+        /// The method of the request.
         method: String,
-        /// The methods there are, as the `Allow` header lists them.
+        /// The allowed methods, as in the `Allow` header.
         allow: String,
     },
     /// The request cannot be read.
     #[error("{0}")]
     BadRequest(&'static str),
-    /// The host that was asked is not ours.
+    /// The request names a host that is not ours.
     #[error(
         "This service does not answer for the host in the address. Its operator may name that in VEDETTE_HOSTS."
     )]
@@ -56,13 +56,13 @@ pub enum ApiError {
     /// The body did not arrive in time.
     #[error("The request body took too long.")]
     RequestTimeout,
-    /// The body is larger than its [`Sender`](crate::body::Sender) may send, as it was sent or decoded.
+    /// The body is larger than its [`Sender`](crate::body::Sender) may send, before or after decoding.
     #[error("The request body is too large.")]
     PayloadTooLarge,
-    /// The body is encoded in a way that is not understood.
+    /// The body has an unknown encoding.
     #[error("The request body must be sent as it is, or encoded with gzip.")]
     UnsupportedEncoding,
-    /// The request is well-formed and invalid.
+    /// The request is well-formed but invalid.
     #[error(transparent)]
     Validation(#[from] ValidationError),
     /// Too many requests in this minute.
@@ -71,10 +71,10 @@ pub enum ApiError {
         /// Seconds until the next minute.
         retry_after: u32,
     },
-    /// The table did not answer, or not with what this version writes.
+    /// The table did not answer, or holds something that this version did not write.
     #[error("the table failed")]
     Store(#[from] StoreError),
-    /// The service has no capacity or no time left; trying again may help.
+    /// The service has no capacity or no time left. Trying again may help.
     #[error("the service is unavailable: {0}")]
     Unavailable(&'static str),
     /// Something is wrong with the service itself.
@@ -89,7 +89,7 @@ impl MayConflict for ApiError {
 }
 
 impl ApiError {
-    /// A refusal under one field.
+    /// A refusal of one field.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Validation(ValidationError::new(field, message))
     }
@@ -99,7 +99,7 @@ impl ApiError {
         Self::Internal(cause.into())
     }
 
-    /// Whether the fault is ours: to be logged, and kept from the client.
+    /// Whether this is a fault of ours, which is logged and not shown to the client.
     pub fn is_fault(&self) -> bool {
         self.status().is_server_error()
     }
@@ -126,7 +126,7 @@ impl ApiError {
         }
     }
 
-    /// The message for the client: of a fault, no more than that there is one.
+    /// The message for the client. For a fault, it only says that there is one.
     pub fn message(&self) -> String {
         match self.status() {
             StatusCode::SERVICE_UNAVAILABLE => {
@@ -137,7 +137,7 @@ impl ApiError {
         }
     }
 
-    /// The answer that the client gets.
+    /// The answer for the client.
     pub fn into_response(self) -> Response {
         let status = self.status();
         let mut response = match &self {

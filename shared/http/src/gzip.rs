@@ -10,7 +10,7 @@ use lambda_http::http::header::ACCEPT_ENCODING;
 
 use crate::header;
 
-/// Whether an encoding is gzip, also under its older name (RFC 9110, 8.4.1.3).
+/// Whether an encoding is gzip, including its older name (RFC 9110, 8.4.1.3).
 pub(crate) fn is(encoding: &str) -> bool {
     ["gzip", "x-gzip"].iter().any(|name| encoding.eq_ignore_ascii_case(name))
 }
@@ -40,7 +40,7 @@ fn weight_of(parameter: &str) -> f32 {
     weight.filter(|_| is_weight).unwrap_or_default()
 }
 
-/// Compresses a response, at the fast level, which costs JSON hardly any size.
+/// Compresses a response at the fast level, which is nearly as good for JSON.
 pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory cannot fail.

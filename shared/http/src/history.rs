@@ -13,11 +13,11 @@ use crate::paging::PageRequest;
 use crate::query::Query;
 use crate::validation::{Errors, ValidationError};
 
-/// Reads which checks are asked for, and which page of them.
+/// Reads which checks are requested, and which page of them.
 ///
 /// # Errors
 ///
-/// All that is wrong with it.
+/// Everything that is wrong with the query.
 pub fn parse_history(query: &Query) -> Result<(HistoryFilter, PageRequest), ValidationError> {
     let mut errors = Errors::new();
     let page = PageRequest::parse(query, &mut errors);
@@ -35,7 +35,7 @@ pub fn parse_history(query: &Query) -> Result<(HistoryFilter, PageRequest), Vali
     errors.finish(Some((filter, page)))
 }
 
-/// The checks of a page in their list form, newest first, and how many there are in all.
+/// The checks of a page in their list form, newest first, and the total number of checks.
 ///
 /// # Errors
 ///

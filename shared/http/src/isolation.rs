@@ -1,4 +1,4 @@
-//! Headers that keep the pages of other sites, and connections without encryption, away from ours.
+//! Headers that protect our pages from pages of other sites and from unencrypted connections.
 
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{HeaderName, STRICT_TRANSPORT_SECURITY};
@@ -8,11 +8,11 @@ use crate::response::Response;
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
-/// For a year, after which browsers have been here again. Other hosts under the same name are not ours to judge.
+/// A year, which every browser that visits the service renews. Other hosts under the same name are not our business.
 const ENCRYPTED_FOR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Has browsers isolate a response: no window of another site holds on to its window, no page of another site
-/// embeds it. One that was asked for by https has them ask by https only from now on.
+/// Makes browsers isolate a response: no window of another site can keep hold of its window, and no page of another
+/// site can embed it. After a response over https, browsers use only https.
 pub fn isolate(response: &mut Response, is_secure: bool) {
     let headers = response.headers_mut();
     headers.insert(OPENER_POLICY, SAME_ORIGIN);

@@ -1,4 +1,4 @@
-//! HTTP shapes of the API: errors, authentication, validation, paging, resources.
+//! The HTTP side of the API: errors, authentication, validation, paging, resources.
 
 pub mod access;
 pub mod body;

@@ -10,12 +10,12 @@ use crate::validation::Errors;
 
 /// The maximum number of entries on a page.
 pub const PER_PAGE_MAX: u64 = 100;
-/// The highest number of a page: what every client's numbers hold exactly.
+/// The highest page number, which the numbers of every client can represent exactly.
 pub const PAGE_MAX: u64 = 1 << 53;
-/// The entries of a page where the client does not say.
+/// The number of entries on a page if the client does not ask for one.
 pub const PER_PAGE_DEFAULT: u64 = 25;
 
-/// Which page a client asks for.
+/// The page that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     number: u64,
@@ -42,12 +42,12 @@ impl PageRequest {
         (self.number - 1) * self.per_page
     }
 
-    /// The most entries on the page.
+    /// The maximum number of entries on the page.
     pub const fn limit(self) -> u64 {
         self.per_page
     }
 
-    /// The page's part of a whole list that is at hand.
+    /// The page's part of a complete list.
     pub fn slice<T>(self, all: &[T]) -> &[T] {
         let start = usize::try_from(self.offset()).unwrap_or(usize::MAX).min(all.len());
         let end = start.saturating_add(usize::try_from(self.per_page).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! Paths with `{parameters}`, as API Gateway has them.
+//! Paths with `{parameters}`, in the notation of API Gateway.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,7 @@ pub struct PathParameters(HashMap<String, String>);
 impl PathParameters {
     /// The values in a path; `None` if it does not match the pattern.
     ///
-    /// Paths are matched as they were sent and decoded afterwards, so that an encoded slash stays
-    /// within its segment.
+    /// Paths are matched as they were sent and decoded afterwards, so that an encoded slash stays within its segment.
     pub fn read(pattern: &str, path: &str) -> Option<Self> {
         let mut values = HashMap::new();
         let mut segments = path.split('/');
@@ -33,7 +32,7 @@ impl PathParameters {
         segments.next().is_none().then_some(Self(values))
     }
 
-    /// A value; empty where the path has none of this name.
+    /// A value; empty if the path has no parameter of this name.
     pub fn value(&self, name: &str) -> &str {
         self.0.get(name).map(String::as_str).unwrap_or_default()
     }
@@ -42,13 +41,13 @@ impl PathParameters {
     ///
     /// # Errors
     ///
-    /// 404 when it is none.
+    /// 404 if the value is not a valid id.
     pub fn id<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ApiError> {
         parse(self.value(name)).ok_or(ApiError::NotFound)
     }
 }
 
-/// Names with their values, read by somebody else, such as API Gateway.
+/// Names with their values that have already been read, for example by API Gateway.
 impl FromIterator<(String, String)> for PathParameters {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(values: I) -> Self {
         Self(values.into_iter().collect())

@@ -1,4 +1,4 @@
-//! Query parameters: digits for integers, `true|false|1|0` for booleans, ISO days for dates.
+//! Query parameters: digits for integers, `true|false|1|0` for booleans, ISO dates.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use url::form_urlencoded;
 
 use crate::validation::Errors;
 
-/// The query parameters of a request. Unknown ones are ignored; of a repeated one the last counts.
+/// The query parameters of a request. Unknown ones are ignored; if one is repeated, the last one counts.
 #[derive(Debug)]
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -22,7 +22,7 @@ impl Query {
         Self { pairs: pairs.into_owned().collect(), known: RefCell::default() }
     }
 
-    /// The parameter's text, and a note that the route knows it.
+    /// The parameter's text. Also remembers that the route knows the parameter.
     fn text(&self, name: &'static str) -> Option<&str> {
         self.known.borrow_mut().push(name);
         self.pairs.iter().rev().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str())
@@ -40,7 +40,7 @@ impl Query {
         kept.into_iter()
     }
 
-    /// Free text, trimmed; a blank one asks for nothing.
+    /// Free text, trimmed; `None` if it is blank.
     pub fn search(&self, name: &'static str) -> Option<&str> {
         self.text(name).map(str::trim).filter(|text| !text.is_empty())
     }
@@ -55,7 +55,7 @@ impl Query {
         let text = self.text(name)?;
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let (min, max) = (bounds.start(), bounds.end());
-        // More digits than fit are a number above every bound.
+        // A number with more digits than fit is above every limit.
         let number = digits.then(|| text.parse().unwrap_or(u64::MAX));
         match number {
             None => errors.push(name, format!("The {name} field must be an integer.")),
@@ -113,7 +113,7 @@ impl Query {
     /// A day, `YYYY-MM-DD`.
     pub fn date(&self, name: &'static str, errors: &mut Errors) -> Option<Date> {
         let text = self.text(name)?;
-        // The parser accepts more spellings than one, and years before Christ.
+        // The parser accepts other spellings and years before Christ.
         let date =
             text.parse().ok().filter(|date: &Date| text.len() == 10 && date.to_string() == text);
         if date.is_none() {

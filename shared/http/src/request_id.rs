@@ -1,4 +1,4 @@
-//! The id of a request, which links the log to the answer that a client got.
+//! The id of a request, which links the answer that a client got to the log.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use lambda_http::RequestExt as _;
 use lambda_http::http::{Extensions, HeaderValue};
 use lambda_http::request::RequestContext;
 
-/// The name of a request.
+/// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(pub String);
 
 impl RequestId {
-    /// The name that the gateway gave: ours as an extension, API Gateway in its context.
+    /// The id that the gateway assigned: ours as an extension, API Gateway's in its context.
     pub fn of(extensions: &Extensions) -> Option<Self> {
         if let Some(id) = extensions.get::<Self>() {
             return Some(id.clone());

@@ -1,4 +1,4 @@
-//! Answers: JSON bodies under the API's envelope, in the form that suits the client.
+//! Responses: JSON bodies in the API's envelope, in the form that the client prefers.
 
 use lambda_http::Body;
 use lambda_http::http::header::{
@@ -14,7 +14,7 @@ use crate::{gzip, header};
 /// An answer to a client.
 pub type Response = lambda_http::http::Response<Body>;
 
-/// Names a request in the answer to a fault.
+/// The header with a request's id in the answer to a fault.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
 
 /// A single resource or a plain list: `{ "data": … }`.
@@ -25,7 +25,7 @@ pub struct Data<T> {
     data: T,
 }
 
-/// A response that is never cached, and whose type is never guessed.
+/// A response that is never cached, and whose type browsers must not guess.
 fn answer(status: StatusCode, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -37,7 +37,7 @@ fn answer(status: StatusCode, body: Body) -> Response {
 
 /// An answer with a JSON body.
 pub fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
-    // Our bodies are made of strings, numbers and maps with string keys: they have a JSON form.
+    // Our bodies consist of strings, numbers and maps with string keys, so they can be written as JSON.
     let text = serde_json::to_string(body).unwrap_or_default();
     let mut response = answer(status, Body::Text(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -49,7 +49,7 @@ pub fn ok<T: Serialize>(data: &T) -> Response {
     json(StatusCode::OK, &Data { data })
 }
 
-/// 201 with `{ "data": … }` of what is at `location` from now on.
+/// 201 with `{ "data": … }` for a new resource at `location`.
 pub fn created<T: Serialize>(data: &T, location: &str) -> Response {
     let mut response = json(StatusCode::CREATED, &Data { data });
     if let Ok(location) = HeaderValue::from_str(location) {
@@ -68,19 +68,19 @@ pub fn no_content() -> Response {
     answer(StatusCode::NO_CONTENT, Body::Empty)
 }
 
-/// A shorter response is not worth compressing: it fits a packet as it is.
+/// A shorter response is not worth compressing, because it fits into one packet anyway.
 const COMPRESSED_MIN: usize = 1024;
-/// What a compressed answer's tag ends with.
+/// The end of a compressed response's tag.
 const COMPRESSED_TAG: &str = "-gzip";
 /// The request headers on which a cached response depends.
 const VARY_BY: &str = "authorization, accept-encoding";
 
-/// The response in the form that suits the client: 304 if the client has it already, and compressed
-/// if the client accepts that.
+/// The response in the form that the client prefers: 304 if the client already has it, and compressed if the client
+/// accepts that.
 ///
-/// A client may cache what it reads, and revalidates it each time. The tag identifies the bytes that
-/// are sent, so the compressed response has one of its own (RFC 9110, 8.8.3.3); but a client that has
-/// either form has the resource as it is.
+/// A client may cache what it reads, and revalidates it each time. The tag identifies the bytes that are sent, so the
+/// compressed response has a tag of its own (RFC 9110, 8.8.3.3). A client that has either form has the current
+/// resource.
 pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> Response {
     let Body::Text(text) = response.body() else { return response };
     let compressed = text.len() >= COMPRESSED_MIN && gzip::is_preferred(asked);
@@ -105,7 +105,7 @@ pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> 
     response
 }
 
-/// A response that no client keeps or that never changes, compressed where the client prefers that.
+/// A response that clients either never cache or cache forever, compressed if the client prefers that.
 pub fn compress(mut response: Response, asked: &HeaderMap) -> Response {
     if matches!(response.body(), Body::Text(text) if text.len() >= COMPRESSED_MIN) {
         response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
@@ -122,7 +122,7 @@ fn pack(response: &mut Response) {
     *response.body_mut() = Body::Binary(packed);
 }
 
-/// Whether the client has the resource in a form of this hash.
+/// Whether the client has the resource, in either form with this hash.
 fn has(asked: &HeaderMap, hash: &str) -> bool {
     header::list(asked, &IF_NONE_MATCH).any(|tag| {
         let tag = tag.strip_prefix("W/").unwrap_or(tag);

@@ -1,12 +1,11 @@
-//! Reads `monitoring_settings` and `dns_expected_records` out of requests.
+//! Reads `monitoring_settings` and `dns_expected_records` from requests.
 //!
-//! A team's settings and a site's overrides are the same object with small differences, which
-//! `Level` names: a team must say `enabled` and `cadence_minutes` of each tool it sends, only a
-//! team sets quiet time and escalation, and only a site has a page to audit. Tools are read in
-//! `tools`; this file reads what surrounds them.
+//! A team's settings and a site's overrides are the same object, with small differences that `Level` names. A team must
+//! send `enabled` and `cadence_minutes` for each tool, only a team sets quiet time and escalation, and only a site has
+//! a page to audit. `tools` reads the tools; this file reads the rest.
 //!
-//! Fields are read in the order of the request tables of the API, and unknown ones are refused,
-//! so that a misspelt setting is not silently without effect.
+//! Fields are read in the order of the API's request tables. Unknown fields are refused, so that a misspelled setting
+//! is not silently ignored.
 
 mod expected_records;
 mod tools;
@@ -26,27 +25,27 @@ pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_reco
 
 use crate::validation::{Errors, Field};
 
-/// Where a team's settings stand in a request.
+/// Where a team's settings are in a request.
 pub const TEAM_PATH: &str = "monitoring_settings";
 
 /// Repetitions that a list of a few possible values may carry; our own limit.
 pub const CHOICES_MAX: usize = 100;
 
-/// Whose settings are read.
+/// The owner of the settings that are read.
 #[derive(Clone, Copy)]
 enum Level<'a> {
     /// A team's defaults.
     Team,
-    /// The overrides of a site whose URL has this host, unless that could not be read.
+    /// The overrides of a site whose URL has this host; `None` if the URL could not be read.
     Site { domain: Option<&'a str> },
 }
 
-/// Reads the overrides of a site whose host is `site_domain`, standing at `path`. Where the site's
-/// own URL could not be read there is no host, and nothing is compared with it.
+/// Reads the overrides of a site whose host is `site_domain`, at `path`. If the site's own URL could not be read, there
+/// is no host to compare with.
 ///
-/// The result replaces all overrides of the site, so what is omitted is inherited. What only its
-/// `team` sets may be there as it is, so that a site's settings can be written back as they were
-/// read. It is of use only if no error was recorded.
+/// The result replaces all overrides of the site, so omitted settings are inherited. Settings that only its `team` sets
+/// may be sent unchanged, so that clients can write back a site's settings as they read them. Use the result only if no
+/// error was recorded.
 pub fn parse_site_overrides(
     value: &Value,
     path: &str,
@@ -64,7 +63,7 @@ pub fn parse_site_overrides(
         .object(errors)
         .map(|sent| tools::read(&sent, level, plan, errors))
         .unwrap_or_default();
-    // Null inherits, as an omitted header does: a site cannot switch the team's header off.
+    // Null inherits, like an omitted header: a site cannot switch the team's header off.
     let request_header = read_header(&fields.field("request_header"), errors)
         .and_then(RequestHeader::into_pair)
         .map(|(name, value)| HeaderOverride { name, value });
@@ -82,14 +81,14 @@ pub fn parse_site_overrides(
     SiteOverrides { tools, request_header }
 }
 
-/// Records a section that only a team sets, unless it says what the team says anyway.
+/// Records an error for a section that only a team sets, unless it equals the team's section.
 fn hold_to_team(
     field: &Field<'_>,
     team: &Settings,
     errors: &mut Errors,
     read: impl FnOnce(&mut Errors) -> TeamUpdate,
 ) {
-    // What exactly is wrong with it does not matter: it cannot be set here.
+    // It does not matter what exactly is wrong with it: it cannot be set here.
     let mut wrong = Errors::new();
     let update = read(&mut wrong);
     if field.is_sent() && (!wrong.is_empty() || team.merge(&update) != *team) {
@@ -97,8 +96,8 @@ fn hold_to_team(
     }
 }
 
-/// Reads what a team's PATCH changes in its `current` settings, standing at
-/// `monitoring_settings`. It is of use only if no error was recorded.
+/// Reads the changes that a team's PATCH makes to its `current` settings, at `monitoring_settings`. Use the result only
+/// if no error was recorded.
 pub fn parse_team_update(
     value: &Value,
     plan: Plan,
@@ -109,8 +108,8 @@ pub fn parse_team_update(
     read_team(value, tools, current, errors)
 }
 
-/// Reads the change of one section of a team's settings, as a form has it: everything else, the tools
-/// too, may be left out. It is of use only if no error was recorded.
+/// Reads a change of one section of a team's settings, as a form sends it. Everything else may be left out, even the
+/// tools. Use the result only if no error was recorded.
 pub fn parse_team_section(
     value: &Value,
     plan: Plan,
@@ -156,7 +155,7 @@ fn read_team_tools(field: &Field<'_>, plan: Plan, errors: &mut Errors) -> ToolsO
     }
 }
 
-/// A header: both parts or, where null was said, neither. `None` when nothing was said (`{}`).
+/// A header: both parts, or neither if they are null. `None` if nothing was sent (`{}`).
 fn read_header(field: &Field<'_>, errors: &mut Errors) -> Option<RequestHeader> {
     let fields = field.object(errors)?;
     let name_field = fields.field("name");
@@ -170,7 +169,7 @@ fn read_header(field: &Field<'_>, errors: &mut Errors) -> Option<RequestHeader> 
     said.then_some(RequestHeader { name, value })
 }
 
-/// Records that `field` is absent although `other` is not.
+/// Records an error if `field` is absent although `other` is not.
 fn require_with(field: &Field<'_>, other: &Field<'_>, errors: &mut Errors) {
     if field.is_absent() && !other.is_absent() {
         field.refuse(errors, format_args!("is required with {}", other.path()));
@@ -205,7 +204,7 @@ fn read_header_value(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
     Some(value)
 }
 
-/// Line breaks are refused as sent, before trimming: they are never there by accident.
+/// Line breaks are refused before trimming, because they are never there by accident.
 fn refuses_line_breaks(field: &Field<'_>, errors: &mut Errors) -> bool {
     let breaks = !field.is_absent()
         && field.value().and_then(Value::as_str).is_some_and(|text| text.contains(['\r', '\n']));
@@ -225,7 +224,7 @@ fn read_quiet_time(
     let before = errors.len();
     let ends_at = fields.field("ends_at");
     let update = QuietTimeUpdate {
-        // A missing `enabled` is recorded above; the times are still worth checking.
+        // A missing `enabled` is recorded above. The times are still worth checking.
         enabled: enabled.unwrap_or(current.quiet_time.enabled),
         starts_at: read_time(&fields.field("starts_at"), errors),
         ends_at: read_time(&ends_at, errors),
@@ -239,7 +238,7 @@ fn read_quiet_time(
 }
 
 fn read_time(field: &Field<'_>, errors: &mut Errors) -> Option<TimeOfDay> {
-    // Any length is read: what is too long is no time either.
+    // Text of any length is read: a text that is too long is not a time either.
     let text = field.string(usize::MAX, errors)?;
     let time = TimeOfDay::parse(&text);
     if time.is_none() {

@@ -1,4 +1,4 @@
-//! Reads what somebody says of a site out of a request.
+//! Reads the input for a site from a request.
 
 use serde_json::{Map, Value};
 use vedette_domain::sites::site::NOTES_MAX;
@@ -9,11 +9,11 @@ use vedette_store::TeamWithSettings;
 use crate::settings::{parse_expected_records, parse_site_overrides};
 use crate::validation::{Errors, Fields, ValidationError};
 
-/// Reads what somebody says of a new site.
+/// Reads the input for a new site.
 ///
 /// # Errors
 ///
-/// All that is wrong with it.
+/// Everything that is wrong with it.
 pub fn parse_site(
     body: &Map<String, Value>,
     team: &TeamWithSettings,
@@ -27,7 +27,7 @@ pub fn parse_site(
 ///
 /// # Errors
 ///
-/// All that is wrong with them.
+/// Everything that is wrong with them.
 pub fn parse_site_update(
     body: &Map<String, Value>,
     team: &TeamWithSettings,
@@ -60,10 +60,10 @@ fn read(
     Some(SiteInput { url: url?, name, notes, js_rendered, overrides, expected_records })
 }
 
-/// The URL to be monitored, in its canonical form.
+/// The URL to monitor, in its canonical form.
 fn read_url(fields: &Fields<'_>, errors: &mut Errors) -> Option<SiteUrl> {
     let field = fields.field("url").required(errors);
-    // The URL's own rule refuses what is too long.
+    // The URL's own rule refuses texts that are too long.
     let text = field.string(usize::MAX, errors)?;
     match SiteUrl::parse(&text) {
         Ok(url) => Some(url),

@@ -1,4 +1,4 @@
-//! Where a request comes from.
+//! The source of a request.
 
 use std::net::IpAddr;
 
@@ -10,12 +10,12 @@ use vedette_domain::source::{Source, TrustedProxies};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Who has connected to the gateway, which says so by this extension of the request.
+/// The peer that has connected to the gateway, which adds this extension to the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
 impl Peer {
-    /// Who has connected: to our own gateway, or to API Gateway.
+    /// The peer that has connected to our own gateway or to API Gateway.
     fn of(head: &Parts) -> Option<Self> {
         if let Some(peer) = head.extensions.get::<Self>() {
             return Some(*peer);
@@ -29,11 +29,11 @@ impl Peer {
     }
 }
 
-/// Where a request comes from: from its peer, or from where the operator's proxies say.
+/// The source of a request: its peer, or the client that the operator's proxies name.
 pub fn source(head: &Parts, proxies: &TrustedProxies) -> Source {
     let Some(Peer(peer)) = Peer::of(head) else { return Source::Unknown };
     let lines = head.headers.get_all(FORWARDED_FOR).into_iter();
-    // One line after the other, as if they were one.
+    // Several lines count as one.
     let listed: Vec<&str> =
         lines.flat_map(|line| line.to_str().unwrap_or_default().split(',')).collect();
     Source::of(proxies.client(peer, listed.into_iter()))
@@ -77,7 +77,7 @@ mod tests {
         );
         let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
         assert_eq!(source(&head, &TrustedProxies::default()).to_string(), "203.0.113.7");
-        // As behind CloudFront.
+        // The situation behind CloudFront.
         let edge = TrustedProxies(vec!["203.0.113.0/24".parse().expect("a network")]);
         assert_eq!(source(&head, &edge).to_string(), "192.0.2.1");
     }

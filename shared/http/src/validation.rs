@@ -1,8 +1,8 @@
 //! Validation of requests: all errors are reported at once, each at its field.
 //!
-//! A route turns the body into an object with [`parse_body`], reads it through [`Fields`], and
-//! ends with [`Errors::finish`]. Readers record what is wrong and go on, so fields must be read
-//! in the order of the API's tables: the first error becomes the `message`.
+//! A route turns the body into an object with [`parse_body`], reads it through [`Fields`], and ends with
+//! [`Errors::finish`]. Readers record errors and continue. The first error becomes the `message`, so fields must be
+//! read in the order of the API's tables.
 
 mod fields;
 
@@ -14,14 +14,14 @@ use serde_json::{Map, Value};
 
 pub use fields::{Field, Fields};
 
-/// Messages kept in one answer. Our own limit: it keeps the answer to a hostile body smaller than
-/// what a Lambda function may return.
+/// The most messages in one answer. This is our own limit, which keeps the answer to a hostile body smaller than what a
+/// Lambda function may return.
 const MESSAGES_MAX: usize = 500;
 
-/// The most characters that an answer repeats of what a client wrote in place of one of our names.
+/// The most characters of a client's own name that an answer repeats.
 pub const ECHO_MAX: usize = 100;
 
-/// A client's own text as an answer repeats it: cut where it is longer, and then it says so.
+/// A client's text for an answer, cut if it is too long. The result shows that it was cut.
 pub fn echo(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -29,14 +29,14 @@ pub fn echo(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
-/// Collects what is wrong with a request, in the order in which it is found.
+/// Collects the errors of a request, in the order in which they are found.
 #[derive(Debug, Default)]
 pub struct Errors {
     found: Vec<(String, String)>,
 }
 
 impl Errors {
-    /// Nothing wrong so far.
+    /// No errors so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,22 +48,21 @@ impl Errors {
         }
     }
 
-    /// Whether nothing is wrong so far.
+    /// Whether there are no errors so far.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Messages so far; readers compare it to learn whether a part was sound.
+    /// The number of messages so far. Readers compare it to find out whether a part was valid.
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// Ends validation with what was read.
+    /// Ends validation with the value that was read.
     ///
     /// # Errors
     ///
-    /// Everything that was wrong. A request with nothing wrong that still could not be read is
-    /// reported under `body`.
+    /// All errors. A request without errors that still could not be read is reported under `body`.
     pub fn finish<T>(mut self, read: Option<T>) -> Result<T, ValidationError> {
         match read {
             Some(read) if self.is_empty() => Ok(read),
@@ -77,8 +76,8 @@ impl Errors {
     }
 }
 
-/// A request that is refused with 422. Serializes as the body of that answer,
-/// `{message, errors: {field: [message, …]}}`, the fields in the order in which they were found.
+/// A request that is refused with 422. It serializes to the body of that answer, `{message, errors: {field: [message,
+/// …]}}`, with the fields in the order in which they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidationError {
     /// Never empty.
@@ -86,7 +85,7 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    /// A request with one thing wrong.
+    /// A request with one error.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { found: vec![(field.into(), message.into())] }
     }
@@ -101,7 +100,7 @@ impl ValidationError {
         }
     }
 
-    /// What is wrong with a field, or with the items of a list in it.
+    /// The errors of a field, or of the items of a list in it.
     pub fn of_field(&self, field: &str) -> impl Iterator<Item = &str> {
         let concerns = move |found: &str| {
             found.strip_prefix(field).is_some_and(|rest| rest.is_empty() || is_index(rest))
@@ -122,7 +121,7 @@ impl ValidationError {
     }
 }
 
-/// Whether the rest of a path says a place in a list.
+/// Whether the rest of a path is the index of a list.
 fn is_index(rest: &str) -> bool {
     rest.strip_prefix('.').is_some_and(|place| place.bytes().all(|digit| digit.is_ascii_digit()))
 }
@@ -190,7 +189,7 @@ mod tests {
         for (found, message) in [
             (vec![("b", "B.")], "B."),
             (vec![("b", "B."), ("a", "A.")], "B. (and 1 more error)"),
-            // Messages are counted, not fields.
+            // The messages are counted, not the fields.
             (vec![("b", "B."), ("b", "C."), ("a", "A.")], "B. (and 2 more errors)"),
         ] {
             let error = refused(&found);
@@ -260,7 +259,7 @@ mod tests {
         ] {
             assert_eq!(parse_body(body), Err(ValidationError::new("body", message)), "{body:?}");
         }
-        // Nesting deep enough to exhaust a stack is refused, not followed.
+        // Nesting that is deep enough to exhaust the stack is refused.
         assert!(parse_body("[".repeat(100_000).as_bytes()).is_err());
     }
 }

@@ -1,13 +1,13 @@
-//! How refusals read in an answer.
+//! The wording of refusals in answers.
 
-/// A text with a capital letter at its beginning.
+/// A text with a capital letter at the beginning.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     first + letters.as_str()
 }
 
-/// A refusal as a sentence. One that begins with an address leaves that as it is.
+/// A refusal as a sentence. If it begins with an address, the address stays as it is.
 pub fn sentence(refusal: &str) -> String {
     let is_address = refusal.split(' ').next().is_some_and(|word| word.contains('@'));
     let text = if is_address { refusal.to_owned() } else { capitalized(refusal) };

@@ -14,16 +14,16 @@ use crate::{Handler, HandlerOutcome, Request, Surface};
 /// A handler of an `R`.
 type Of<S, R> = &'static dyn Handler<S, (R,)>;
 
-/// A handler by what it works on. The resource that the path names is loaded and the caller authorized
-/// for it before the handler is called. A refusal is 404 for something that does not exist or is another
-/// team's, 402 for a team without an active plan, and 403 for a role that lacks the permission.
+/// A handler with the resource that it works on. The resource that the path names is loaded, and the caller authorized
+/// for it, before the handler is called. A refusal is 404 if the resource does not exist or belongs to another team,
+/// 402 for a team without an active plan, and 403 for a role that lacks the permission.
 pub enum Endpoint<S: Surface> {
-    /// Nothing: nobody is served.
+    /// Nothing: no client is served.
     None,
-    /// The request and who sends it; no resource.
+    /// The request and its sender; no resource.
     Request(&'static dyn Handler<S, ()>),
-    /// The team that the query names as `team`, or all of the caller's teams in which they have the permission. It takes
-    /// the permission for a `site` that the query names, too.
+    /// The team that the query names as `team`, or all of the caller's teams in which they have the permission. A
+    /// `site` that the query names needs the permission, too.
     Teams(Permission, Of<S, TeamsAccess>),
     /// The caller's only team, if they belong to just one.
     OnlyTeam(Permission, Of<S, Option<TeamWithSettings>>),
@@ -31,7 +31,7 @@ pub enum Endpoint<S: Surface> {
     Team(Permission, Of<S, TeamWithSettings>),
     /// The `{user}` of `{team}`.
     TeamMember(Permission, Of<S, MemberAccess>),
-    /// The `{user}` of `{team}`. Nobody needs a permission, or a plan, for what they do to themselves.
+    /// The `{user}` of `{team}`. A user needs neither a permission nor a plan for actions on themselves.
     TeamMemberOrSelf(Permission, Of<S, MemberAccess>),
     /// The pending `{invitation}` to `{team}`.
     Invitation(Permission, Of<S, InvitationAccess>),
@@ -43,12 +43,12 @@ pub enum Endpoint<S: Surface> {
     Check(Permission, Of<S, CheckAccess>),
     /// `{issue}`.
     Issue(Permission, Of<S, IssueAccess>),
-    /// `{issue}` if somebody is signed in; otherwise, nothing is read.
+    /// `{issue}` if a user is signed in; otherwise, nothing is read.
     IssueIfSignedIn(Permission, Of<S, Option<IssueAccess>>),
 }
 
 impl<S: Surface> Endpoint<S> {
-    /// What the caller's role must grant in the team that the resource belongs to.
+    /// The permission that the caller needs in the team that the resource belongs to.
     pub const fn permission(&self) -> Option<Permission> {
         match self {
             Self::None | Self::Request(_) => None,
@@ -164,7 +164,7 @@ impl<S: Surface> Endpoint<S> {
     }
 }
 
-/// A team of the caller's, which may have been `read` already.
+/// One of the caller's teams, which may have been `read` already.
 async fn team_of(
     store: &Store,
     caller: &Caller,

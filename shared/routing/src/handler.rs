@@ -1,4 +1,4 @@
-//! Handlers: async functions of a context and, where the route has one, of a resource.
+//! Handlers: async functions that take a context and, if the route has one, a resource.
 
 use std::any::type_name;
 
@@ -11,9 +11,8 @@ use crate::Surface;
 /// What a handler returns.
 pub type HandlerOutcome = Result<Response, ApiError>;
 
-/// A handler, whatever the type of its future. Every `async fn(Context<'_>) -> HandlerOutcome` is one without a
-/// resource (`A` is `()`), and every `async fn(Context<'_>, R) -> HandlerOutcome` is one of an `R` (`A` is
-/// `(R,)`).
+/// A handler with a future of any type. Every `async fn(Context<'_>) -> HandlerOutcome` is a handler without a resource
+/// (`A` is `()`), and every `async fn(Context<'_>, R) -> HandlerOutcome` is a handler for an `R` (`A` is `(R,)`).
 pub trait Handler<S: Surface, A>: Sync {
     /// Handles a request.
     fn call<'a>(&self, context: S::Context<'a>, arguments: A) -> BoxFuture<'a, HandlerOutcome>;

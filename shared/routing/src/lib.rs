@@ -1,14 +1,12 @@
-//! One model of routes and one dispatcher, for the API and for the pages.
+//! One model for routes and one dispatcher, for the API and for the dashboard.
 //!
-//! A [`Route`] is a row of a table. It says which requests it is for, whom it serves (its audience),
-//! what it works on with the permission that this takes (its [`Endpoint`]), and which Lambda function
-//! serves it, with what that may write. [`serve`] does the rest in the same order for every route:
-//! authenticate, read the body, load the resource, authorize, call the handler, and call it again after
-//! a conflict.
+//! A [`Route`] is a row of a table. It has the requests that it is for, its audience, the resource and the permission
+//! that it needs (its [`Endpoint`]), and the Lambda function that serves it, with its grant. [`serve`] takes the same
+//! steps for every route: authenticate, read the body, load the resource, authorize, call the handler, and call it
+//! again after a conflict.
 //!
-//! A [`Surface`] is a set of routes with its own way to authenticate its clients and to show refusals:
-//! the API (`vedette_api`), which has tokens and JSON, and the dashboard (`vedette_dashboard`), which has
-//! sessions and HTML.
+//! A [`Surface`] is a set of routes with its own way to authenticate its clients and to show refusals: the API
+//! (`vedette_api`) with tokens and JSON, and the dashboard (`vedette_dashboard`) with sessions and HTML.
 
 use std::fmt::Debug;
 
@@ -41,16 +39,16 @@ pub struct Route<S: Surface> {
     pub method: &'static str,
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
-    /// Whom it serves.
+    /// Its audience.
     pub audience: S::Audience,
-    /// What it works on, with the permission that this takes, and its handler.
+    /// The resource, the permission that it needs, and the handler.
     pub endpoint: Endpoint<S>,
-    /// The Lambda function that serves it, and what that may write.
+    /// The Lambda function that serves it, with its grant.
     pub function: S::Function,
 }
 
 impl<S: Surface> Route<S> {
-    /// What the caller's role must grant in the team that the resource belongs to.
+    /// The permission that the caller needs in the team that the resource belongs to.
     pub const fn permission(&self) -> Option<Permission> {
         self.endpoint.permission()
     }
@@ -77,18 +75,18 @@ pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<Route
 
 /// A set of routes, with its own way to authenticate clients and to answer them.
 pub trait Surface: Sized + Send + Sync + 'static {
-    /// Whom a route serves.
+    /// The audience of a route.
     type Audience: Debug + Copy + Send + Sync + 'static;
-    /// The Lambda function of a route, and what that may write.
+    /// The Lambda function of a route, with its grant.
     type Function: Debug + Copy + Send + Sync + 'static;
     /// The client, once it is authenticated.
     type Client: Send + Sync;
-    /// What a handler works with beside its resource.
+    /// What a handler works with in addition to its resource.
     type Context<'a>: Copy + Send + Sync
     where
         Self: 'a;
 
-    /// What the log says of a request beside each event.
+    /// The span of a request in the log, around each event.
     fn span(route: &Route<Self>, request: Request<'_>) -> Span;
 
     /// Whether the body of a request is read.
@@ -104,7 +102,7 @@ pub trait Surface: Sized + Send + Sync + 'static {
     /// The user behind a client, if they are known.
     fn caller(client: &Self::Client) -> Option<&Caller>;
 
-    /// The team that a route shows, where it was read with the client.
+    /// The team that a route shows, if it was read together with the client.
     fn team(_client: &Self::Client) -> Option<&TeamWithSettings> {
         None
     }
@@ -117,7 +115,7 @@ pub trait Surface: Sized + Send + Sync + 'static {
         body: &'a [u8],
     ) -> Self::Context<'a>;
 
-    /// The answer to a request that is refused, or that failed, which is logged.
+    /// The answer to a request that is refused or has failed. A failure is logged.
     fn refuse(
         &self,
         request: Request<'_>,
@@ -125,7 +123,7 @@ pub trait Surface: Sized + Send + Sync + 'static {
         refusal: ApiError,
     ) -> Response;
 
-    /// A response in the form that suits the client.
+    /// A response in the form that the client prefers.
     fn present(
         &self,
         request: Request<'_>,
@@ -133,12 +131,12 @@ pub trait Surface: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Response> + Send;
 }
 
-/// The client, or the refusal; and how many requests of the minute are used, if clients are told.
+/// The client or the refusal, and the usage of this minute's requests, if clients see it.
 #[derive(Debug)]
 pub struct Authenticated<C> {
     /// The client.
     pub client: Result<C, ApiError>,
-    /// How far the minute's requests are used.
+    /// The usage of this minute's requests.
     pub rate: Option<Rate>,
 }
 
@@ -147,7 +145,7 @@ pub struct Authenticated<C> {
 pub struct Request<'a> {
     /// The service.
     pub app: &'a App,
-    /// Method, address and headers.
+    /// Method, URL and headers.
     pub head: &'a Parts,
     /// The values in the path.
     pub parameters: &'a PathParameters,

@@ -1,4 +1,4 @@
-//! Resources that only one route works on, or only pages.
+//! Resources that only one route needs, or only pages.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub struct TeamsAccess {
 }
 
 impl TeamsAccess {
-    /// The team that the query names, or all in which the caller has the permission. What the query names in a wrong
-    /// form counts as not named: the handler refuses it.
+    /// The team that the query names, or all teams in which the caller has the permission. Invalid values in the query
+    /// count as absent: the handler refuses them.
     pub(crate) async fn load(
         request: Request<'_>,
         caller: &Caller,
@@ -55,7 +55,7 @@ impl TeamsAccess {
     }
 }
 
-/// A user, as somebody whose team the caller may change. Whether they are a member is for the handler to see.
+/// A user, as somebody whose team the caller may change. The handler checks whether they are a member.
 #[derive(Debug)]
 pub struct MemberAccess {
     /// The team.
@@ -71,7 +71,7 @@ impl MemberAccess {
         request.app.store.user(id).await?.ok_or(ApiError::NotFound)
     }
 
-    /// Allowed to the callers themselves and to those who have the permission.
+    /// Allowed to the users themselves, and to callers with the permission.
     pub(crate) async fn or_self(
         request: Request<'_>,
         caller: &Caller,
@@ -90,7 +90,7 @@ impl MemberAccess {
     }
 }
 
-/// A pending invitation to a team of the caller's.
+/// A pending invitation to one of the caller's teams.
 #[derive(Debug)]
 pub struct InvitationAccess {
     /// The team.
@@ -107,7 +107,7 @@ impl InvitationAccess {
     }
 }
 
-/// A channel of a team of the caller's.
+/// A channel of one of the caller's teams.
 #[derive(Debug)]
 pub struct ChannelAccess {
     /// The team.

@@ -12,8 +12,8 @@ use vedette_store::{budget, retry_on_conflict};
 
 use crate::{Authenticated, HandlerOutcome, Request, Route, RouteMatch, Surface};
 
-/// Serves a request to a route. `body` reads what was sent, as far as its sender may send, and is called
-/// only once the sender is authenticated. Refusals and faults become responses, and faults are logged.
+/// Serves a request to a route. `body` reads what was sent, within its sender's limit, and is called only after the
+/// sender is authenticated. Refusals and faults become responses, and faults are logged.
 pub async fn serve<S, F>(
     surface: &S,
     app: &App,
@@ -59,8 +59,8 @@ where
     response
 }
 
-/// Handles the request of an authenticated client. A handler whose write meets a conflict is called
-/// again, with the resource reloaded.
+/// Handles the request of an authenticated client. If a handler's write meets a conflict, the handler is called again
+/// with the resource reloaded.
 async fn handle<S, F>(
     surface: &S,
     route: &Route<S>,

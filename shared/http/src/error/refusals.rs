@@ -1,5 +1,4 @@
-//! What each refusal of `domain` is in HTTP: the error with its status code, and the field that it
-//! concerns.
+//! The HTTP error of each refusal of `domain`: its status code, and the field that it is about.
 
 use std::error::Error;
 
@@ -75,7 +74,7 @@ impl From<AccountRefusal> for ApiError {
     fn from(refusal: AccountRefusal) -> Self {
         let why = sentence(&refusal.to_string());
         match refusal {
-            // Who is no member is nobody here, whatever else they are.
+            // Here, a user who is not a member does not exist, whatever else they are.
             AccountRefusal::NoMember(_) => Self::NotFound,
             AccountRefusal::OwnersOnly => Self::Forbidden(why),
             AccountRefusal::MemberAlready { .. }

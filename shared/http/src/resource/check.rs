@@ -90,8 +90,8 @@ impl CheckResource {
         }
     }
 
-    /// Within its site, which takes too much of a list: with a result of limited size as far as
-    /// that goes, and without the site, which is around it.
+    /// Shortens the check within a site that takes too much of a list: limits the size of its result as far as
+    /// possible, and leaves out the site, which contains it.
     pub(super) fn shorten(&mut self, max: usize) {
         self.site = None;
         self.result = self.result.take().map(|result| list_form_within(self.tool, result, max));

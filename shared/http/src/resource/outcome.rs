@@ -1,4 +1,4 @@
-//! What became of each site of a bulk request.
+//! The outcome for each site of a bulk request.
 
 use serde::Serialize;
 
@@ -40,23 +40,23 @@ struct Failed {
 }
 
 impl SitesOutcome {
-    /// A site was created.
+    /// Records a site that was created.
     pub fn create(&mut self, site: SiteResource) {
         self.created.push(site);
     }
 
-    /// A URL was passed over.
+    /// Records a URL that was skipped.
     pub fn skip(&mut self, url: String, reason: impl Into<String>) {
         self.skipped.push(Skipped { url: as_sent(&url), reason: reason.into() });
     }
 
-    /// A URL was refused.
+    /// Records a URL that was refused.
     pub fn fail(&mut self, url: String, error: impl Into<String>) {
         self.failed.push(Failed { url: as_sent(&url), error: error.into() });
     }
 }
 
-/// Whole, as far as it could be a URL: what is longer is cut.
+/// The whole text, unless it is longer than any URL; then it is cut.
 fn as_sent(url: &str) -> String {
     echo(url, MAX_LENGTH).into_owned()
 }

@@ -14,8 +14,8 @@ use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::{CheckResource, Links, wire_time};
 
-/// What a site may take of a list, in bytes of JSON: a hundred of them, and what an answer of a
-/// Lambda function puts around them, stay below its 6 MB.
+/// The most that a site may take of a list, in bytes of JSON. A hundred of them, with everything that a Lambda function
+/// adds, stay below its limit of 6 MB.
 const SITE_MAX: usize = 50 * 1024;
 
 /// A site.
@@ -75,7 +75,7 @@ struct Reports {
     performance: String,
 }
 
-/// Each tool has its key: a map's own schema would promise none.
+/// Each tool has its own key. The schema of a map would promise none.
 #[cfg(feature = "schema")]
 fn latest_checks_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let check = generator.subschema_for::<Option<CheckResource>>();
@@ -106,7 +106,7 @@ impl SiteResource {
             js_rendered: site.js_rendered,
             is_pinned: site.pinned,
             enabled_checks: settings.enabled_tools(plan),
-            // Settings are made of strings, numbers and maps with string keys: they have a form.
+            // Settings consist of strings, numbers and maps with string keys, so they can be written as JSON.
             issue_settings: serde_json::to_value(&issue_settings).unwrap_or_default(),
             monitoring: Monitoring { settings },
             latest_checks: None,
@@ -116,13 +116,13 @@ impl SiteResource {
         }
     }
 
-    /// Identity.
+    /// Its id.
     pub const fn id(&self) -> SiteId {
         self.uuid
     }
 
-    /// With the newest check of each tool, null where there is none. Checks give way
-    /// where a site would take more than 50 KB of a list.
+    /// The site with the newest check of each tool, or null if there is none. If the site would take more than 50 KB of
+    /// a list, its checks are shortened.
     #[must_use]
     pub fn with_latest(self, stored: &SiteWithTools, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {

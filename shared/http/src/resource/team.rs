@@ -1,4 +1,4 @@
-//! Teams as the API shows them, with their limits and what is used of them.
+//! Teams as the API shows them, with their limits and their usage.
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -12,7 +12,7 @@ pub struct TimeZoneResource {
 }
 
 impl TimeZoneResource {
-    /// A zone, to be shown.
+    /// The resource of a zone.
     pub fn new(zone: &NamedZone) -> Self {
         Self { time_zone: zone.name().to_owned() }
     }

@@ -8,17 +8,17 @@ use vedette_domain::sites::settings::{DnsRecordType, ExpectedRecords};
 
 use crate::validation::{Errors, Field};
 
-/// The most values of one type; our own limit, it keeps a site within one stored item.
+/// The most values of one type. This is our own limit, which keeps a site within one stored item.
 pub const VALUES_MAX: usize = 50;
-/// The longest value in characters: far beyond the longest DKIM key; our own limit.
+/// The longest value in characters, far longer than the longest DKIM key. This is our own limit.
 pub const VALUE_MAX: usize = 4_096;
-/// The most bytes of all values together; our own limit, for the same reason as [`VALUES_MAX`].
+/// The most bytes of all values together. This is our own limit, for the same reason as [`VALUES_MAX`].
 pub const BYTES_MAX: usize = 8_192;
 
-/// Reads the expected DNS records standing at `path`; null and `{}` both expect nothing.
+/// Reads the expected DNS records at `path`. Both null and `{}` expect nothing.
 ///
-/// Values are kept in their normal form. A type with an empty list says nothing and is left out. The
-/// result is of use only if no error was recorded.
+/// Values are stored in their normal form. A type with an empty list is left out. Use the result only if no error was
+/// recorded.
 pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) -> ExpectedRecords {
     let mut records = ExpectedRecords::new();
     let field = Field::at(path, value);
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read, or the errors by field.
+    /// The result, or the errors by field.
     fn parse(value: &Value) -> Result<Value, Value> {
         let mut errors = Errors::new();
         let records = parse_expected_records(value, "dns_expected_records", &mut errors);

@@ -88,7 +88,7 @@ fn read_cadence(field: &Field<'_>, tool: Tool, plan: Plan, errors: &mut Errors) 
     Some(minutes)
 }
 
-/// Reads a tool's own settings, each by the rule for its values.
+/// Reads a tool's own settings, each with the rule for its values.
 fn read_own<O: DeserializeOwned + Default>(
     field: &Field<'_>,
     settings: &[Setting],
@@ -98,7 +98,7 @@ fn read_own<O: DeserializeOwned + Default>(
     let Some(fields) = field.object(errors) else { return O::default() };
     let mut read = Map::new();
     for Setting { name, kept_as, rule, .. } in settings {
-        // Of one setting under two names, the present name comes last and decides, null included.
+        // If a setting is sent under two names, the current name comes last and decides, even with null.
         if let Some(value) = read_value(&fields.field(name), *rule, level, errors) {
             read.insert((*kept_as).to_owned(), value);
         }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_the_plan_lacks_cannot_be_enabled() {
-        // Every plan has every tool today, so the rule is tried where it stands.
+        // Every plan includes every tool today, so this tests the rule directly.
         for (value, allowed, expected) in [
             (true, true, Ok(true)),
             (false, true, Ok(false)),

@@ -1,4 +1,4 @@
-//! Reading typed values out of JSON, each known by its dotted path.
+//! Reads typed values from JSON. Each value has a dotted path.
 
 use std::fmt::Display;
 use std::num::NonZeroU32;
@@ -19,8 +19,8 @@ pub struct Fields<'a> {
 
 /// A field that may or may not have been sent.
 ///
-/// Readers give `None` for an omitted field, silently, and for a wrong one, after recording why.
-/// Null is wrong unless the field is read through [`Field::nullable`]; a blank string is null.
+/// Readers return `None` for an omitted field without an error, and for a wrong field after recording the error. Null
+/// is wrong unless the field is read through [`Field::nullable`]; a blank string counts as null.
 #[derive(Debug, Clone)]
 pub struct Field<'a> {
     value: Option<&'a Value>,
@@ -43,7 +43,7 @@ impl<'a> Fields<'a> {
         self.object.is_empty()
     }
 
-    /// Records every field that is not among `known`, after those that are.
+    /// Records an error for every field that is not among `known`. Call it after reading those that are.
     pub fn only(&self, known: &[&str], errors: &mut Errors) {
         for name in self.object.keys().filter(|name| !known.contains(&name.as_str())) {
             let path = self.path_of(&echo(name, ECHO_MAX));
@@ -68,12 +68,12 @@ impl<'a> Field<'a> {
         &self.path
     }
 
-    /// The JSON value, null included, when the field was sent.
+    /// The JSON value, including null, if the field was sent.
     pub const fn value(&self) -> Option<&'a Value> {
         self.value
     }
 
-    /// Whether the field was sent, be it as null.
+    /// Whether the field was sent, even as null.
     pub const fn is_sent(&self) -> bool {
         self.value.is_some()
     }
@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
         errors.push(self.path.clone(), format!("The {} field {predicate}.", self.path));
     }
 
-    /// Records an omitted or null field; reading on then finds nothing.
+    /// Records an error if the field is omitted or null. Reading on then finds nothing.
     #[must_use]
     pub fn required(mut self, errors: &mut Errors) -> Self {
         if self.is_absent() {
@@ -119,7 +119,7 @@ impl<'a> Field<'a> {
 
     /// A name, trimmed.
     pub fn name(&self, errors: &mut Errors) -> Option<String> {
-        // Whatever is too long is refused by the names' own rule.
+        // The rule for names refuses texts that are too long.
         match parse_name(&self.string(usize::MAX, errors)?) {
             Ok(name) => Some(name.to_owned()),
             Err(error) => {
@@ -129,7 +129,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A boolean; neither a number nor a string is one.
+    /// A boolean. Numbers and strings are not accepted.
     pub fn boolean(&self, errors: &mut Errors) -> Option<bool> {
         let value = self.not_null(errors)?.as_bool();
         if value.is_none() {
@@ -203,15 +203,15 @@ impl<'a> Field<'a> {
         Some(items.iter().enumerate().map(at).collect())
     }
 
-    /// A list of at most `max` values, each read alone; `None` when any of them is wrong. What it
-    /// is collected into decides about order and repetition.
+    /// A list of at most `max` values, each read on its own; `None` if any of them is wrong. The collection type
+    /// decides about order and duplicates.
     pub fn list<T, C: FromIterator<T>>(
         &self,
         max: usize,
         errors: &mut Errors,
         read: impl Fn(&Field<'a>, &mut Errors) -> Option<T>,
     ) -> Option<C> {
-        // Every item is read before any failure counts, so that each invalid one is reported.
+        // All items are read before a failure counts, so that every invalid one is reported.
         let values: Vec<Option<T>> =
             self.items(0..=max, errors)?.iter().map(|item| read(item, errors)).collect();
         values.into_iter().collect()
@@ -257,7 +257,7 @@ fn is_null(value: &Value) -> bool {
 fn whole(number: &Number) -> Option<i128> {
     number.as_i128().or_else(|| {
         let float = number.as_f64()?;
-        // The cast saturates: numbers that large are beyond any bound anyway.
+        // The cast saturates. Numbers that large are above every limit anyway.
         (float.fract() == 0.0).then_some(float as i128)
     })
 }
