@@ -14,29 +14,28 @@ use crate::{Clock, Entropy, Health, Queue, Scheduler, Witnesses};
 pub struct App {
     /// The table.
     pub store: Store,
-    /// Where messages go.
+    /// Where to send messages.
     pub queue: Queue,
-    /// Who fires recurring runs.
+    /// What starts recurring runs.
     pub scheduler: Scheduler,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// Where random ids come from.
+    /// The source of random ids.
     pub entropy: Entropy,
-    /// How this service is set up.
+    /// How this service is configured.
     pub service: Service,
-    /// What keeps it from doing its work.
+    /// What keeps the service from working.
     pub health: Health,
-    /// Other locations, which are asked before an outage is believed.
+    /// Other locations, which are asked before an outage counts.
     pub witnesses: Witnesses,
 }
 
-/// How long a process waits for its first connection before it serves without.
+/// How long a process waits for its first connection before it serves without it.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 impl App {
     /// Opens the connection to the table, so that the first request does not wait for a handshake.
-    /// Without it everything works as well, so a throttled table must not end a function before it
-    /// has begun.
+    /// Everything works without it as well, so a throttled table must not end a function before it has begun.
     pub async fn warm_up(&self) {
         match timeout(WARM_UP, self.store.warm_up()).await {
             Ok(Ok(())) => {}
@@ -45,8 +44,8 @@ impl App {
         }
     }
 
-    /// Sends a message of work that is in the table already. What cannot be sent is left to
-    /// redelivery, which finds it there.
+    /// Sends a message about work that is already in the table. If it cannot be sent, redelivery finds the work in the
+    /// table.
     pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
         if let Err(error) = self.queue.send(&message, delay).await {
             warn!(?message, error = %ErrorChain(&error), "a message is left to redelivery");

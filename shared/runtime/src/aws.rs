@@ -1,4 +1,4 @@
-//! Clients of AWS services. TLS is rustls with ring, for the sake of cold starts.
+//! Clients of AWS services. TLS is rustls with ring, which keeps cold starts short.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::{
     SqsQueue, Witnesses,
 };
 
-/// The app of a Lambda function, whose environment names the deployment.
+/// The app of a Lambda function, whose environment describes the deployment.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
     }
 }
 
-/// What the SDK must know in a Lambda function: region and credentials, which its environment
-/// holds. There is no chain of providers to ask, and none to load at a cold start.
+/// The SDK configuration of a Lambda function: the region and the credentials from its environment. There is no chain
+/// of providers to ask or to load at a cold start.
 ///
 /// # Errors
 ///
@@ -104,20 +104,19 @@ fn amazon_roots() -> RootCertStore {
 }
 
 /// The authorities that issue the certificates of AWS's endpoints: the five that
-/// <https://www.amazontrust.com/repository/> recommends for a trust store of one's own. Reading the hundred and
-/// more that a system trusts takes longer than all else at a function's start.
+/// <https://www.amazontrust.com/repository/> recommends for a custom trust store. Reading the hundred or more that a
+/// system trusts takes longer than everything else at a function's start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
-/// Whether [`AMAZON_ROOTS`] suffice. They do not at an https emulator, nor in partitions that may have
-/// authorities of their own. Over http there is no certificate to judge.
+/// Whether [`AMAZON_ROOTS`] are enough. They are not for an https emulator, or in partitions that may have authorities
+/// of their own. Over http there is no certificate to check.
 fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
     let is_apart =
         ["cn-", "us-iso", "eu-iso", "eusc-"].iter().any(|partition| region.starts_with(partition));
     !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
 }
 
-/// How long to wait for an answer. DynamoDB answers in milliseconds; a request that takes longer is better
-/// retried.
+/// How long to wait for an answer. DynamoDB answers in milliseconds, so a request that takes longer is better retried.
 pub fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .operation_attempt_timeout(Duration::from_secs(4))

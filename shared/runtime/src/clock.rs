@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// What time it is.
+/// The clock.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
@@ -20,8 +20,8 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// Now, in whole milliseconds: the resolution of ids and keys, so that an instant compares
-    /// the same before and after it was stored.
+    /// Now, in whole milliseconds. This is the resolution of ids and keys, so that an instant compares the same before
+    /// and after it was stored.
     pub fn now(&self) -> Timestamp {
         let now = (self.0)();
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)

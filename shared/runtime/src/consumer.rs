@@ -15,14 +15,14 @@ use vedette_domain::ErrorChain;
 use crate::sqs::{SqsBody, SqsQueue};
 use crate::{App, Destination, QueueError};
 
-/// Messages that a function handles at once: as many as its event source gives it in one batch.
+/// How many messages a function handles at once: as many as its event source delivers in one batch.
 pub const BATCH: usize = 10;
 
-/// The time that is kept at the end of an invocation to report what was not done.
+/// The time that is reserved at the end of an invocation to report unfinished messages.
 const MARGIN: Duration = Duration::from_secs(2);
-/// After this, what is still being handled is slow, and the function asks for more meanwhile.
+/// After this time, messages that are still being handled are slow, and the function receives more meanwhile.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
-/// How long it then waits for a message. Each time costs a request.
+/// How long it then waits for a message. Each wait costs a request.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// A function's queue.
@@ -34,32 +34,31 @@ pub struct Consumer {
     refill: Option<Refill>,
 }
 
-/// Messages that a function receives itself.
+/// The messages that a function receives itself.
 #[derive(Debug, Clone, Copy)]
 struct Refill {
-    /// What one may take.
+    /// How long one of them may take.
     longest: Duration,
-    /// How many are handled at once, with those of the event source.
+    /// How many are handled at once, including those of the event source.
     most: usize,
 }
 
-/// What has come to pass while messages are handled.
+/// What happens while messages are handled.
 enum Step {
-    /// One has been handled; the event source delivers it again where it has failed.
+    /// A message was handled. If it failed, the event source delivers it again.
     Handled(Option<String>),
-    /// One that we have received ourselves has been handled; this is the handle by which to delete
-    /// it.
+    /// A message that the function has received itself was handled. This is the receipt with which to delete it.
     HandledOwn(Option<String>),
-    /// Some have been deleted.
+    /// Some messages were deleted.
     Deleted,
-    /// The first ones take their time.
+    /// The first messages are slow.
     Slow,
-    /// There may be more.
+    /// More messages may have arrived.
     Received(Result<Vec<SqsBody>, QueueError>),
 }
 
 impl Consumer {
-    /// Handles what the event source brings, and nothing else.
+    /// Handles only the messages of the event source.
     ///
     /// # Errors
     ///
@@ -69,17 +68,16 @@ impl Consumer {
         Ok(Self { queue: queue.clone(), source, refill: None })
     }
 
-    /// Handles more than the event source brings: an invocation is not over, and its place is not
-    /// free, before its slowest message is done. Instead of letting it idle for the sake of one target
-    /// that does not answer, it receives more messages itself, up to `most` at once, as long as there is
-    /// time for one, which takes `longest`.
+    /// Handles more messages than the event source delivers. An invocation ends, and its place becomes free, only when
+    /// its slowest message is done. Instead of waiting for one target that does not answer, it receives more messages
+    /// itself, up to `most` at once, as long as there is time for one, which takes `longest`.
     #[must_use]
     pub fn refilling(self, longest: Duration, most: usize) -> Self {
         Self { refill: Some(Refill { longest, most }), ..self }
     }
 
-    /// Handles all messages of a batch at once. Those that fail are delivered again one by one, and
-    /// soon. What is not done when the invocation has `left` little of its time fails.
+    /// Handles all messages of a batch at once. Failed messages are delivered again one by one, and soon. A message
+    /// that is not done when the invocation has only `left` of its time counts as failed.
     pub async fn consume<F, E>(
         &self,
         event: SqsEvent,
@@ -108,7 +106,7 @@ impl Consumer {
             match steps.next().await {
                 Some(Step::Handled(failed)) => {
                     handled -= 1;
-                    // An empty id would fail the whole batch.
+                    // An empty id would make the whole batch fail.
                     let named = failed.into_iter().filter(|id| !id.is_empty());
                     named.for_each(|id| response.add_failure(id));
                 }
@@ -132,7 +130,7 @@ impl Consumer {
                 }
                 None => break,
             }
-            // Ten a call, which is what SQS takes; fewer when nothing else is to come.
+            // Ten in a call, as many as SQS accepts, or fewer if nothing else will come.
             let is_last = handled == 0 && !is_receiving && !done.is_empty();
             if done.len() >= BATCH || is_last {
                 let deleted = self.delete(std::mem::take(&mut done));
@@ -154,7 +152,7 @@ impl Consumer {
         response
     }
 
-    /// Handles a message of the event source, which deletes it unless it fails by its id.
+    /// Handles a message of the event source, which deletes the message unless it is reported as failed.
     async fn handle<F, E>(
         &self,
         message: SqsBody,
@@ -186,7 +184,7 @@ impl Consumer {
         .await
     }
 
-    /// Handles a message that we have received ourselves. Returns the handle by which to delete it, unless it
+    /// Handles a message that the function has received itself. Returns the receipt with which to delete it, unless it
     /// failed.
     async fn handle_own<F, E>(
         &self,
@@ -203,19 +201,19 @@ impl Consumer {
         receipt.filter(|_| handled.is_ok())
     }
 
-    /// Deletes messages that were handled.
+    /// Deletes handled messages.
     async fn delete(&self, receipts: Vec<String>) {
         for receipts in receipts.chunks(BATCH) {
             if let Err(error) = self.queue.delete(self.source, receipts).await {
-                // Handled twice, they count once.
+                // A message that is handled twice counts once.
                 warn!(error = %ErrorChain(&error), "messages will come again although they were handled");
             }
         }
     }
 }
 
-/// When a message comes again: soon at first, and late enough in the end that an outage of minutes
-/// does not use up the deliveries that a message has.
+/// When a message is delivered again: soon at first, and late enough in the end that an outage of a few minutes does
+/// not use up its deliveries.
 fn retry_delay(receives: u32) -> Duration {
     const FIRST: Duration = Duration::from_secs(5);
     const LONGEST: Duration = Duration::from_mins(15);
@@ -241,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// A queue that returns what it was given, and records what it was asked.
+    /// A queue that returns the given messages, and records the calls.
     #[derive(Debug, Clone, Default)]
     struct FakeSqs(Arc<Mutex<Inside>>);
 

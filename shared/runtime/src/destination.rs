@@ -1,4 +1,4 @@
-//! The queues of the service, and what goes into which.
+//! The queues of the service, and what each of them carries.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ pub enum Destination {
     Maintenance,
     /// The notifier's work.
     Alerts,
-    /// Transactional mails that let people in.
+    /// Transactional emails, which let people in.
     Mailer,
 }
 
@@ -32,7 +32,7 @@ impl Destination {
         all
     };
 
-    /// Where a message goes.
+    /// The queue for a message.
     pub const fn of(message: &Message) -> Self {
         match message {
             Message::Check(check) => Self::Tool(check.tool),
@@ -53,7 +53,7 @@ impl Destination {
     }
 }
 
-/// A message that could not be sent. The table also has what it asks for, so it will be sent again.
+/// A message that could not be sent. The table has the same work, so it will be sent again.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue does not take messages")]
 pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);

@@ -1,7 +1,6 @@
-//! What a Vedette process is made of: configuration, clock, randomness, ports, telemetry.
+//! The parts of a Vedette process: configuration, clock, randomness, ports, telemetry.
 //!
-//! This is the only crate that reads the environment or the clock, or draws random ids; all others
-//! get them as values.
+//! This is the only crate that reads the environment or the clock, or draws random ids. All others get them as values.
 
 mod app;
 pub mod aws;

@@ -7,20 +7,19 @@ use serde_json::{Value, json};
 
 use crate::config::environment;
 
-/// The namespace of a deployment's metrics; a process without one emits none.
+/// The variable with the namespace of a deployment's metrics. A process without it emits none.
 pub const NAMESPACE: &str = "VEDETTE_METRICS";
 
-/// A figure of the deployment, without a dimension: each metric costs as much a month as 100,000 checks.
+/// A figure of the deployment, without dimensions: each metric costs as much a month as 100,000 checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Runs that were due in a period, of a sample of sites.
+    /// Runs that were due in a period, for a sample of sites.
     RunsDue,
-    /// Those of them that were done.
+    /// Runs that were done.
     RunsDone,
     /// Missing schedules that the nightly rebuild created again.
     SchedulesRecreated,
-    /// Alerts that no channel will get: they were refused, or the receiver's answer disabled the
-    /// channel.
+    /// Alerts that no channel will get, because they were refused or the receiver's answer disabled the channel.
     AlertsGivenUp,
 }
 
@@ -29,7 +28,7 @@ impl Metric {
     pub const ALL: [Self; 4] =
         [Self::RunsDue, Self::RunsDone, Self::SchedulesRecreated, Self::AlertsGivenUp];
 
-    /// The name by which CloudWatch knows it.
+    /// The name in CloudWatch.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RunsDue => "RunsDue",
@@ -40,10 +39,10 @@ impl Metric {
     }
 }
 
-/// Emits figures for CloudWatch, regardless of the log's filter.
+/// Emits figures for CloudWatch, whatever the log's filter is.
 pub fn emit(figures: &[(Metric, u64)], now: Timestamp) {
     let Some(namespace) = environment(NAMESPACE) else { return };
-    // If the log takes no line, it takes no complaint either.
+    // If the log does not accept this line, it does not accept an error either.
     let _ = writeln!(stdout().lock(), "{}", line(&namespace, figures, now));
 }
 

@@ -1,4 +1,4 @@
-//! Queues: SQS on AWS, timers of this process on one machine.
+//! Queues: SQS on AWS, timers in the process on one machine.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,12 +32,12 @@ impl Queue {
         }
     }
 
-    /// Sends a message, to be delivered at least once, not before the delay has passed. SQS delays
-    /// by whole seconds, 15 minutes at most.
+    /// Sends a message, which is delivered at least once, and not before the delay has passed. SQS delays by whole
+    /// seconds, at most 15 minutes.
     ///
     /// # Errors
     ///
-    /// When the queue does not take it.
+    /// When the queue does not accept it.
     pub async fn send(&self, message: &Message, delay: Duration) -> Result<(), QueueError> {
         match self {
             Self::Sqs(queue) => queue.send(message, delay).await,
@@ -48,11 +48,11 @@ impl Queue {
         }
     }
 
-    /// Sends many messages at once, each with its delay.
+    /// Sends many messages at once, each with its own delay.
     ///
     /// # Errors
     ///
-    /// When the queue does not take one of them; others may have been sent.
+    /// When the queue does not accept one of them; others may have been sent.
     pub async fn send_all(&self, messages: &[(Message, Duration)]) -> Result<(), QueueError> {
         match self {
             Self::Sqs(queue) => queue.send_all(messages).await,
@@ -64,8 +64,8 @@ impl Queue {
     }
 }
 
-/// Queues within this process: nothing outlives it, the table brings everything back. In each, the
-/// teams on whose behalf messages are sent take turns, and none has all of what may be handled at a time.
+/// Queues within this process. They end with it, and the table brings everything back. In each queue, the teams for
+/// which messages are sent take turns, and none may use all places.
 #[derive(Debug, Clone, Default)]
 pub struct LocalQueue(Arc<Lanes>);
 
@@ -87,9 +87,9 @@ struct Lane {
 #[derive(Debug, Default)]
 struct Waiting {
     sent: u64,
-    /// Messages whose delay has not passed when they were last looked at.
+    /// Messages whose delay had not passed when they were last looked at.
     delayed: BTreeMap<(Instant, u64), Envelope>,
-    /// The others, by team.
+    /// The other messages, by team.
     ready: HashMap<Uuid, VecDeque<Envelope>>,
     /// The teams of `ready`, in the order of their turns.
     turns: VecDeque<Uuid>,
@@ -107,35 +107,35 @@ struct Envelope {
 /// How far a queue is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// Messages that are due and have not begun.
+    /// Messages that are due and have not been started.
     pub waiting: usize,
-    /// How long ago the first of them was due; zero where there is none.
+    /// How long ago the first of them was due; zero if there is none.
     pub behind: Duration,
     /// The team, or the user, that sent it.
     pub sender: Option<Uuid>,
-    /// Messages that have begun and are slow.
+    /// Messages that were started and are slow.
     pub slow: usize,
 }
 
-/// A message that was taken from a queue, which counts as being handled until this is dropped.
+/// A message that was taken from a queue. It counts as being handled until this is dropped.
 #[derive(Debug)]
 pub struct QueueDelivery {
     /// The message.
     pub message: Message,
-    /// How often it was delivered, this time included.
+    /// How often it was delivered, including this time.
     pub deliveries: u32,
     queue: LocalQueue,
     is_slow: AtomicBool,
 }
 
 impl QueueDelivery {
-    /// Has the message delivered again after a delay; it no longer counts as being handled.
+    /// Makes the queue deliver the message again after a delay. It no longer counts as being handled.
     pub fn retry(self, delay: Duration) {
         self.queue.put(self.message.clone(), self.deliveries, delay);
     }
 
-    /// Notes that the message only waits from now on: others take its place, if the queue's
-    /// [`Places`] have room for slow ones.
+    /// Records that the message only waits from now on. Others take its place, if the queue's [`Places`] have room for
+    /// slow messages.
     pub fn slow(&self) {
         if !self.is_slow.swap(true, Ordering::Relaxed) {
             let lane = self.lane();
@@ -164,7 +164,7 @@ impl Lane {
 }
 
 impl Waiting {
-    /// Has the messages whose delay has passed wait for their team's turn.
+    /// Moves the messages whose delay has passed to their teams.
     fn promote_due(&mut self, now: Instant) {
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
             let envelope = first.remove();
@@ -177,8 +177,7 @@ impl Waiting {
         }
     }
 
-    /// The next message: the oldest of the team that has waited longest for its turn and may have
-    /// one more handled.
+    /// The next message: the oldest of the team that has waited longest for its turn and may have another one handled.
     fn take(&mut self, places: Places) -> Option<Envelope> {
         if !self.handling.has_room(places) {
             return None;
@@ -198,7 +197,7 @@ impl Waiting {
     }
 
     fn backlog(&self, now: Instant) -> Backlog {
-        // Those of a team are in the order in which they became due.
+        // The messages of a team are in the order in which they became due.
         let firsts =
             self.ready.iter().filter_map(|(team, of_team)| Some((of_team.front()?.due, *team)));
         let first = firsts.min();
@@ -241,8 +240,7 @@ impl LocalQueue {
         lane.changed.notify_one();
     }
 
-    /// The next message of a queue whose delay has passed. Waits for one, and until there is a place
-    /// for one more of its team.
+    /// The next message of a queue whose delay has passed. Waits for a message, and for a free place for its team.
     pub async fn receive(&self, destination: Destination, places: Places) -> QueueDelivery {
         let lane = self.lane(destination);
         loop {
@@ -273,8 +271,8 @@ impl LocalQueue {
         waiting.backlog(now)
     }
 
-    /// Takes everything that waits in a queue, with what is left of its delay: what is ready, team
-    /// by team, then the rest as it becomes so.
+    /// Takes everything that waits in a queue, with its remaining delay: first the ready messages, team by team, then
+    /// the rest in the order of their delays.
     pub fn drain(&self, destination: Destination) -> Vec<(Message, Duration)> {
         let mut waiting = self.lane(destination).lock();
         let now = Instant::now();
@@ -337,7 +335,7 @@ mod tests {
         assert_eq!(queue.drain(Destination::Maintenance), []);
     }
 
-    /// Takes what can be taken without waiting.
+    /// Takes everything that can be taken without waiting.
     async fn take(queue: &LocalQueue, places: Places) -> Vec<QueueDelivery> {
         let mut taken = Vec::new();
         while let Ok(delivery) =
@@ -366,7 +364,7 @@ mod tests {
         let of_other = take(&queue, PLACES).await;
         assert_eq!(messages(&of_other), [maintenance(2, 0)]);
 
-        // The team whose turn it is has the place that is free first.
+        // The team whose turn it is gets the first free place.
         taken.remove(0);
         taken.extend(take(&queue, PLACES).await);
         assert_eq!(messages(&taken[2..]), [maintenance(1, 3)]);
@@ -414,7 +412,7 @@ mod tests {
         let mut taken = take(&queue, places).await;
         assert_eq!(taken.len(), 3);
         for begun in [6, 9, 9] {
-            // The first ones say it again, which counts once.
+            // The first ones report it again, which counts once.
             taken.iter().for_each(QueueDelivery::slow);
             taken.extend(take(&queue, places).await);
             assert_eq!(taken.len(), begun);

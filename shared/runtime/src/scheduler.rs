@@ -1,4 +1,4 @@
-//! Recurring runs: EventBridge Scheduler on AWS, timers of this process on one machine.
+//! Recurring runs: EventBridge Scheduler on AWS, timers in the process on one machine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -23,23 +23,23 @@ use crate::Clock;
 use crate::config::Deployment;
 use crate::on_demand::{OnDemand, on_demand};
 
-/// Who fires recurring runs: EventBridge Scheduler, or this process.
+/// What starts recurring runs: EventBridge Scheduler, or this process.
 #[derive(Debug, Clone)]
 pub enum Scheduler {
     /// One schedule for each site and tool.
     EventBridge(EventBridgeScheduler),
-    /// Rows of the table, which a function looks through every minute.
+    /// Rows of the table, which a function reads every minute.
     Polling(PollingScheduler),
     /// Timers of this process.
     Local(LocalScheduler),
 }
 
-/// A scheduler that does not do as asked; the reconciler asks again.
+/// A scheduler that does not follow a request; the reconciler repeats it.
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduler refused the request")]
 pub struct SchedulerError(#[source] Box<dyn Error + Send + Sync>);
 
-/// A recurring run. Its offset follows from site and tool.
+/// A recurring run. Its offset follows from the site and the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// The site's team.
@@ -52,24 +52,23 @@ pub struct Schedule {
     pub cadence_minutes: u32,
 }
 
-/// Whether a schedule is there, as far as its writer knows. Who is wrong needs a second call.
+/// Whether a schedule exists, as far as its writer knows. A wrong guess costs a second call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It was made before.
+    /// It was created before.
     Present,
     /// It is new.
     Absent,
 }
 
-/// Calls that this process has under way at EventBridge Scheduler. At 20 ms each they are 1,600 a
-/// second.
+/// The calls to EventBridge Scheduler that this process may have in progress. At 20 ms each, they are 1,600 a second.
 const CALLS: usize = 32;
 
-/// The text that EventBridge replaces by the instant for which a run was scheduled.
+/// The text that EventBridge replaces with the instant for which a run was scheduled.
 pub const SLOT_PLACEHOLDER: &str = "<aws.scheduler.scheduled-time>";
 
 impl Scheduler {
-    /// Makes a schedule as it is said, whatever it was before.
+    /// Creates a schedule, or changes it to be like this.
     ///
     /// # Errors
     ///
@@ -91,8 +90,8 @@ impl Scheduler {
         }
     }
 
-    /// Makes a schedule where there is none for the site and tool. Says whether there was none. One that is
-    /// there stays as it is, but a row of another cadence is not looked for.
+    /// Creates a schedule if the site and tool have none. Returns whether there was none. An existing schedule stays as
+    /// it is, but a row with another cadence is not looked for.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl Scheduler {
         }
     }
 
-    /// All schedules there are, to find those that should not be.
+    /// All existing schedules, to find those that should not exist.
     ///
     /// # Errors
     ///
@@ -144,17 +143,17 @@ impl Scheduler {
     }
 }
 
-/// Recurring runs as rows of the table. That costs next to nothing a run, and knows no limit of
-/// invocations, where a schedule for each site and tool costs a dollar a million.
+/// Recurring runs as rows of the table. This costs almost nothing for each run and has no limit of invocations. A
+/// schedule for each site and tool costs a dollar per million runs.
 #[derive(Debug, Clone)]
 pub struct PollingScheduler {
     /// The table.
     pub store: Store,
-    /// Where schedules are left from before.
+    /// The schedules that may be left from before.
     pub before: EventBridgeScheduler,
 }
 
-/// Schedules in one EventBridge Scheduler group.
+/// Schedules in one group of EventBridge Scheduler.
 #[derive(Debug, Clone)]
 pub struct EventBridgeScheduler {
     client: OnDemand<aws_sdk_scheduler::Client>,
@@ -162,7 +161,7 @@ pub struct EventBridgeScheduler {
     places: Arc<Semaphore>,
 }
 
-/// What creating a schedule and updating it have in common.
+/// The arguments that creating and updating a schedule share.
 struct Written {
     name: String,
     expression: String,
@@ -171,7 +170,7 @@ struct Written {
 }
 
 impl EventBridgeScheduler {
-    /// The deployment's schedules, and the way to make a client.
+    /// The deployment's schedules, and the function that creates a client.
     pub fn new(
         client: impl FnOnce() -> aws_sdk_scheduler::Client + Send + 'static,
         deployment: Arc<Deployment>,
@@ -179,7 +178,7 @@ impl EventBridgeScheduler {
         Self { client: on_demand(client), deployment, places: Arc::new(Semaphore::new(CALLS)) }
     }
 
-    /// Waits for one of the places that calls have.
+    /// Waits until another call may start.
     async fn place(&self) -> Result<SemaphorePermit<'_>, SchedulerError> {
         self.places.acquire().await.map_err(broken)
     }
@@ -214,7 +213,7 @@ impl EventBridgeScheduler {
         })
     }
 
-    /// Says no where there is such a schedule already.
+    /// Returns `false` if the schedule already exists.
     async fn create(&self, written: &Written) -> Result<bool, SchedulerError> {
         let created = self
             .client
@@ -230,7 +229,7 @@ impl EventBridgeScheduler {
         unless(created, "ConflictException")
     }
 
-    /// Says no where there is no such schedule.
+    /// Returns `false` if the schedule does not exist.
     async fn update(&self, written: &Written) -> Result<bool, SchedulerError> {
         let updated = self
             .client
@@ -255,13 +254,13 @@ impl EventBridgeScheduler {
             "reason": RunReason::Scheduled,
             "slot": SLOT_PLACEHOLDER,
         });
-        // The parameters of `SendMessage`: a queue as such can be given a group only if it is FIFO.
+        // The parameters of `SendMessage`. As a queue target, only a FIFO queue could get a group.
         let input = serde_json::json!({
             "QueueUrl": format!("{}{tool}", self.deployment.queue_url_prefix),
             "MessageBody": body.to_string(),
             "MessageGroupId": team,
         });
-        // An event older than its cadence has a younger one behind it.
+        // An event older than its cadence is followed by a newer one.
         let age = (cadence_minutes.saturating_mul(60)).clamp(60, 3_600);
         Target::builder()
             .arn(&self.deployment.schedule_target)
@@ -319,7 +318,7 @@ fn parse_name(name: &str) -> Option<(SiteId, Tool)> {
 
 const NOT_FOUND: &str = "ResourceNotFoundException";
 
-/// Whether a call did its work; it did not where it was refused with this code.
+/// Whether a call succeeded; `false` if it was refused with this code.
 fn unless<T, E>(answer: Result<T, E>, code: &str) -> Result<bool, SchedulerError>
 where
     E: Error + ProvideErrorMetadata + Send + Sync + 'static,
@@ -351,7 +350,7 @@ struct Local {
 struct Agenda {
     next: HashMap<(SiteId, Tool), Timestamp>,
     by_time: BTreeMap<(Timestamp, SiteId, Tool), Schedule>,
-    /// What the clock said at the last look.
+    /// The clock's time at the last check.
     looked_at: Option<Timestamp>,
 }
 
@@ -366,7 +365,7 @@ impl LocalScheduler {
         let Schedule { site, tool, cadence_minutes, .. } = schedule;
         let next = self.0.time_scale.next_after(site, tool, cadence_minutes, self.0.clock.now());
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
-        // A run that is due this moment must not be passed over because its schedule is confirmed.
+        // Confirming a schedule must not skip a run that is due at this moment.
         if agenda.get(site, tool) == Some(&schedule) {
             return;
         }
@@ -395,7 +394,7 @@ impl LocalScheduler {
         agenda.next.keys().copied().collect()
     }
 
-    /// Has no schedule wait for a slot that lies too far ahead, if the clock was set back. [`Self::next`] would
+    /// After the clock was set back, makes sure that no schedule waits for a slot too far ahead. [`Self::next`] would
     /// notice it within a minute.
     pub fn rewind(&self) {
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
@@ -404,8 +403,7 @@ impl LocalScheduler {
         self.0.changed.notify_one();
     }
 
-    /// The next run whose time has come; waits for it. A run that was missed, because the machine
-    /// slept, comes once.
+    /// Waits for the next run that is due. A run that was missed because the machine slept happens once.
     pub async fn next(&self) -> CheckMessage {
         loop {
             let now = self.0.clock.now();
@@ -425,7 +423,7 @@ impl LocalScheduler {
             };
             match first {
                 Some((slot, ..)) => {
-                    // Timers stand still while a machine sleeps, its clock does not.
+                    // Timers stop while a machine sleeps, but its clock does not.
                     let wait = slot.duration_since(now).unsigned_abs().min(Duration::from_mins(1));
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
@@ -447,8 +445,8 @@ impl Agenda {
         self.by_time.first_key_value().map(|((slot, ..), schedule)| (*slot, *schedule))
     }
 
-    /// Has every schedule wait for its next slot after `now`, if the clock was set back since the last look:
-    /// the slots that they wait for lie too far ahead then.
+    /// If the clock was set back since the last check, makes every schedule wait for its next slot after `now`, because
+    /// the old slots are too far ahead.
     fn look(&mut self, time_scale: TimeScale, now: Timestamp) {
         let was_set_back = self.looked_at.replace(now).is_some_and(|last| is_ahead(last, now));
         if !was_set_back {
@@ -520,7 +518,7 @@ mod tests {
         let queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/vedette-broken-links";
         assert_eq!(input["QueueUrl"], queue);
         assert_eq!(input["MessageGroupId"], team().to_string());
-        // What arrives is an ordinary message.
+        // The message that arrives is an ordinary one.
         let slot = "2026-11-20T09:54:00Z";
         let body = input["MessageBody"].as_str().expect("a body").replace(SLOT_PLACEHOLDER, slot);
         let message: CheckMessage = serde_json::from_str(&body).expect("a message");

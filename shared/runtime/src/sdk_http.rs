@@ -1,7 +1,7 @@
 //! The HTTP client of the AWS SDK: HTTP/1.1, with TLS by rustls and ring.
 //!
-//! The services called speak nothing newer. The client that the SDK brings has HTTP/2, proxies and other
-//! TLS libraries too, which make a twentieth of a Lambda function and of the time to build it.
+//! The services that are called speak nothing newer. The SDK's own client also has HTTP/2, proxies and other TLS
+//! libraries, which make up a twentieth of a Lambda function and of its build time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use rustls::{ClientConfig, RootCertStore};
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// After how long without a byte a connection is kept alive. A function that was called may take minutes to answer,
-/// and what stands between may forget a silent connection meanwhile.
+/// How long a connection may be silent before it is kept alive. A called function may take minutes to answer, and
+/// devices in between may forget a silent connection meanwhile.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
 type Tcp = hyper_util::client::legacy::connect::HttpConnector;
@@ -75,7 +75,7 @@ impl HttpConnector for Http1 {
     }
 }
 
-/// By this the SDK has a connection closed whose server fails, so that the next attempt finds another.
+/// With this, the SDK closes the connection to a server that fails, so that the next attempt uses another one.
 fn metadata(captured: CaptureConnection) -> Option<ConnectionMetadata> {
     captured.connection_metadata().as_ref()?;
     let poison = move || {
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// A client of SQS that finds it at this address.
+    /// A client of SQS that connects to this address.
     fn queues(endpoint: String, roots: RootCertStore) -> aws_sdk_sqs::Client {
         let retries = RetryConfig::standard().with_initial_backoff(Duration::from_millis(1));
         let config = aws_sdk_sqs::Config::builder()
@@ -118,7 +118,7 @@ mod tests {
         Ok(())
     }
 
-    /// Reads a request, and answers it with this status.
+    /// Reads a request and answers it with this status.
     async fn answer<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, status: u16) -> Option<()> {
         let mut read = Vec::new();
         // The body of a deletion ends with its only `}`.

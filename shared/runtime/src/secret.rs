@@ -1,4 +1,4 @@
-//! Secrets kept in Secrets Manager, and so in no environment and no log.
+//! Secrets in Secrets Manager, so that they are in no environment and no log.
 
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::BoxError;
@@ -11,20 +11,20 @@ pub enum SecretError {
     /// Secrets Manager does not return it.
     #[error("{variable}: the secret cannot be read")]
     Refused {
-        /// What names it.
+        /// The variable with its ARN.
         variable: &'static str,
-        /// What was answered.
+        /// The error.
         source: BoxError,
     },
-    /// It holds bytes.
+    /// It contains bytes.
     #[error("{variable}: the secret is not text")]
     NoText {
-        /// What names it.
+        /// The variable with its ARN.
         variable: &'static str,
     },
 }
 
-/// Reads the secret whose ARN is in a variable. None if the variable is not set.
+/// Reads the secret whose ARN is in a variable; `None` if the variable is not set.
 ///
 /// # Errors
 ///

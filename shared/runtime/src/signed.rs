@@ -1,5 +1,5 @@
-//! Requests to services of AWS that have no client here, signed by
-//! [Signature Version 4](https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html).
+//! Requests to AWS services that have no client here, signed with [Signature Version
+//! 4](https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html).
 
 use std::error::Error;
 use std::time::SystemTime;
@@ -10,31 +10,31 @@ use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
 
-/// What a service is asked.
+/// A request to a service.
 #[derive(Debug, Clone, Copy)]
 pub struct Unsigned<'a> {
-    /// The service by its name in signatures.
+    /// The service's name in signatures.
     pub service: &'a str,
     /// Its region.
     pub region: &'a str,
-    /// Where it is, without a slash at the end.
+    /// Its endpoint, without a trailing slash.
     pub endpoint: &'a str,
     /// The HTTP method.
     pub method: &'a str,
     /// The path, with its query.
     pub path: &'a str,
-    /// The type of the body, where there is one.
+    /// The type of the body, if there is one.
     pub content_type: Option<&'a str>,
     /// The body.
     pub body: &'a str,
 }
 
 impl Unsigned<'_> {
-    /// The request, for the minutes after `now`.
+    /// The signed request, which is valid for a few minutes after `now`.
     ///
     /// # Errors
     ///
-    /// When a part of it is no part of a request.
+    /// When a part of it is invalid.
     pub fn sign(
         &self,
         credentials: &Credentials,
@@ -66,7 +66,7 @@ impl Unsigned<'_> {
     }
 }
 
-/// Where a service is in a region, by the first part of its name there.
+/// The endpoint of a service in a region, by the first part of its name there.
 pub fn endpoint(service: &str, region: &str) -> String {
     let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     format!("https://{service}.{region}.{suffix}")

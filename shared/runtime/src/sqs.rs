@@ -27,27 +27,26 @@ pub struct SqsQueue {
 /// A message that was received.
 #[derive(Debug, Clone)]
 pub struct SqsBody {
-    /// Its id, by which the log names it.
+    /// Its id in the log.
     pub id: String,
     /// What was sent.
     pub text: String,
     /// When it was sent; `None` if the queue does not say.
     pub sent_at: Option<Timestamp>,
-    /// How often it was received, this time included.
+    /// How often it was received, including this time.
     pub receives: u32,
-    /// By which it is deleted or released.
+    /// The receipt with which it is deleted or released.
     pub(crate) receipt: Option<String>,
 }
 
-/// Calls under way at once while many messages are sent. At 15 ms each they are 10,000 messages a
-/// second.
+/// The calls that may be in progress while many messages are sent. At 15 ms each, they are 10,000 messages a second.
 const CALLS: usize = 16;
 
 const SENT_AT: MessageSystemAttributeName = MessageSystemAttributeName::SentTimestamp;
 const RECEIVES: MessageSystemAttributeName = MessageSystemAttributeName::ApproximateReceiveCount;
 
 impl SqsQueue {
-    /// Queues whose URLs begin with the prefix, and the way to make a client.
+    /// Queues whose URLs begin with the prefix, and the function that creates a client.
     pub fn new(
         client: impl FnOnce() -> aws_sdk_sqs::Client + Send + 'static,
         url_prefix: String,
@@ -64,7 +63,7 @@ impl SqsQueue {
             .send_message()
             .queue_url(self.url(Destination::of(message)))
             .message_body(body(message)?)
-            // Standard queues take turns between groups: a team's backlog delays no other team.
+            // Standard queues take turns between groups, so that a team's backlog delays no other team.
             .message_group_id(message.sender().to_string())
             .delay_seconds(delay_seconds(delay))
             .send()
@@ -73,7 +72,7 @@ impl SqsQueue {
             .map_err(broken)
     }
 
-    /// Sends messages ten a call, which is what SQS takes, and several calls at a time.
+    /// Sends messages, ten in a call as SQS allows, with several calls at a time.
     pub(crate) async fn send_all(
         &self,
         messages: &[(Message, Duration)],
@@ -88,7 +87,7 @@ impl SqsQueue {
         stream::iter(batches).buffer_unordered(CALLS).try_collect().await
     }
 
-    /// Sends a batch; what the queue refuses of it, because it is busy, is sent once more.
+    /// Sends a batch. Messages that the queue refuses because it is busy are sent once more.
     async fn send_batch(
         &self,
         queue: Destination,
@@ -121,7 +120,7 @@ impl SqsQueue {
         Ok(())
     }
 
-    /// Receives up to `most` messages, ten at most, and waits for the first of them.
+    /// Receives up to `most` messages, at most ten, and waits for the first of them.
     pub(crate) async fn receive(
         &self,
         queue: Destination,
@@ -142,7 +141,7 @@ impl SqsQueue {
         Ok(received.messages.unwrap_or_default().into_iter().map(SqsBody::from).collect())
     }
 
-    /// Deletes messages, ten at most; those that SQS could not delete once more.
+    /// Deletes at most ten messages. Those that SQS could not delete are tried once more.
     pub(crate) async fn delete(
         &self,
         queue: Destination,
@@ -170,7 +169,7 @@ impl SqsQueue {
         }
     }
 
-    /// Has a message delivered again after `delay`, instead of after the queue's own time.
+    /// Makes the queue deliver a message again after `delay`, instead of after the queue's own time.
     pub(crate) async fn release(
         &self,
         queue: Destination,
@@ -189,7 +188,7 @@ impl SqsQueue {
     }
 }
 
-/// The body by which a message travels.
+/// The body of a message.
 fn body(message: &Message) -> Result<String, QueueError> {
     let body = match message {
         Message::Check(check) => serde_json::to_string(check),
@@ -200,12 +199,12 @@ fn body(message: &Message) -> Result<String, QueueError> {
     body.map_err(broken)
 }
 
-/// A delay as SQS takes it.
+/// A delay in the form of SQS.
 fn delay_seconds(delay: Duration) -> i32 {
     seconds(delay.min(LONGEST_DELAY.unsigned_abs()))
 }
 
-/// Whole seconds, as SQS takes them: never less than asked for.
+/// Whole seconds, as SQS requires; never less than requested.
 fn seconds(time: Duration) -> i32 {
     i32::try_from(time.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX)
 }

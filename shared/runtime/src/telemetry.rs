@@ -12,18 +12,18 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::config::environment;
 use crate::terminal::Lines;
 
-/// The embedded DynamoDB warns of every condition that fails, which is how conflicts are found; and the SDK says at
-/// each answer of 500 that there is no connection to close, as there is none.
+/// The embedded DynamoDB warns about every condition that fails, although that is how conflicts are found. After each
+/// response with status 500, the SDK warns that there is no connection to close, because there is none.
 const DEFAULT: &str =
     "info,dynoxide=error,aws_smithy_runtime::client::http::connection_poisoning=off";
-/// What the targets of our own crates begin with.
+/// The prefix of the targets of our own crates.
 const OURS: &str = "vedette";
 
-/// Sends logs to standard error; `VEDETTE_LOG` filters them (`info`, `vedette_checker=debug`).
-/// On Lambda the function's own log level counts where that is not set.
+/// Sends logs to standard error. `VEDETTE_LOG` filters them (`info`, `vedette_checker=debug`). On Lambda, the
+/// function's own log level applies if the variable is not set.
 ///
-/// The logging thread writes and waits for the reader: on Lambda, a separate thread would be frozen with its
-/// function, and its lines lost.
+/// The thread that logs also writes, and waits for the reader. On Lambda, a separate thread would be frozen with its
+/// function, and its lines would be lost.
 pub fn init() {
     init_with(std::io::stderr);
 }
@@ -47,14 +47,14 @@ fn init_with<W: for<'a> MakeWriter<'a> + Send + Sync + 'static>(writer: W) {
     }
 }
 
-/// Levels by the beginning of a target; the default where that is not what is given.
+/// The levels by the prefixes of targets; the default if the text is invalid.
 fn filter(levels: &str) -> Targets {
     levels.parse().or_else(|_| DEFAULT.parse()).unwrap_or_default()
 }
 
-/// Whether it can be logged without revealing a secret, whatever the filter says. HTTP and AWS crates
-/// log headers and signed requests at their finer levels, and which ones do may change with any
-/// release: at those levels only our own crates are logged.
+/// Whether it can be logged without revealing a secret, whatever the filter says. HTTP and AWS crates log headers and
+/// signed requests at their finer levels, and any release may change which ones. At those levels, only our own crates
+/// are logged.
 fn is_harmless(what: &Metadata<'_>) -> bool {
     *what.level() <= Level::INFO || what.target().starts_with(OURS)
 }

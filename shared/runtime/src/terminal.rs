@@ -1,7 +1,7 @@
 //! Lines for standard error and standard output of a process that must not stop because nobody reads them.
 //!
-//! A terminal that was stopped with Ctrl-S and a full pipe both block the writer. So a thread of its own
-//! writes, and what does not fit in the memory for waiting lines is dropped and counted.
+//! A terminal that was stopped with Ctrl-S and a full pipe both block the writer. So a separate thread writes, and
+//! lines that do not fit into the buffer are dropped and counted.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes of lines that wait for a reader: some thousand lines.
+/// The most bytes of lines that wait for a reader: several thousand lines.
 const WAITING_MAX: usize = 1024 * 1024;
 
 /// Lines that a thread writes. Clones go to the same thread, which ends with the last of them.
@@ -32,7 +32,7 @@ enum Job {
 struct Counters {
     /// Bytes that are not written yet.
     waiting: AtomicUsize,
-    /// Lines dropped, and not yet told of.
+    /// Lines that were dropped and not reported yet.
     dropped: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(name: &str, mut out: impl Write + Send + 'static) -> io::Result<Self> {
         let (jobs, waiting) = mpsc::channel();
         let counters = Arc::new(Counters::default());
@@ -52,7 +52,7 @@ impl Lines {
         Ok(Self { jobs, counters })
     }
 
-    /// Has a line written; drops it where too much waits already. Never waits itself.
+    /// Queues a line, or drops it if too much is waiting. Never waits itself.
     pub fn say(&self, line: impl fmt::Display) {
         self.push(format!("{line}\n").into_bytes());
     }
@@ -66,7 +66,7 @@ impl Lines {
         }
     }
 
-    /// Waits until everything is written, but no longer than `patience`. Says whether it is.
+    /// Waits until everything is written, but no longer than `patience`. Returns whether everything was.
     pub fn flush(&self, patience: Duration) -> bool {
         let (flushed, is_flushed) = mpsc::channel();
         let is_asked = self.jobs.send(Job::Flush(flushed)).is_ok();
@@ -80,7 +80,7 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// Each write is a whole line, as the log's formatter makes them.
+/// Each write is a whole line, as the log's formatter creates them.
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.push(line.to_vec());
@@ -96,7 +96,7 @@ fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl 
     loop {
         let job = match waiting.try_recv() {
             Err(TryRecvError::Empty) => {
-                // What was dropped came after all that has waited.
+                // The dropped lines came after everything that has waited.
                 report_dropped(counters, out);
                 waiting.recv().ok()
             }
@@ -104,7 +104,7 @@ fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl 
         };
         match job {
             Some(Job::Write(text)) => {
-                // It may be closed; the process goes on without it.
+                // It may be closed; the process continues without it.
                 let _ = out.write_all(&text).and_then(|()| out.flush());
                 counters.waiting.fetch_sub(text.len(), Ordering::AcqRel);
             }
@@ -125,11 +125,11 @@ fn report_dropped(counters: &Counters, out: &mut impl Write) {
     }
 }
 
-/// The one thread that writes to this process's standard error; it is started when it is first asked for.
+/// The thread that writes to this process's standard error. It is started on first use.
 ///
 /// # Errors
 ///
-/// When the system gives no thread.
+/// When the system cannot start a thread.
 pub fn stderr() -> io::Result<Lines> {
     static STDERR: Mutex<Option<Lines>> = Mutex::new(None);
     let mut started = STDERR.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ pub fn stderr() -> io::Result<Lines> {
     Ok(lines)
 }
 
-/// Reports panics through these lines. Rust's own way would wait for the reader of standard error.
+/// Reports panics through these lines. Rust's own hook would wait for the reader of standard error.
 pub fn report_panics(lines: Lines) {
     panic::set_hook(Box::new(move |what| {
         let thread = thread::current();
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe that takes nothing until somebody reads.
+    /// A pipe that accepts nothing until somebody reads.
     struct Pipe(SyncSender<Vec<u8>>);
 
     impl Write for Pipe {
