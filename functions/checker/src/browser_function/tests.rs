@@ -21,7 +21,7 @@ use super::*;
 const PAGE: &str = "https://example.com/cart";
 const FUNCTION: &str = "vedette-browser";
 
-/// Lambda, which answers each call in one way.
+/// A fake Lambda, which answers every call in the same way.
 #[derive(Debug, Clone)]
 struct Lambda {
     answer: Answer,
@@ -30,9 +30,9 @@ struct Lambda {
 
 #[derive(Debug, Clone)]
 enum Answer {
-    /// With this status, this header and this body.
+    /// With this status, header and body.
     Told(u16, (&'static str, &'static str), String),
-    /// After a time.
+    /// After a delay.
     Late(Duration, String),
     /// By closing the connection.
     Hangup,

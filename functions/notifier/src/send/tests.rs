@@ -1,4 +1,4 @@
-//! Messages to real servers on loopback, and what their answers come to.
+//! Sends messages to real servers on loopback, and tests how their answers are read.
 
 mod signature;
 
@@ -31,14 +31,14 @@ use vedette_probe::ssrf_guard::Outbound;
 use super::smtp::SmtpServer;
 use super::*;
 
-/// What a server was sent, as it knew it before it answered.
+/// What a server received before it answered.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 fn keep(seen: &Seen, text: String) {
     seen.lock().expect("no panic").push(text);
 }
 
-/// A server that keeps what it was sent.
+/// A server that records what it receives.
 struct Server {
     address: SocketAddr,
     seen: Seen,
@@ -61,7 +61,7 @@ impl Server {
         let kept = Arc::clone(&seen);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A client that goes away ends its connection, not the server.
+                // A client that disconnects ends its connection, not the server.
                 let _ = serve(stream, Arc::clone(&kept)).await;
             }
         });
@@ -74,11 +74,11 @@ impl Server {
         Self::start(move |stream, seen| request(stream, seen, answer.clone())).await
     }
 
-    /// Says this, and then nothing.
+    /// Sends these bytes, and then nothing.
     async fn that_says(words: &'static [u8]) -> Self {
         Self::start(move |mut stream, _| async move {
             stream.write_all(words).await?;
-            // Until the client has heard enough.
+            // Until the client has read enough.
             stream.read_to_end(&mut Vec::new()).await.map(drop)
         })
         .await
@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// Reads a request, keeps it, and answers it.
+/// Reads a request, records it, and answers it.
 async fn request(stream: TcpStream, seen: Seen, answer: Vec<u8>) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut head = String::new();
@@ -174,8 +174,8 @@ fn ntfy(url: SecretUrl) -> Target {
     Target::Ntfy(Ntfy { url, token: None })
 }
 
-/// A channel of this kind whose messages are posted to a URL, a message for it, and what its request has. There
-/// is none where mail is sent.
+/// A channel of this kind whose messages are posted to a URL, a message for the channel, and what its request contains;
+/// `None` for email.
 fn posted(
     kind: ChannelKind,
     url: SecretUrl,
@@ -426,10 +426,10 @@ async fn an_address_that_is_none_is_refused() {
     assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
 }
 
-/// A command, or `CONNECT`, and what a mail server says to it.
+/// A command, or `CONNECT`, and the mail server's reply.
 type Reply = (&'static str, &'static str);
 
-/// A mail server that refuses one command until it is repaired.
+/// A mail server that refuses one command until the server is repaired.
 struct MailServer {
     server: Server,
     refusal: Arc<Mutex<Option<Reply>>>,
@@ -447,13 +447,13 @@ impl MailServer {
         *self.refusal.lock().expect("no panic") = None;
     }
 
-    /// How many clients have introduced themselves, or were not let to.
+    /// How many clients have connected.
     fn clients(&self) -> usize {
         self.server.seen().iter().filter(|line| *line == "CONNECT").count()
     }
 
-    /// Mails go by this server: with a password where `command` is about passwords, and encrypted where
-    /// it is about that.
+    /// Sends email through this server: with a password if `command` is about passwords, and encrypted if it is about
+    /// encryption.
     fn sender(&self, command: &str) -> Sender {
         let user = if command == "AUTH" { "ada:s3cr3t@" } else { "" };
         let url = format!("smtp://{user}{}", self.server.address);
@@ -528,7 +528,7 @@ async fn a_mail_server_gets_the_whole_mail() {
     }
 }
 
-/// The words of a mail that is held back, and for how many seconds.
+/// The reason why an email is held back, and for how many seconds.
 fn held(outcome: SendOutcome) -> (String, u64) {
     match outcome {
         SendOutcome::Held { after, why } => (why, after.as_secs()),
@@ -577,7 +577,7 @@ async fn a_mail_server_that_is_not_there_holds_all_mail_back() {
     let server = MailServer::start(None).await;
     let sender = server.sender("");
     server.server.task.abort();
-    // The listener closes with its task.
+    // The listener closes when its task ends.
     while TcpStream::connect(server.server.address).await.is_ok() {}
     let (why, after) = held(sender.send(&email(), &alert(), now()).await);
     assert!(why.starts_with("the mail server, at the connection: "), "{why}");
@@ -601,7 +601,7 @@ async fn a_refused_recipient_concerns_no_other_mail() {
         (".", "550 5.1.1 no such user", &is_gone),
         (".", "554 5.6.0 no such words", &is_retry),
         (".", "554 5.7.1 spam", &is_retry),
-        // Servers that refuse the sender only now.
+        // Servers that refuse the sender only at this command.
         ("RCPT", "554 5.7.1 <ada@example.com>: Relay access denied", &is_held),
         ("RCPT", "553 5.7.1 <a@vedette.test>: Sender address rejected: not owned", &is_held),
         ("RCPT", "550 5.1.8 unknown domain", &is_held),

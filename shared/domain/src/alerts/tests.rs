@@ -1,4 +1,4 @@
-//! What each channel gets to see of an alert, and that no text changes more than itself.
+//! What each channel shows of an alert, and that no text can change anything but itself.
 
 use mail_parser::{HeaderValue, MessageParser};
 use proptest::prelude::*;
@@ -868,7 +868,7 @@ fn an_event_that_is_too_long_loses_what_can_be_asked_for() {
     assert_eq!(data["uuid"], "x");
 }
 
-/// Texts that were written to do harm, some of them very long.
+/// Malicious texts, some of them very long.
 fn hostile() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("<!channel>".to_owned()),
@@ -902,7 +902,7 @@ fn hostile_alert() -> impl Strategy<Value = Alert> {
     )
 }
 
-/// All texts of a JSON value that stand under this key.
+/// All texts under this key in a JSON value.
 fn texts<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut open = vec![value];
@@ -923,7 +923,7 @@ fn utf16(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Tries an alert against what the service of a kind of channel takes.
+/// Checks an alert against what the service of a channel's kind accepts.
 fn service_takes(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> {
     match kind {
         ChannelKind::Email => mail_carries(alert),
@@ -931,7 +931,7 @@ fn service_takes(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> 
         ChannelKind::Discord => discord_takes(alert),
         ChannelKind::Teams => teams_takes(alert),
         ChannelKind::Ntfy => ntfy_takes(alert),
-        // A program is sent events.
+        // A program receives events instead.
         ChannelKind::Webhook => Ok(()),
     }
 }
@@ -966,7 +966,7 @@ fn slack_takes(alert: &Alert) -> Result<(), TestCaseError> {
 fn discord_takes(alert: &Alert) -> Result<(), TestCaseError> {
     let message = json(&discord::message(alert));
     let mut embeds = message["embeds"].clone();
-    // As Discord itself writes it.
+    // As Discord writes it itself.
     embeds[0]["type"] = json!("rich");
     let embeds: Vec<Embed> = serde_json::from_value(embeds).expect("embeds");
     for embed in &embeds {
@@ -995,7 +995,7 @@ fn teams_takes(alert: &Alert) -> Result<(), TestCaseError> {
 
 fn ntfy_takes(alert: &Alert) -> Result<(), TestCaseError> {
     let bytes = ntfy::message(alert, &"t".repeat(64));
-    // More of JSON is not read.
+    // Longer JSON is not read.
     prop_assert!(bytes.len() <= 8_192, "{}", bytes.len());
     let message = json(&bytes);
     let keys: Vec<_> = message.as_object().expect("an object").keys().collect();

@@ -1,4 +1,4 @@
-//! A real Chromium behind the proxy, where one is installed (`make lighthouse`).
+//! Tests with a real Chromium behind the proxy, if it is installed (`make lighthouse`).
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::ssrf_guard::{ForbiddenTarget, Outbound, SsrfGuard};
 /// Long enough for a browser on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// Reaches 127.0.0.2 alone, and resolves `inner.example` to 127.0.0.1.
+/// A guard that only admits 127.0.0.2, and resolves `inner.example` to 127.0.0.1.
 async fn guard() -> (NameServer, SsrfGuard) {
     let entries = [("inner.example", Entry::addresses(&["127.0.0.1"]))];
     let names = NameServer::start(entries).await;
@@ -42,7 +42,7 @@ fn script(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Opens the page at `url` in `browser`, and waits until it has asked for `/done`.
+/// Opens the page of `site` in `browser`, and waits until the page has requested `/done`.
 async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
     let (tab, _requests) = browser.open().await.expect("a tab");
     tab.post("Runtime.runIfWaitingForDebugger", json!({}));
@@ -53,12 +53,12 @@ async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
     tab
 }
 
-/// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; `None` if
-/// there is no browser.
+/// Opens the page of `site`, and returns the refusals once the page has requested `/done`; `None` if there is no
+/// browser.
 async fn visit(site: &Server, guard: &SsrfGuard) -> Option<Vec<ForbiddenTarget>> {
     let chromium = installed_chromium()?;
     let proxy = SsrfGuardProxy::for_nobody().await;
-    // The tests' authority is nobody's.
+    // No browser trusts the tests' certificate authority.
     let trusting = ["--ignore-certificate-errors"];
     let done = async |browser: &Browser| {
         open(browser, site).await;
@@ -210,7 +210,7 @@ fn the_browser_is_the_configured_one_then_the_installed_then_any() {
     assert_eq!(find(Some(&missing)).expect_err("none").code, BROWSER_UNAVAILABLE);
 }
 
-/// A shell script in place of Chromium, and notes each of its starts in a file.
+/// A shell script in place of Chromium, which records each of its starts in a file.
 fn fake(folder: &Path, script: &str) -> Chromium {
     let executable = folder.join("chromium");
     let text = format!("#!/bin/sh\necho >> {}/starts\n{script}\n", folder.display());
@@ -287,7 +287,7 @@ fn group(proxy: &SsrfGuardProxy) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("stat").exists())
         .collect();
-    // The name before the fields may hold anything.
+    // The name before the fields may contain anything.
     let group = |path: &Path| {
         let stat = fs::read_to_string(path.join("stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned);
@@ -308,7 +308,7 @@ fn words(process: &Path) -> String {
     String::from_utf8_lossy(&words).into_owned()
 }
 
-/// Inodes of the TCP sockets that listen on this machine.
+/// Inodes of the TCP sockets that are listening on this machine.
 fn listening() -> HashSet<String> {
     const LISTEN: &str = "0A";
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
@@ -334,13 +334,13 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
         let listening = listening();
         assert!(!listening.is_empty(), "ours, at least");
         for process in &group {
-            // What is in the sandbox may be hidden from us, too.
+            // Processes in the sandbox may be hidden from us, too.
             let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
             for file in open.filter_map(|file| fs::read_link(file.path()).ok()) {
                 assert!(!listening.contains(&*file.to_string_lossy()), "{process:?} listens");
             }
         }
-        // The others have theirs from the first one, and write their titles over it.
+        // The other processes inherit their environment from the first one, and write their titles over it.
         let first = group.iter().find(|process| !words(process).contains("--type="));
         let environment = fs::read_to_string(first.expect("a first one").join("environ"));
         let environment = environment.expect("an environment");
@@ -349,7 +349,7 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
             let name = variable.split('=').next().unwrap_or_default();
             assert!(ENVIRONMENT.contains(&name), "{variable}");
         }
-        // Confined, unless it was found that this system does not let it be.
+        // Sandboxed, unless the system turned out not to allow it.
         if chromium.sandbox.get() != Some(&Sandbox::Off) {
             let status = |process: &PathBuf| fs::read_to_string(process.join("status"));
             let is_renderer = |process: &&PathBuf| words(process).contains("--type=renderer");
@@ -369,8 +369,8 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
     assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
 
-/// What a browser finds in its environment: what we give it, what shells add, and where the script
-/// `chromium` finds libraries and fonts.
+/// The environment variables of a browser: those that we set, those that shells add, and where the script `chromium`
+/// finds libraries and fonts.
 const ENVIRONMENT: [&str; 10] = [
     "PATH",
     "HOME",
@@ -422,7 +422,7 @@ async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
 #[tokio::test]
 async fn what_a_page_opens_is_closed_before_it_loads() {
     let Some(chromium) = installed_chromium() else { return };
-    // Each way that a page has, 45 tabs in all, of which each would take some fifty megabytes.
+    // Every way in which a page can open tabs, 45 in all. Each tab would take about fifty megabytes.
     let page = "<a target=_blank href=/popup>x</a><a target=_blank rel=noopener href=/popup>x</a>
         <form target=_blank action=/popup></form><script>
         for (let n = 0; n < 9; n++) {
@@ -456,7 +456,7 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
         only_one(browser).await;
         assert!(group(&proxy).len() < 15, "{:?}", group(&proxy));
         assert_eq!((asked_for("/popup"), asked_for("/worked")), (0, 0));
-        // Where there is a way after all, what is opened is closed.
+        // If there is a way after all, whatever the page opens is closed.
         for _ in 0..45 {
             browser.open_stray(site.url("/").as_str()).await;
         }

@@ -1,4 +1,4 @@
-//! What is found out about our own connection, and what it makes of failures.
+//! What is learnt about our own connection, and how that affects failures.
 
 use std::io;
 
@@ -19,10 +19,10 @@ use crate::ssl::{self, SslProbe};
 use crate::ssrf_guard::Outbound;
 use crate::status::{self, StatusProbe};
 
-/// Long enough for a server of this machine, and short enough to wait for.
+/// Long enough for a server on this machine, and short enough to wait for.
 const HASTY: Duration = Duration::from_millis(300);
 
-/// Groups of multicast, to which TCP has no route.
+/// Multicast groups, to which TCP has no route.
 const UNREACHABLE: &str = "224.0.0.0/4";
 
 fn at(origin: Instant, seconds: u64) -> Instant {
@@ -48,7 +48,7 @@ fn the_resolvers_are_asked_once_in_ten_seconds_at_most() {
         (last(at(10), true), at(10), at(19), Verdict::Known(true)),
         (last(at(10), true), at(0), at(20), Verdict::AskAt(at(20))),
         (last(at(10), true), at(0), at(50), Verdict::AskAt(at(50))),
-        // There was one, but it may have gone by the time that the check began.
+        // There was one, but it may have been lost before the check began.
         (last(at(10), true), at(11), at(11), Verdict::AskAt(at(20))),
         (last(at(10), true), at(11), at(30), Verdict::AskAt(at(30))),
     ] {
@@ -87,7 +87,7 @@ fn only_what_the_target_cannot_have_said_may_be_our_own_fault() {
     assert!(!http::Error::ServerName.may_be_ours() && !http::Error::NoRoute.may_be_ours());
 }
 
-/// A resolver that answers, or only takes connections and closes them, and what asks it.
+/// A resolver that answers, or that only accepts connections and closes them, and its client.
 struct Scene {
     names: NameServer,
     guard: SsrfGuard,
@@ -190,7 +190,7 @@ async fn an_error_of_a_resolver_is_an_answer_and_a_closed_or_silent_connection_i
         let connectivity = scene.of(&[&format!("one=https://{address}/dns-query")]);
         assert_eq!(connectivity.is_there(&guard, Instant::now()).await, expected);
     }
-    // Not trusted: whoever answers, it is not the resolver.
+    // Not trusted: whatever answers, it is not the resolver.
     assert!(
         !scene
             .of(&[&format!("one=https://{}/", broken.address)])
@@ -298,7 +298,7 @@ async fn a_crawl_without_a_connection_fails() {
     })
     .await;
     let start = "http://nowhere.example/".parse().expect("a URL");
-    // The start page cannot be reached, or a link of it cannot.
+    // Either the start page or one of its links cannot be reached.
     for (url, reason) in
         [(start, FinishReason::Unreachable), (site.url("/"), FinishReason::Completed)]
     {

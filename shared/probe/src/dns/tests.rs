@@ -15,7 +15,7 @@ use crate::loopback::doh::{DohZone, Zone};
 use crate::loopback::guard_of;
 use crate::ssrf_guard::{Outbound, SsrfGuard};
 
-/// Servers of one authority, and what asks them.
+/// The servers of one authority, and their client.
 struct Scene {
     authority: Authority,
     guard: SsrfGuard,
@@ -70,7 +70,7 @@ fn values(result: &DnsResult, kind: DnsRecordType) -> Vec<String> {
     result.records.of(kind).iter().map(|record| record.data.normal()).collect()
 }
 
-/// The response code, or why there is none, of each type in order.
+/// For each type in order: the response code, or why there is none.
 fn told(observation: &ResolverObservation) -> Vec<&str> {
     let lookups = observation.lookups.values();
     lookups.map(|it| it.rcode.as_deref().or(it.error.as_deref()).expect("one of them")).collect()

@@ -32,7 +32,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
     }
 }
 
-/// As many requests at a time as ever, without pauses.
+/// The usual number of concurrent requests, without pauses.
 fn brisk() -> CrawlLimiter {
     CrawlLimiter::with_limits(RateLimits {
         pause: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Audits by a fake Lighthouse, by a real one where it is installed, and by PageSpeed Insights.
+//! Audits with a fake Lighthouse, with a real one if it is installed, and with PageSpeed Insights.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn answer(kind: &str, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A page on 127.0.0.2 that asks for things here, on 127.0.0.3, and on the forbidden 127.0.0.1.
+/// A page on 127.0.0.2 that makes requests to itself, to 127.0.0.3, and to the forbidden 127.0.0.1.
 struct Scene {
     site: Server,
     stranger: Server,
@@ -87,7 +87,7 @@ async fn a_page_is_audited_from_end_to_end() {
     let asked_for = |wanted: &str| asked.iter().filter(|head| path(head) == wanted).count();
     assert!(asked_for("/") >= 2, "once directly, once in the browser");
     assert!(asked_for("/refused") > 0 && asked_for("/frame") > 0, "{asked:?}");
-    // The header goes to the site's own host alone, whichever request it is and wherever it redirects.
+    // The header is sent to the site's own host only, for every request and every redirect.
     for head in &asked {
         let header = "x-secret: s3cr3t \"quoted\"\r\n";
         assert_eq!(head.to_lowercase().matches(header).count(), 1, "{head}");
@@ -135,7 +135,7 @@ async fn what_needs_no_browser_to_fail_starts_none() {
     assert_eq!(error.code, crate::INVALID_HEADER);
 }
 
-/// A Lighthouse whose script is for the shell instead of Node.
+/// A fake Lighthouse: its script runs in the shell instead of Node.
 struct Fake {
     auditor: Auditor,
     folder: tempfile::TempDir,
@@ -162,7 +162,7 @@ async fn whatever_node_says_is_taken() {
         ("exit 1", AUDIT_FAILED, json!("NO_REPORT")),
         ("echo broken >&2; echo '{'", AUDIT_FAILED, json!("NO_REPORT")),
         ("echo '[]'", AUDIT_FAILED, json!("NO_REPORT")),
-        // More than is read, on either way out.
+        // More output than is read, on stdout and stderr.
         ("yes '[' | head -c 9000000", AUDIT_FAILED, json!("NO_REPORT")),
         ("yes oops | head -c 9000000 >&2", AUDIT_FAILED, json!("NO_REPORT")),
         ("echo '{\"browserError\": \"gone\"}'", BROWSER_UNAVAILABLE, Value::Null),
@@ -190,7 +190,7 @@ async fn the_browser_knows_nothing_of_our_environment() {
     assert_eq!(ours.collect::<Vec<_>>(), ["HOME", "LC_ALL", "PATH", "TMPDIR"]);
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is not a zombie.
 fn runs(pid: &str) -> bool {
     fs::read_to_string(Path::new("/proc").join(pid).join("stat"))
         .is_ok_and(|stat| !stat.contains(") Z "))
@@ -199,12 +199,12 @@ fn runs(pid: &str) -> bool {
 #[tokio::test]
 async fn an_audit_without_end_leaves_no_process_and_no_file() {
     let server = Server::http(|_| status(200)).await;
-    // A child of its own that does not hear of any end, as a browser that hangs.
+    // It starts a child that ignores signals to end, like a browser that hangs.
     let fake = fake("(trap '' HUP TERM; sleep 300) & echo $! $$ $HOME > $0.started; sleep 300");
     let url = server.url("/");
     let given = PerformanceProbe { deadline: Duration::from_secs(2), ..of(&url) };
     let written = fake.folder.path().join("audit.sh.started");
-    // Other tests' audits may leave too little time of it, or none.
+    // Audits of other tests may leave too little time for it, or none.
     let error = loop {
         let error = probe(&guard(), &fake.auditor, &given).await.expect_err("no end");
         if written.exists() {
@@ -265,7 +265,7 @@ fn what_is_not_installed_is_said() {
     assert!(lighthouse_folder().join("audit.mjs").is_file());
 }
 
-/// A fake PageSpeed Insights, and what a probe of a page makes of its answer.
+/// Runs a fake PageSpeed Insights, and returns what a probe of a page makes of its answer.
 async fn by_pagespeed(
     code: u16,
     body: &'static str,

@@ -15,10 +15,10 @@ use crate::loopback::certificates::{Authority, CURRENT, Identity, params};
 use crate::loopback::{Server, guard, guard_of, status};
 use crate::ssrf_guard::Outbound;
 
-/// Long enough for anything that is to succeed on a busy machine.
+/// Long enough for anything that should succeed on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Short, for what is to run out of time.
+/// A short timeout, for tests that run out of time.
 const HASTY: Duration = Duration::from_millis(200);
 
 const SITE: &str = "site.example";
@@ -27,7 +27,7 @@ fn now() -> Timestamp {
     "2026-11-20T10:05:00Z".parse().expect("a timestamp")
 }
 
-/// Trusts the roots, and finds port 443 of `host` at `address`.
+/// A guard that trusts the roots, and resolves `host` on port 443 to `address`.
 fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) -> SsrfGuard {
     let networks = ["127.0.0.0/8", "::1/128"];
     guard_of(Outbound {
@@ -44,7 +44,7 @@ async fn completed(guard: &SsrfGuard, host: &str) -> SslResult {
     super::probe(guard, &probe).await.expect("a completed check")
 }
 
-/// Probes `host` at a server of its own.
+/// Probes `host` at a server that runs for this probe.
 async fn serve(config: ServerConfig, host: &str, roots: &[CertificateDer<'static>]) -> SslResult {
     let server = Server::https(config, |_| status(200)).await;
     let result = completed(&guard_to(host, server.address, roots), host).await;
@@ -52,8 +52,7 @@ async fn serve(config: ServerConfig, host: &str, roots: &[CertificateDer<'static
     result
 }
 
-/// Failure and words of a result, and whether the chain is trusted, after what every result has in
-/// common.
+/// The failure and the text of a result, and whether the chain is trusted. Also checks what all results have in common.
 fn verdict(result: &SslResult) -> (Option<SslFailure>, bool, &str) {
     assert_eq!(result.is_valid, result.failure_type.is_none(), "{result:?}");
     assert_eq!(result.is_valid, result.failure_message.is_none(), "{result:?}");

@@ -11,10 +11,10 @@ use super::*;
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, guard, guard_of, path, redirect, status};
 
-/// Long enough for anything that is to succeed on a busy machine.
+/// Long enough for anything that should succeed on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Short, for what is to run out of time.
+/// A short timeout, for tests that run out of time.
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
@@ -25,7 +25,7 @@ async fn completed(guard: &SsrfGuard, url: &Url) -> StatusResult {
     probe(guard, &of(url)).await.expect("a completed check")
 }
 
-/// Checks what every failure has in common, and gives its words.
+/// Checks what all failures have in common, and returns the text of this one.
 fn failure_words(result: &StatusResult) -> &str {
     assert!(!result.up, "{result:?}");
     assert_eq!(result.code, 0, "{result:?}");
@@ -112,7 +112,7 @@ async fn unusual_but_sound_answers_are_answers() {
         "HTTP/1.1 200 OK\r\nBroken Name: x\r\nContent-Length : 0\r\n\r\n".to_owned(),
         format!("HTTP/1.1 200 OK\r\n{many_lines}\r\n"),
         format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(32 * 1024)),
-        // Where no length is announced, what comes after the head is not the verdict.
+        // If no length is announced, what follows the head does not decide the result.
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense".to_owned(),
     ];
     let guard = guard();

@@ -1,5 +1,5 @@
-//! Cases over HTTP/1.1: `/` is a page that links to forty others, which are the case, as is what a
-//! case says of `/robots.txt` and `/sitemap.xml`.
+//! Cases over HTTP/1.1. `/` is a page that links to forty other pages, which contain the case; a case can also define
+//! `/robots.txt` and `/sitemap.xml`.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ const ENDLESS: u64 = 1024 * GIB;
 
 pub(crate) type Responder = Arc<dyn Fn(&str) -> Vec<Piece> + Send + Sync>;
 
-/// A name, and what is sent for a path.
+/// A name, and what is sent for each path.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) answer: Responder,
@@ -24,7 +24,7 @@ fn case(name: &'static str, answer: impl Fn(&str) -> Vec<Piece> + Send + Sync + 
     Case { name, answer: Arc::new(answer) }
 }
 
-/// Every page but the first is `pieces`.
+/// Every page except the first consists of `pieces`.
 fn page(name: &'static str, pieces: impl Fn() -> Vec<Piece> + Send + Sync + 'static) -> Case {
     case(name, move |path| match path {
         "/" => front(),
@@ -33,7 +33,7 @@ fn page(name: &'static str, pieces: impl Fn() -> Vec<Piece> + Send + Sync + 'sta
     })
 }
 
-/// One file is `pieces`, beside a page.
+/// One file consists of `pieces`; the rest is an ordinary page.
 fn file(
     name: &'static str,
     file: &'static str,
@@ -72,7 +72,7 @@ fn redirect(location: &str) -> Vec<Piece> {
     ))]
 }
 
-/// A chunk of the chunked coding, again and again.
+/// A chunk of the chunked coding, repeated.
 fn chunks(data: &[u8], total: u64) -> Piece {
     let mut chunk = format!("{:x}\r\n", data.len()).into_bytes();
     chunk.extend_from_slice(data);
@@ -88,7 +88,7 @@ fn gzip(unit: &[u8], times: usize) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// 16 MiB of zeros in gzip; members of it follow each other.
+/// 16 MiB of zeros in gzip; more members follow each other.
 fn zeros_in_gzip() -> &'static [u8] {
     static ZEROS: OnceLock<Vec<u8>> = OnceLock::new();
     ZEROS.get_or_init(|| gzip(&[0; 64 * 1024], 256))
@@ -106,7 +106,7 @@ fn zeros_in_brotli() -> &'static [u8] {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    // Made before the clock runs.
+    // Prepared before the timer starts.
     for packed in [zeros_in_gzip(), zeros_in_brotli()] {
         assert!(packed.len() < 100_000);
     }

@@ -1,4 +1,4 @@
-//! Cases within HTTP/2: frames sent to clients that have agreed on it.
+//! Cases within HTTP/2: frames for clients that have negotiated it.
 
 use crate::server::{Piece, Script, bytes, flood};
 
@@ -28,7 +28,7 @@ fn settings() -> Piece {
 /// `:status: 200`, from HPACK's static table.
 const OK: [u8; 1] = [0x88];
 
-/// `a: <4,000 bytes>`, to be remembered, and then referred to again and again.
+/// `a: <4,000 bytes>`, which is remembered and then referenced again and again.
 fn hpack_bomb() -> Vec<u8> {
     let mut block = vec![0x88, 0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
     block.extend_from_slice(&[b'x'; 4_000]);
@@ -76,7 +76,7 @@ pub(crate) fn cases() -> Vec<Script> {
             vec![settings(), bytes(frame(HEADERS, END_HEADERS, 1, &hpack_bomb())), Piece::Hang]
         }),
         ("interim answers without end", || {
-            // `:status: 103`, written out.
+            // `:status: 103`, spelled out.
             let head = [0x08, 3, b'1', b'0', b'3'];
             vec![settings(), flood(frame(HEADERS, END_HEADERS, 1, &head), ENDLESS)]
         }),

@@ -1,8 +1,7 @@
-//! Hostile sites: whatever a target does, a check ends in time, without a panic, and in little
-//! memory.
+//! Hostile sites: whatever a target does, a check ends in time, does not panic, and uses little memory.
 //!
-//! One test, so that what the process ever held can be read at its end. Deadlines are short, and
-//! servers send until they are left.
+//! There is only one test, so that the peak memory of the process can be read at its end. Deadlines are short, and
+//! servers send until the client leaves.
 
 mod http1;
 mod http2;
@@ -29,16 +28,16 @@ use vedette_probe::status::{self, StatusProbe};
 
 use self::server::{Authority, Server, blunt, http};
 
-/// Of each check.
+/// The deadline of each check.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Of an audit, whose service has first to send megabytes.
+/// The deadline of an audit, whose service first has to send megabytes.
 const AUDIT_DEADLINE: Duration = Duration::from_secs(3);
 
-/// What a check may take beyond it: a step of work, on a busy machine, not optimized.
+/// How much longer than its deadline a check may take: a step of work, on a busy machine, in an unoptimized build.
 const MARGIN: Duration = Duration::from_secs(3);
 
-/// What the process may ever hold, servers included, in KiB.
+/// The most memory that the process may ever hold, servers included, in KiB.
 const MEMORY: u64 = 256 * 1024;
 
 const HOST: &str = "hostile.example";
@@ -48,11 +47,11 @@ fn now() -> Timestamp {
     "2026-11-20T10:05:00Z".parse().expect("a timestamp")
 }
 
-/// Runs the cases, and notes what went wrong.
+/// Runs the cases, and records failures.
 struct Suite {
     authority: Authority,
     wrong: Mutex<Vec<String>>,
-    /// The tools whose engines have met hostile targets.
+    /// The tools whose engines were tested against hostile targets.
     tried: Mutex<BTreeSet<Tool>>,
     peak: AtomicU64,
 }
@@ -70,14 +69,14 @@ fn hostile_sites_are_held_to_bounds() {
         tried: Mutex::default(),
         peak: AtomicU64::new(0),
     };
-    // Also those of tasks that nobody waits for.
+    // Includes panics in tasks that nothing waits for.
     static PANICS: AtomicU64 = AtomicU64::new(0);
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         PANICS.fetch_add(1, Ordering::Relaxed);
         told(panic);
     }));
-    // Beside each other, as most of the time is spent waiting; each thread has its own checks.
+    // Concurrently, since most of the time is spent waiting; each thread has its own checks.
     std::thread::scope(|scope| {
         scope.spawn(|| runtime.block_on(suite.over_http1()));
         scope.spawn(|| runtime.block_on(suite.over_tls()));
@@ -155,7 +154,7 @@ impl Suite {
         }
     }
 
-    /// Finds `server` behind the name, and by its address.
+    /// Resolves the name to `server`, and admits its address.
     fn guard(&self, server: &Server) -> SsrfGuard {
         let outbound = Outbound {
             allow: vec!["127.0.0.0/8".parse().expect("a network")],
@@ -203,7 +202,7 @@ impl Suite {
         }
     }
 
-    /// The resolver and the registry are the server.
+    /// The server acts as the resolver and as the registry.
     async fn dns(&self, name: &str, guard: &SsrfGuard) {
         let servers = DohServers::new(vec![
             format!("one=https://{HOST}/dns-query").parse().expect("a server"),
@@ -213,11 +212,11 @@ impl Suite {
         let resolvers = Resolvers::new(&servers.expect("servers"), Some(rdap));
         let url = "https://www.example.com/".parse().expect("a URL");
         let probe = DnsProbe { url: &url, deadline: DEADLINE, now: now() };
-        // A resolver that says nothing of use is no result.
+        // A resolver without a useful answer gives no result.
         let _ = self.timed(Tool::Dns, name, dns::probe(guard, &resolvers, &probe)).await;
     }
 
-    /// PageSpeed Insights is the server, and the page an ordinary one.
+    /// The server acts as PageSpeed Insights, and the page is an ordinary one.
     async fn performance(&self, name: &str, guard: &SsrfGuard) {
         let endpoint = format!("https://{HOST}/run").parse().expect("a URL");
         let auditor = Auditor::PageSpeed(PageSpeed::new("key".to_owned(), endpoint));
@@ -240,7 +239,7 @@ impl Suite {
         result
     }
 
-    /// Says what the process held so far, and after which case it was too much.
+    /// Prints how much memory the process has held so far, and after which case it was too much.
     #[expect(clippy::print_stdout, reason = "told where the test fails")]
     fn note_memory(&self, what: &str) {
         let peak = held_at_most();
@@ -255,7 +254,7 @@ impl Suite {
     }
 }
 
-/// The most that this process ever held in memory, in KiB; `None` if it is not known.
+/// The peak memory of this process in KiB; `None` if it is unknown.
 fn held_at_most() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

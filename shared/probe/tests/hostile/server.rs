@@ -1,5 +1,4 @@
-//! Servers that mean harm. What they send is made while it is sent, so that this process holds
-//! none of it.
+//! Malicious servers. They generate what they send while they send it, so that this process does not hold it in memory.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -15,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// A connection, in clear text or within TLS.
+/// A connection, in clear text or with TLS.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Duplex for S {}
@@ -28,11 +27,11 @@ type Serve = Arc<dyn Fn(Stream) -> Pin<Box<dyn Future<Output = ()> + Send>> + Se
 #[derive(Clone)]
 pub(crate) enum Piece {
     Bytes(Vec<u8>),
-    /// The same, repeated.
+    /// The same bytes, repeated.
     Repeat(Arc<[u8]>, u64),
-    /// A byte a second.
+    /// One byte per second.
     Slowly(Vec<u8>),
-    /// Nothing more, and the connection stays open.
+    /// Nothing more, but the connection stays open.
     Hang,
 }
 
@@ -51,7 +50,7 @@ pub(crate) fn flood(unit: impl AsRef<[u8]>, total: u64) -> Piece {
     Piece::Repeat(block.into(), times)
 }
 
-/// Sends the pieces; ends early where the client has left.
+/// Sends the pieces; ends early if the client has left.
 pub(crate) async fn send(stream: &mut Stream, pieces: Vec<Piece>) -> std::io::Result<()> {
     for piece in pieces {
         match piece {
@@ -78,7 +77,7 @@ pub(crate) async fn send(stream: &mut Stream, pieces: Vec<Piece>) -> std::io::Re
     stream.shutdown().await
 }
 
-/// Answers one request a connection with what `answer` makes of its path.
+/// Answers one request per connection with the pieces that `answer` returns for its path.
 pub(crate) fn http(answer: impl Fn(&str) -> Vec<Piece> + Send + Sync + 'static) -> Serve {
     let answer = Arc::new(answer);
     Arc::new(move |mut stream| {
@@ -99,7 +98,7 @@ pub(crate) fn http(answer: impl Fn(&str) -> Vec<Piece> + Send + Sync + 'static) 
     })
 }
 
-/// Sends the pieces to each client, and reads what it sends meanwhile.
+/// Sends the pieces to each client, and meanwhile reads what the client sends.
 pub(crate) fn blunt(pieces: impl Fn() -> Vec<Piece> + Send + Sync + 'static) -> Serve {
     let pieces = Arc::new(pieces);
     Arc::new(move |stream| {
@@ -170,8 +169,7 @@ impl Authority {
         self.0.der().clone()
     }
 
-    /// TLS for `host` with a certificate that `edit` has the last word on, `copies` of which follow
-    /// it in the chain.
+    /// TLS for `host` with a certificate that `edit` can change. `copies` of it follow in the chain.
     pub(crate) fn server(
         &self,
         host: &str,

@@ -1,5 +1,5 @@
-//! Services that answer us on a target's behalf: a resolver by DNS over HTTPS, a domain registry,
-//! and PageSpeed Insights, by an ordinary server over HTTP/2 with answers that are none.
+//! Services that answer us on a target's behalf, with invalid answers: a resolver with DNS over HTTPS, a domain
+//! registry, and PageSpeed Insights, on an ordinary server with HTTP/2.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::server::{Server, Stream};
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) content_type: &'static str,
-    /// Made of the request's body.
+    /// Made from the request's body.
     pub(crate) unit: fn(&[u8]) -> Vec<u8>,
     pub(crate) times: usize,
 }
@@ -25,14 +25,14 @@ pub(crate) struct Case {
 const DNS: &str = "application/dns-message";
 const JSON: &str = "application/json";
 
-/// A response to the question with this many answers, and `rest` in their place.
+/// A response to the question that announces this many answers, but contains `rest` instead.
 fn answers(question: &[u8], count: u16, rest: &[u8]) -> Vec<u8> {
-    // The registry is asked without a message.
+    // The request to the registry contains no message.
     if question.len() < 12 {
         return Vec::new();
     }
     let mut message = question.to_vec();
-    // Without what stands after the question.
+    // Without anything after the question.
     let name = 12 + message[12..].iter().position(|byte| *byte == 0).unwrap_or_default();
     message.truncate(name + 5);
     message[2..4].copy_from_slice(&[0x81, 0x80]);

@@ -1,4 +1,4 @@
-//! Cases beneath HTTP: what a server says instead of TLS.
+//! Cases below HTTP: what a server sends instead of TLS.
 
 use crate::server::{Piece, Script, bytes, flood};
 

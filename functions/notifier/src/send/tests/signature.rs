@@ -1,4 +1,4 @@
-//! Signatures of events, as other implementations of Standard Webhooks see them.
+//! Signatures of events, as other implementations of Standard Webhooks verify them.
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alerts::channel::webhook::Webhook;
@@ -17,7 +17,7 @@ fn headers(keys: &SigningKeys, now: Timestamp) -> Vec<(&'static str, String)> {
     webhook.request(ID, BODY.to_vec(), now).expect("a request").headers
 }
 
-/// The signature of one key alone.
+/// The signature with a single key.
 fn sign(key: &SigningKey, now: Timestamp) -> String {
     headers(&SigningKeys::new(key.clone()), now)[2].1.clone()
 }
@@ -36,7 +36,7 @@ fn verify(
 
 #[test]
 fn another_implementation_verifies_it() {
-    // It compares with the time of this machine.
+    // The other implementation compares with the time of this machine.
     let now = vedette_runtime::Clock::system().now();
     let keys = SigningKeys { current: key(1), previous: None };
     let signed = headers(&keys, now);

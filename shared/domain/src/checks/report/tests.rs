@@ -90,7 +90,7 @@ fn uptime_counts_checks_and_averages_the_slowest_of_each_day() {
     let days = [
         status_day(20, &[(true, 100.0), (true, 301.5), (false, 30_000.0)]),
         status_day(18, &[(true, 80.4), (true, 99.5)]),
-        // Outside of the span: before it, and tomorrow's first seconds.
+        // Outside the period: before it, and in tomorrow's first seconds.
         status_day(17, &[(false, 5.0)]),
         status_day(21, &[(false, 5.0)]),
     ];
@@ -128,7 +128,7 @@ fn percentages_have_two_decimals_and_a_half_goes_up() {
         (2, 3, 66.67),
         (1, 20_000, 0.01),
         (1, 20_001, 0.0),
-        // 1.005 and 99.995, which binary fractions put a hair lower.
+        // 1.005 and 99.995, which are slightly lower as binary fractions.
         (201, 20_000, 1.01),
         (19_999, 20_000, 100.0),
         (19_997, 20_000, 99.99),
@@ -150,7 +150,7 @@ fn times_are_whole_and_a_half_goes_up() {
     };
     assert_eq!(average(&[0.4]), (vec![0], Some(0)));
     assert_eq!(average(&[0.5, 1.49, 1.5]), (vec![1, 1, 2], Some(1)));
-    // Of what the days show: 2.5, not 2.25.
+    // The average of the values that the days show: 2.5, not 2.25.
     assert_eq!(average(&[2.0, 2.5]), (vec![2, 3], Some(3)));
 }
 

@@ -1,4 +1,4 @@
-//! What runs, orders and people's decisions make of a tool's state.
+//! How runs, on-demand requests and people's decisions change a tool's state.
 
 mod confirmation;
 mod failing;
@@ -27,7 +27,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
 }
 
-/// Seconds after the beginning, which is a quarter past nine.
+/// Seconds after the start of the test, which is at a quarter past nine.
 fn after(seconds: i64) -> Timestamp {
     at("2026-11-20T09:15:00Z") + SignedDuration::from_secs(seconds)
 }
@@ -59,8 +59,8 @@ fn failed() -> Finish {
     Finish::Failed(CheckError { message, code, data: serde_json::Value::Null })
 }
 
-/// A status run: opens after two failures, resolves after two successes, retried after 2 minutes,
-/// followed up after 5.
+/// A status run. Two failures open an issue, and two successes resolve it. A retry follows after 2 minutes, a follow-up
+/// after 5.
 struct Scenario {
     check: CheckId,
     finish: Finish,
@@ -121,7 +121,7 @@ impl Scenario {
     }
 }
 
-/// The state of the newest check that goes to the directory, if it changes there.
+/// The state of the newest check that is written to the directory, if it changes there.
 fn told(change: &ToolChange) -> Option<CheckStatus> {
     change.newest.map(|newest| newest.status)
 }
@@ -151,7 +151,7 @@ fn a_new_sites_first_run_is_outstanding_until_something_ran() {
     assert_eq!(state.timer, timer(RunReason::Scheduled, after(0)));
     let first = Scenario::scheduled(after(0), 200).saved(&state);
     assert_eq!((first.state.timer, first.timer), (None, None));
-    // The schedule may be sooner.
+    // The scheduled run may come sooner.
     let scheduled = Scenario::scheduled(after(30), 200).saved(&state);
     assert_eq!(scheduled.state.timer, None);
     assert_eq!(Scenario::scheduled(after(0), 200).on(&scheduled.state), Err(Discard::Stale));
@@ -294,7 +294,7 @@ fn a_run_that_failed_is_counted_and_not_observed() {
     let day = saved.state.day.as_ref().expect("a day");
     assert_eq!(day.sums, failing.state.day.expect("a day").sums);
 
-    // Its own retry failed to run: another one is due, for the failure is still unconfirmed.
+    // The retry itself failed to run: another one is due, because the failure is still unconfirmed.
     let retry = Scenario::automatic(RunReason::ConfirmationRetry, after(121), failed());
     let saved = retry.saved(&saved.state);
     assert_eq!(saved.timer, timer(RunReason::ConfirmationRetry, after(242)));
@@ -362,7 +362,7 @@ fn the_first_check_of_a_later_day_closes_the_open_one() {
         assert_eq!((day.date, day.rev), (today, 0));
         assert_eq!((day.sums.up, day.sums.slowest_ms), (0, Some(503.0)));
         assert_eq!(morning.expires_at, at(expires_at));
-        // The directory is updated once a day, although the state is the same.
+        // The directory is updated once a day, even if the state is the same.
         let newest = Newest { status: CheckStatus::Completed, date: today, days: Some(30) };
         assert_eq!(morning.newest, Some(newest));
     }
@@ -382,7 +382,7 @@ fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
     assert_eq!((day.date, day.rev, day.sums.slowest_ms), (date(2026, 11, 20), 1, Some(503.0)));
     assert_eq!(made.state.day, open.day);
 
-    // A day that was fixed at another retention keeps it.
+    // A day that was closed with another retention keeps it.
     let mut closed = Day { rev: 4, ..Day::new(date(2026, 11, 20), 90) };
     closed.add_sample(
         crate::checks::history::Sample::Status { up: true, response_ms: 900.0 },
@@ -508,8 +508,8 @@ fn the_stored_form_is_short_and_reads_back() {
 }
 
 proptest! {
-    /// Whatever runs come in whatever order: slots rise, each counts once, `rev` rises by one, and
-    /// the sums of all days are the runs that were saved.
+    /// For any runs in any order: slots rise, each counts once, `rev` rises by one, and the sums of all days match the
+    /// saved runs.
     #[test]
     fn any_row_of_runs_keeps_the_books(
         runs in prop::collection::vec((0..200_000_i64, 0..3_u8, any::<bool>()), 0..60),
@@ -530,7 +530,7 @@ proptest! {
                 _ => failed(),
             };
             let mut run = Scenario::automatic(reason, slot, finish);
-            // Slots come in any order, and time does not go back.
+            // Slots come in any order, but time does not go back.
             run.now = run.now.max(now);
             now = run.now;
             let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
@@ -564,8 +564,8 @@ proptest! {
         prop_assert_eq!(counted, saved);
     }
 
-    /// However the clock is set, the run that is due now counts, unless a slot within the tolerance has been
-    /// counted, and the sums of all days are the runs that were saved.
+    /// For any change of the clock: the run that is due now counts, unless a slot within the tolerance was already
+    /// counted, and the sums of all days match the saved runs.
     #[test]
     fn no_clock_stops_the_checks(
         runs in prop::collection::vec((-400_000_i64..400_000, 0..3_u8), 0..60),
@@ -601,8 +601,8 @@ proptest! {
         prop_assert_eq!(counted, saved);
     }
 
-    /// Whatever is counted in whatever order, late slots and orders among it: the hours of all days
-    /// say what the completed automatic checks measured.
+    /// For anything that is counted in any order, including late slots and on-demand requests: the hours of all days
+    /// match what the completed automatic checks measured.
     #[test]
     fn the_hours_of_all_days_are_the_response_times_of_their_rows(
         runs in prop::collection::vec((0..200_000_i64, 0..4_u8, 0..40_000_u32), 0..60),
@@ -652,7 +652,7 @@ proptest! {
     }
 }
 
-/// A state after three failing runs, the last of which opened an issue, by a clock that was `ahead`.
+/// A state after three failing runs according to a clock that was `ahead`. The last run opened an issue.
 fn down_by_a_fast_clock(ahead: SignedDuration) -> ToolState {
     let mut state = ToolState::new();
     for minute in 0..3 {
@@ -677,7 +677,7 @@ fn runs_count_at_once_after_the_clock_was_set_back() {
         assert_eq!(events(&run), [], "still down");
         let follow_up = timer(RunReason::IncidentFollowUp, after(481));
         assert_eq!((state.timer, run.timer), (follow_up, follow_up), "not when the clock said");
-        // It goes on as ever: two successes resolve the issue.
+        // The usual rules apply: two successes resolve the issue.
         let up = Scenario::scheduled(after(240), 200).saved(state);
         let resolved = Scenario::scheduled(after(300), 200).saved(&up.state);
         assert!(matches!(events(&resolved)[..], [Event::Resolved { failures, .. }]
@@ -712,7 +712,7 @@ fn slots_that_were_used_are_known_until_time_has_passed_them() {
     assert_eq!(still.used_until, Some(used_until));
     let past = Scenario::scheduled(used_until + 60.seconds(), 503).saved(&still).state;
     assert_eq!(past.used_until, None);
-    // Set back twice, the last of all slots counts.
+    // Set back twice: the last of all slots counts.
     let twice = down_by_a_fast_clock(SignedDuration::from_secs(7_200));
     let twice = ToolState { used_until: Some(after(99_999)), ..twice };
     let twice = Scenario::scheduled(after(180), 503).saved(&twice).state;
@@ -732,7 +732,7 @@ fn an_order_by_a_fast_clock_holds_up_no_other() {
     let done = run.saved(&pending).state;
     let newest = Scenario::scheduled(after(240), 503).saved(&done).state.latest();
     assert_eq!(newest.map(|newest| newest.id()), done.on_demand.map(|newest| newest.id()));
-    // With the next correction it is not the newest any more.
+    // After the next correction it is no longer the newest.
     let fast = Scenario::scheduled(after(7_200), 503).saved(&done).state;
     let back = Scenario::scheduled(after(300), 503).saved(&fast).state;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What settings accept, how they are stored, and how those of team and site are combined.
+//! Which settings are accepted, how they are stored, and how those of a team and a site are combined.
 
 use std::num::NonZeroU32;
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::loopback::{Server, guard, guard_of, path, status};
 use crate::ssrf_guard::Outbound;
 
-/// The header that its browser proves itself with.
+/// The header with which the proxy's browser authenticates.
 fn proof(proxy: &SsrfGuardProxy) -> String {
     let credentials = proxy.credentials().to_json();
     let text = |name: &str| credentials[name].as_str().expect("text").to_owned();
@@ -17,14 +17,13 @@ fn proof(proxy: &SsrfGuardProxy) -> String {
     format!("Proxy-Authorization: Basic {pair}\r\n")
 }
 
-/// What the proxy answers to its browser's `request`.
+/// What the proxy answers to a `request` of its browser.
 async fn ask(proxy: &SsrfGuardProxy, guard: &SsrfGuard, request: &str) -> String {
     let (line, headers) = request.split_once("\r\n").expect("a head");
     ask_as(proxy, guard, &format!("{line}\r\n{}{headers}", proof(proxy))).await
 }
 
-/// What the proxy answers to anybody's `request`, to the end of the connection, which the client
-/// leaves open.
+/// What the proxy answers to a `request` of any client, until the connection ends. The client keeps it open.
 async fn ask_as(proxy: &SsrfGuardProxy, guard: &SsrfGuard, request: &str) -> String {
     let exchange = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
@@ -142,7 +141,7 @@ async fn what_is_no_request_to_a_proxy_is_refused() {
     assert_eq!(code(&proxy, &guard, "GET https://127.0.0.1/").await, 400);
     assert_eq!(code(&proxy, &guard, &format!("GET http://{}/", proxy.address())).await, 508);
     assert_eq!(code(&proxy, &guard, &format!("CONNECT {}", proxy.address())).await, 508);
-    // Nothing listens there, and nothing is called so.
+    // Nothing listens on that port, and no host has that name.
     assert_eq!(code(&proxy, &guard, "CONNECT 127.0.0.1:1").await, 502);
     assert_eq!(code(&proxy, &guard, "GET http://name.invalid/").await, 502);
     let long = format!("GET http://127.0.0.1/{}", "a".repeat(HEAD_BYTES));
@@ -188,7 +187,7 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     assert_eq!((others.first(), others.last()), (Some(&200), Some(&429)), "{others:?}");
     assert_eq!((site.connections(), other.connections()), (others.len(), others.len() - 1));
 
-    // What follows in a connection counts, too.
+    // Later data in a connection counts, too.
     proxy.sent = SendLimiter::new(Duration::from_secs(2));
     let began = Instant::now();
     let long = "a".repeat(1_000_000);

@@ -1,4 +1,4 @@
-//! What the resolvers answer, and what becomes of it.
+//! What the resolvers answer, and how their answers are used.
 
 use DnsRecordType::{A, Aaaa, Cname, Mx, Ns, Txt};
 
@@ -187,7 +187,7 @@ async fn cloudflares_proxy_is_known_by_its_addresses() {
     for (zone, uses_it) in [
         (Zone::Holds(&[("A", "93.184.216.34"), ("A", "104.16.132.229")]), true),
         (Zone::Holds(&[("AAAA", "2606:4700::6810:84e5")]), true),
-        // Cloudflare's name servers alone are no proxy.
+        // Cloudflare's name servers alone do not make a proxy.
         (Zone::Holds(&[("A", "93.184.216.34"), ("NS", "ada.ns.cloudflare.com")]), false),
     ] {
         let one = scene.server("one", [("example.com", zone)]).await;

@@ -1,4 +1,4 @@
-//! What is asked beside the records: who announces the addresses, and who registered the domain.
+//! What is looked up in addition to the records: who announces the addresses, and who registered the domain.
 
 use std::net::IpAddr;
 
@@ -64,7 +64,7 @@ async fn addresses_are_enriched_from_the_routing_registries() {
                 allocated: some("2008-06-02"),
             },
         ),
-        // Nothing is known of this one, which is said.
+        // Nothing is known about this one, and the result says so.
         (ip("93.184.216.35"), IpEnrichment::default()),
         (
             ip("2606:2800:21f:cb07::1"),
@@ -118,7 +118,7 @@ async fn registries_that_do_not_answer_hold_nothing_up() {
     let both = resolvers(vec![one.server.clone()], Some(rdap));
     let probe = DnsProbe { url: &url, deadline, now: now() };
     let result = super::super::probe(&scene.guard, &both, &probe).await.expect("completed");
-    // Twice, for machines that do much beside.
+    // Twice, for machines that are busy with other work.
     assert!(started.elapsed() < 2 * deadline, "{:?}", started.elapsed());
     assert_eq!(result.ip_enrichment, [(ip("93.184.216.34"), IpEnrichment::default())].into());
     let why = "the registry did not answer in time";
@@ -173,7 +173,7 @@ async fn the_registration_comes_from_the_registry_and_is_remembered() {
         expires_at: at("2027-08-13T04:00:00Z"),
     };
     for url in ["https://www.example.com/", "https://example.com/"] {
-        // Also of a name that cannot be looked up: that its domain ran out may be the reason.
+        // Also for a name that cannot be looked up, since the expiry of its domain may be the reason.
         let result = scene.probe_with(&both, url).await.expect("completed");
         assert_eq!(result.registration.as_ref(), Some(&expected));
         assert_eq!(result.registration_error, None);
@@ -189,7 +189,7 @@ async fn a_registration_that_ends_soon_is_asked_for_at_every_check() {
     let service = Server::https(tls, |_| page(&object("example.com"))).await;
     let both = resolvers(vec![one.server.clone()], Some(service.url("/domain/")));
     let url = "https://example.com/".parse().expect("a URL");
-    // It is reported from 30 days before 2027-08-13 on, and remembered for 12 hours.
+    // It is reported from 30 days before 2027-08-13, and remembered for 12 hours.
     for (now, connections) in [
         ("2027-08-01T04:00:00Z", 1),
         ("2027-08-01T04:01:00Z", 2),

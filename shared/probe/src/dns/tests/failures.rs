@@ -1,4 +1,4 @@
-//! Names that cannot be looked up, and resolvers that cannot be asked.
+//! Names that cannot be looked up, and resolvers that cannot be reached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ async fn a_silent_resolver_is_left_behind() {
     let started = Instant::now();
     let probe = DnsProbe { url: &url, deadline, now: now() };
     let result = super::super::probe(&scene.guard, &resolvers(all, None), &probe).await;
-    // Twice, for machines that do much beside.
+    // Twice, for machines that are busy with other work.
     assert!(started.elapsed() < 2 * deadline, "{:?}", started.elapsed());
     let result = result.expect("completed");
     assert_eq!(values(&result, DnsRecordType::A), ["10.0.0.5"]);
@@ -131,7 +131,7 @@ async fn nothing_outlives_those_who_ask() {
     let config = scene.authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let (left, mut leaving) = mpsc::unbounded_channel();
-    // Takes connections and answers nothing.
+    // Accepts connections and answers nothing.
     let doh = Server::raw(move |stream| {
         let (acceptor, left) = (acceptor.clone(), left.clone());
         async move {
@@ -153,7 +153,7 @@ async fn nothing_outlives_those_who_ask() {
     assert_eq!(ended.expect("ended"), Some(()));
 }
 
-/// A DoH server by hyper, which answers with these bytes of a body.
+/// A DoH server based on hyper, which answers with these bytes as a body.
 async fn answering<F>(
     scene: &Scene,
     answer: impl Fn(Message) -> F + Send + Sync + Clone + 'static,

@@ -15,7 +15,7 @@ fn extract(charset: Option<&str>, pieces: &[&[u8]]) -> PageLinks {
     extractor.finish(&PAGE.parse().expect("a URL"))
 }
 
-/// The URLs in a page, those to go to first marked with `>`, those that are none with `!`.
+/// The URLs in a page. `>` marks those to visit first, `!` those that are invalid.
 fn urls(html: &str) -> Vec<String> {
     told(&extract(None, &[html.as_bytes()]))
 }
@@ -113,11 +113,11 @@ fn the_charset_decides_what_is_read() {
         (Some("iso-8859-1"), latin, ">/%C3%A9?%E9"),
         (None, latin_meta, ">/%C3%A9?%E9"),
         (None, latin_old, ">/%C3%A9?%E9"),
-        // The server's word counts more than the page's, and a byte order mark most.
+        // The server's charset takes precedence over the page's, and a byte order mark over both.
         (Some("utf-8"), "<meta charset=latin1><a href=/é?é>".as_bytes(), ">/%C3%A9?%C3%A9"),
         (Some("latin1"), "\u{feff}<a href=/é?é>".as_bytes(), ">/%C3%A9?%C3%A9"),
         (Some("no-such"), "<a href=/é>".as_bytes(), ">/%C3%A9"),
-        // In a wrong charset, links in ASCII are read all the same.
+        // Even in a wrong charset, ASCII links are read.
         (Some("utf-8"), b"\xe9\xff<a href=/x>", ">/x"),
         (None, b"<meta charset=utf-16><a href=/x>", ">/x"),
         (Some("shift_jis"), b"\x83\x5c<a href=/x>", ">/x"),

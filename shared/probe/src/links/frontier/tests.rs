@@ -1,4 +1,4 @@
-//! The order of jobs, and what becomes of links, without a network.
+//! The order of jobs, and what happens to links, without a network.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ fn at(millis: u64) -> Instant {
     *START_LINK + Duration::from_millis(millis)
 }
 
-/// No test comes near it.
+/// A deadline that no test comes near.
 fn deadline() -> Instant {
     at(240_000)
 }
@@ -41,8 +41,8 @@ fn discover(frontier: &mut Frontier, url: &str, kind: Kind, page: LinkId) -> Opt
     frontier.discover(link(url, kind), Source::Link(page))
 }
 
-/// All that can be done now, `robots.txt` files being absent, as `P` for pages, `C` for checks, and
-/// `G` for those by GET.
+/// All jobs that can be done now, if there are no `robots.txt` files: `P` for pages, `C` for checks, and `G` for checks
+/// by GET.
 fn jobs_at(frontier: &mut Frontier, now: Instant) -> Vec<String> {
     let mut jobs = Vec::new();
     while let Some(job) = frontier.next_job(now) {
@@ -179,7 +179,7 @@ fn links_that_are_left_out_are_told_one_by_one() {
     assert_eq!(frontier.next_job(at(0)), None);
 }
 
-/// Meets this many links to a host elsewhere, on the site's first page.
+/// Finds this many links to another host on the site's first page.
 fn meet_elsewhere(frontier: &mut Frontier, host: &str, numbers: std::ops::Range<u32>) {
     for number in numbers {
         discover(frontier, &format!("http://{host}/{number}"), Kind::Page, 0);
@@ -372,7 +372,7 @@ fn what_had_no_turn_is_asked_for_later() {
     assert_eq!((frontier.skipped().unchecked, frontier.progress.found), (12, 0));
 }
 
-/// Puts a visit to this link off, which is under way.
+/// Postpones a visit to this link that is in progress.
 fn postpone(frontier: &mut Frontier, link: LinkId, seconds: u64, now: Instant) {
     frontier.postpone(link, 429, Duration::from_secs(seconds), now, deadline());
 }

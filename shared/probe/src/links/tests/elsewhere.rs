@@ -1,4 +1,4 @@
-//! What a crawl asks of hosts that did not ask to be crawled.
+//! What a crawl requests from hosts that did not ask to be crawled.
 
 use super::*;
 use crate::loopback::guard_of;
@@ -14,7 +14,7 @@ async fn four_crawls_at_once_are_no_weapon() {
         _ => Reply::new(200).after(Duration::from_millis(1)),
     })
     .await;
-    // Under as many names as there are crawls.
+    // One name per crawl.
     let name = |crawl: usize| format!("name{crawl}.third.com");
     let guard = guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
@@ -124,7 +124,7 @@ async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
     for (name, busy, pages) in [
         ("first", "127.0.0.2", 1),
         ("first", "127.0.0.1", 0),
-        // Nobody is there at its first address.
+        // Nothing listens at its first address.
         ("second", "127.0.0.3", 1),
     ] {
         let others = limiter.quota();

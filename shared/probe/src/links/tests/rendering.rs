@@ -1,4 +1,4 @@
-//! With a real Chromium, where one is installed.
+//! Tests with a real Chromium, if it is installed.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -11,7 +11,7 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
     let Some(chromium) = installed_chromium() else {
         return;
     };
-    // 127.0.0.2 is not let through.
+    // 127.0.0.2 is not admitted.
     let inner = Site::at("127.0.0.2", |_| Reply::html("inner")).await;
     let inward = inner.url("/").to_string();
     let elsewhere = Site::at("127.0.0.3", |_| Reply::new(200)).await;
@@ -30,7 +30,7 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
         )),
         "/data" => Reply::file("text/plain", "/made").after(Duration::from_millis(100)),
         "/made" => {
-            // Pages write numbers in the language of who reads them.
+            // Pages format numbers in the reader's language.
             Reply::html(
                 "<script>
                    const one = new Intl.NumberFormat(navigator.language).format(1);
@@ -81,7 +81,7 @@ async fn a_browser_that_does_not_start_fails_the_check() {
     assert_eq!(error.code, "browser_unavailable");
 }
 
-/// What a page may do before its links are there, and how each is waited for.
+/// What a page may do before its links appear, and how the crawl waits for each.
 #[tokio::test]
 async fn a_page_is_read_when_it_has_come_to_rest() {
     let Some(chromium) = installed_chromium() else {
@@ -114,7 +114,7 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
             "link('/no-forged'); Object.defineProperty(Document.prototype, 'documentElement',
                 {get: () => ({outerHTML: {slice: () => ({toWellFormed: () => [0, 0]})}})})",
         ),
-        // More than is searched, in bytes.
+        // More bytes than are searched.
         (
             "long",
             "link('/no-long'); document.body.append(document.createComment('\u{20ac}'.repeat(800_000))); link('/beyond')",
@@ -149,7 +149,7 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
 async fn a_browser_that_leaves_fails_the_check() {
     let folder = tempfile::tempdir().expect("a folder");
     let executable = folder.path().join("chromium");
-    // Answers the first command, as it does in a trial, and no other.
+    // Answers the first command, as in a trial, and no other.
     let script =
         "#!/bin/sh\nprintf '{\"id\":1,\"result\":{\"userAgent\":\"x\"}}\\000' >&4; sleep 1\n";
     std::fs::write(&executable, script).expect("a file");
@@ -187,6 +187,6 @@ async fn scripts_cannot_make_the_browser_ask_others_without_end() {
     let deadline = Duration::from_secs(60);
     let crawl = LinksProbe { browser: Some(&chromium), deadline, ..of(&url) };
     crawl_as(&guard, &crawl).await;
-    // A connection counts as a KiB at least: 256 of them at once, then four a second.
+    // A connection counts as at least one KiB: 256 of them at once, then four per second.
     assert!((1..=512).contains(&other.connections()), "{}", other.connections());
 }

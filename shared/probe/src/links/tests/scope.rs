@@ -194,7 +194,7 @@ async fn a_crawl_that_cannot_begin_says_why() {
     ] {
         let result = crawl(&site.url(path)).await;
         assert_eq!((result.crawl.finish_reason, result.found), (reason, found), "{path}");
-        // The site, and what its sitemap names.
+        // The site, and the page that its sitemap names.
         assert_eq!(result.crawled, if path == "/" { 2 } else { 0 }, "{path}");
     }
     let closed = "http://127.0.0.4:1/".parse().expect("a URL");

@@ -11,8 +11,8 @@ use super::*;
 use crate::loopback::names::{Entry, NameServer};
 use crate::ssrf_guard::TARGET_FORBIDDEN;
 
-/// Reads the client's first message, answers with `bytes`, and waits until the client has left,
-/// lest a reset overtake them.
+/// Reads the client's first message, answers with `bytes`, and waits until the client has left, so that no reset
+/// overtakes them.
 async fn answers(bytes: &'static [u8]) -> Server {
     Server::raw(move |mut stream: TcpStream| async move {
         let _ = stream.read(&mut [0; 4096]).await;
@@ -54,7 +54,7 @@ async fn a_connection_ends_in_order() {
             let (acceptor, ended) = (acceptor.clone(), ended.clone());
             async move {
                 let mut stream = acceptor.accept(stream).await.expect("TLS");
-                // Without the client's farewell, rustls makes the end an error.
+                // Without the client's close_notify, rustls reports the end as an error.
                 let last = stream.read(&mut [0; 16]).await.map_err(|error| error.kind());
                 ended.send(last).expect("awaited");
             }
@@ -113,7 +113,7 @@ async fn a_server_without_the_key_of_its_certificate_shows_nothing() {
     let authority = Authority::new("known");
     let victim = authority.issue(&[SITE], CURRENT, |_| {});
     let own = authority.issue(&[SITE], CURRENT, |_| {});
-    // A key of another kind, too.
+    // Also a key of another kind.
     let other = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
     for key in [own.key, other] {
         let thief = Identity { chain: victim.chain.clone(), key };
@@ -130,8 +130,8 @@ async fn a_server_without_the_key_of_its_certificate_shows_nothing() {
 #[tokio::test]
 async fn what_answers_without_a_certificate_is_told() {
     for (bytes, words) in [
-        // Alerts: fatal, protocol_version as by servers of TLS 1.0; handshake_failure as by those
-        // with anonymous ciphers only; internal_error; unrecognized_name.
+        // Alerts: a fatal protocol_version, as servers with TLS 1.0 send it; handshake_failure, as servers with only
+        // anonymous ciphers send it; internal_error; unrecognized_name.
         (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "TLS: no common protocol version"),
         (b"\x15\x03\x03\x00\x02\x02\x28", "TLS: the server refused the handshake"),
         (b"\x15\x03\x03\x00\x02\x02\x50", "TLS: internal error of the server"),
@@ -163,7 +163,7 @@ async fn a_connection_that_ends_is_told() {
     assert_eq!(verdict(&result), (Some(ConnectionFailed), false, words));
 
     let reset = Server::raw(|stream| async move {
-        // Closed with the message unread, a socket answers with a reset.
+        // If a socket is closed with the message unread, it answers with a reset.
         stream.readable().await.expect("a message");
     })
     .await;
@@ -195,8 +195,8 @@ async fn a_silent_server_runs_out_of_time() {
     assert_eq!(result.ip.as_deref(), Some("127.0.0.1"));
 }
 
-/// Hands on the client's first message to the server at `address`, then only what the server says:
-/// the handshake stalls.
+/// Forwards the client's first message to the server at `address`, and then only what the server sends: the handshake
+/// stalls.
 async fn stalling(address: SocketAddr) -> Server {
     Server::raw(move |mut client| async move {
         let mut server = TcpStream::connect(address).await.expect("the server");
@@ -212,7 +212,7 @@ async fn stalling(address: SocketAddr) -> Server {
 #[tokio::test]
 async fn a_certificate_is_judged_even_when_the_server_stalls_after_it() {
     let authority = Authority::new("known");
-    // In TLS 1.2 the server has to speak once more after its certificate.
+    // In TLS 1.2 the server has to send another message after its certificate.
     let config = authority.issue(&[SITE], CURRENT, |_| {}).serve(&[&TLS12], None);
     let server = Server::https(config, |_| status(200)).await;
     let stalling = stalling(server.address).await;
@@ -261,7 +261,7 @@ async fn port_443_is_asked_whatever_the_url_says() {
 #[tokio::test]
 async fn ipv6_is_probed() {
     if TcpListener::bind("[::1]:0").await.is_err() {
-        // This machine has no IPv6 at all.
+        // This machine has no IPv6.
         return;
     }
     let authority = Authority::new("known");

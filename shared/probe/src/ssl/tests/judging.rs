@@ -1,4 +1,4 @@
-//! Which certificates are valid, and what is wrong with others.
+//! Which certificates are valid, and what is wrong with the others.
 
 use rcgen::{BasicConstraints, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa};
 
@@ -83,7 +83,7 @@ async fn names_match_as_in_browsers() {
         (&["a.example", "site.example"], "site.example", true),
         (&["site.example"], "www.site.example", false),
         (&["*.example.org"], "www.example.org", true),
-        // For one label, and not for none.
+        // A wildcard matches exactly one label.
         (&["*.example.org"], "a.b.example.org", false),
         (&["*.example.org"], "example.org", false),
         (&["w*.example.org"], "www.example.org", false),
@@ -91,7 +91,7 @@ async fn names_match_as_in_browsers() {
         (&["xn--bcher-kva.example"], "bücher.example", true),
         (&["xn--bcher-kva.example"], "xn--bcher-kva.example", true),
         (&["bucher.example"], "bücher.example", false),
-        // Addresses match addresses only.
+        // Addresses only match addresses.
         (&["127.0.0.1"], "127.0.0.1", true),
         (&["127.0.0.2"], "127.0.0.1", false),
         (&["site.example"], "127.0.0.1", false),
@@ -142,10 +142,10 @@ async fn a_self_signed_certificate_is_told() {
     for params in [params(&[SITE]), of_authority] {
         let result = serve(Identity::self_signed(&params).server(), SITE, &[]).await;
         let words = "the certificate is self-signed";
-        // rcgen's certificates are valid up to the year 4096.
+        // By default, rcgen's certificates are valid until the year 4096.
         assert_eq!(verdict(&result), (Some(UntrustedChain), false, words));
     }
-    // Trusted by the operator, it is as good as any.
+    // If the operator trusts it, it is as good as any other.
     let identity = Identity::self_signed(&params(&[SITE]));
     let result = serve(identity.server(), SITE, &identity.chain).await;
     assert_eq!(verdict(&result), (None, true, ""));
@@ -165,14 +165,14 @@ async fn the_chain_is_what_the_server_presents() {
     let roots = [root.root()];
     for (identity, roots, words) in [
         (own().and(lower.root()).and(upper.root()), &roots[..], None),
-        // In any order, with the root or with strangers among them.
+        // In any order, also with the root or with unrelated certificates.
         (own().and(root.root()).and(upper.root()).and(lower.root()), &roots, None),
         (own().and(lower.root()).and(Authority::new("x").root()).and(upper.root()), &roots, None),
-        // Missing at either place.
+        // An intermediate certificate is missing in either place.
         (own(), &roots, missing("lower")),
         (own().and(lower.root()), &roots, missing("upper")),
         (own().and(upper.root()), &roots, missing("lower")),
-        // Complete, and yet not known.
+        // Complete, but not trusted.
         (
             own().and(lower.root()).and(upper.root()).and(root.root()),
             &[],
@@ -205,7 +205,7 @@ async fn an_issuer_that_expired_is_not_fine() {
             false,
             "a certificate in the chain is not valid before 2030-01-01 00:00:00 UTC",
         ),
-        // Both expired: the chain was sound in its time, throughout, at its end, at its beginning.
+        // Both have expired. The chain was valid at the time: throughout, at its end, and at its beginning.
         (
             (2019, 2024),
             (2020, 2021),
@@ -227,7 +227,7 @@ async fn an_issuer_that_expired_is_not_fine() {
             true,
             "the certificate expired on 2025-01-01 00:00:00 UTC",
         ),
-        // Never at the same time.
+        // They were never valid at the same time.
         (
             (2010, 2012),
             (2014, 2025),
@@ -242,7 +242,7 @@ async fn an_issuer_that_expired_is_not_fine() {
         let result = serve(identity.server(), SITE, &[root.root()]).await;
         assert_eq!(verdict(&result), (Some(failure), verified, words));
     }
-    // Renewed under its name, the new one counts, whatever else is presented.
+    // If an intermediate certificate was renewed under its name, the new one counts, whatever else is presented.
     let [old, new] = [(2020, 2024), CURRENT].map(|years| root.intermediate("issuer", years));
     let identity = new.issue(&[SITE], CURRENT, |_| {}).and(old.root()).and(new.root());
     let result = serve(identity.server(), SITE, &[root.root()]).await;
@@ -259,7 +259,7 @@ async fn a_certificate_that_is_not_for_servers_is_not_trusted() {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "an authority");
     });
-    // Signed by a certificate that is none of an authority.
+    // Signed by a certificate that does not belong to an authority.
     let neighbor = root.issue(&["neighbor.example"], CURRENT, |_| {});
     let mut issuer = params(&[]);
     issuer.distinguished_name = DistinguishedName::new();

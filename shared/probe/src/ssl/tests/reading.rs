@@ -1,4 +1,4 @@
-//! What is reported of a certificate.
+//! What is reported about a certificate.
 
 use rcgen::string::{BmpString, TeletexString};
 use rcgen::{
@@ -11,7 +11,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use super::SslFailure::{NoCertificate, UntrustedChain};
 use super::*;
 
-/// A key that is always the same, as its signatures are: Ed25519 in PKCS #8 (RFC 8410).
+/// A fixed key, which also makes fixed signatures: Ed25519 in PKCS #8 (RFC 8410).
 fn fixed_key(seed: u8) -> KeyPair {
     let mut der = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20".to_vec();
     der.extend([seed; 32]);
@@ -30,7 +30,7 @@ fn extension(oid: &[u64], content: Vec<u8>) -> CustomExtension {
     CustomExtension::from_oid_content(oid, content)
 }
 
-/// A certificate with all that is usual, and its issuer's; the same bytes each time.
+/// A certificate with all the usual fields, and its issuer's; always the same bytes.
 fn usual() -> Identity {
     let mut root = CertificateParams::new(Vec::new()).expect("no names");
     root.distinguished_name = DistinguishedName::new();
@@ -72,7 +72,7 @@ fn usual() -> Identity {
     };
     let ocsp = access(1, b"http://o.t.example");
     let issuers = access(2, b"http://t.example/1.crt");
-    // Domain validated, by the CA/Browser Forum's number.
+    // Domain validated: the policy identifier of the CA/Browser Forum.
     let policy = der(0x30, &[&der(6, &[b"\x67\x81\x0c\x01\x02\x01"])]);
     // One timestamp (RFC 6962, section 3.2), version 1: log, time, no extensions, signature.
     let timestamp =
@@ -97,7 +97,7 @@ async fn a_certificate_is_told_in_full() {
     let mut config = identity.server();
     config.alpn_protocols = vec![b"h2".to_vec()];
     let result = serve(config, SITE, &identity.chain[1..]).await;
-    // `openssl x509 -text -fingerprint` says the same of these bytes.
+    // `openssl x509 -text -fingerprint` prints the same for these bytes.
     let extensions = json!([
         {
             "oid": "2.5.29.35",
@@ -352,7 +352,7 @@ async fn a_long_chain_is_cut() {
 
 #[tokio::test]
 async fn a_chain_that_leads_nowhere_for_long_is_not_trusted() {
-    // Twelve authorities, each under the one before: deeper than any client follows.
+    // Twelve authorities, each one below the previous one: deeper than any client follows.
     let root = Authority::new("root");
     let mut issuers = vec![root.intermediate("issuer 0", CURRENT)];
     for n in 1..12 {
@@ -385,7 +385,7 @@ async fn a_certificate_of_an_old_version_is_told_but_not_trusted() {
     let root = Authority::new("root");
     let mut identity = root.issue(&[SITE], CURRENT, |_| {});
     let mut bytes = identity.chain[0].to_vec();
-    // [0] EXPLICIT INTEGER 2, which is version 3.
+    // [0] EXPLICIT INTEGER 2, which means version 3.
     let version = bytes.windows(5).position(|part| part == b"\xa0\x03\x02\x01\x02");
     bytes[version.expect("a version") + 4] = 1;
     identity.chain[0] = bytes.into();
@@ -395,7 +395,7 @@ async fn a_certificate_of_an_old_version_is_told_but_not_trusted() {
     assert_eq!(result.info.expect("a certificate").version, 2);
 }
 
-/// An RSA key of 1,024 bits, of which no more than the size is used.
+/// An RSA key of 1,024 bits, of which only the size matters.
 struct WeakKey(Vec<u8>);
 
 impl WeakKey {
@@ -419,7 +419,7 @@ impl PublicKeyData for WeakKey {
 
 #[tokio::test]
 async fn a_key_that_proves_nothing_is_not_trusted() {
-    // All else is in order, and the server signs with some other key.
+    // Everything else is valid, but the server signs with another key.
     let mut root = params(&[]);
     root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let root = CertifiedIssuer::self_signed(root, fixed_key(1)).expect("a certificate");
@@ -471,8 +471,8 @@ async fn what_the_server_chooses_is_bounded() {
     assert_eq!((points.values.len(), points.values_omitted), (20, 80));
 }
 
-/// Reading never panics, whatever a byte says: every byte of a certificate with everything in it is
-/// changed in turn.
+/// Reading never panics, whatever a byte contains: the test changes every byte of a certificate with all fields in
+/// turn.
 #[test]
 fn no_byte_breaks_the_reader() {
     let identity = usual();

@@ -127,7 +127,7 @@ async fn a_name_that_resolves_to_our_own_listener_is_refused() {
 
 #[tokio::test]
 async fn the_resolver_configuration_of_the_system_is_read() {
-    // What it says differs from machine to machine, except for this name.
+    // The answer differs between machines, except for this name.
     let guard =
         SsrfGuard::new(allow(&["127.0.0.0/8", "::1/128"])).expect("a system with a resolver");
     let target = guard.admit(&url("http://localhost/")).await.expect("allowed");

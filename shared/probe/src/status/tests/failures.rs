@@ -33,7 +33,7 @@ async fn a_closed_port_refuses() {
 #[tokio::test]
 async fn a_reset_connection_is_told() {
     let server = Server::raw(|stream| async move {
-        // Closed with the request unread, a socket answers with a reset.
+        // If a socket is closed with the request unread, it answers with a reset.
         stream.readable().await.expect("a request");
     })
     .await;

@@ -71,7 +71,7 @@ async fn a_location_that_leads_nowhere_makes_the_redirect_the_final_answer() {
     for location in
         ["", " ", "http://", "http://[::1", "http://a b/", "//:80", "/\u{1}\u{ff}", &long]
     {
-        // Latin-1, so that the last but one is no text.
+        // In Latin-1, so that the last byte but one is not valid text.
         let mut bytes = b"HTTP/1.1 302 Found\r\nLocation: ".to_vec();
         bytes.extend(location.chars().map(|c| c as u8).filter(|byte| *byte != 1));
         bytes.extend(b"\r\nContent-Length: 0\r\n\r\n");

@@ -86,7 +86,7 @@ async fn a_server_without_tls_is_down() {
     let plain = Server::raw(|mut stream| async move {
         let _ = stream.read_u8().await;
         let _ = stream.write_all(&status(400)).await;
-        // Until the client leaves, lest a reset overtake the answer.
+        // Waits until the client leaves, so that no reset overtakes the answer.
         let _ = stream.read_to_end(&mut Vec::new()).await;
     })
     .await;
@@ -206,7 +206,7 @@ async fn an_endless_http2_body_is_left() {
 async fn a_broken_http2_answer_is_told() {
     let authority = Authority::new("known");
     let config = authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
-    // Says h2 by ALPN, and answers with HTTP/1.1.
+    // Negotiates h2 with ALPN, but answers with HTTP/1.1.
     let server = Server::https(config, |_| status(200)).await;
     let result = completed(&trusting(vec![authority.root()]), &server.url("/")).await;
     let words = failure_words(&result);

@@ -1,4 +1,4 @@
-//! Responses that end before their announced length, and such as only seem to.
+//! Responses that end before their announced length, and responses that only seem to.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::*;
 use crate::loopback::certificates::{Authority, CURRENT};
 use crate::ssrf_guard::Outbound;
 
-/// A guard that trusts `authority`, and reaches loopback.
+/// A guard that trusts `authority` and admits loopback.
 fn trusting(authority: &Authority) -> SsrfGuard {
     guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
@@ -37,7 +37,7 @@ async fn a_response_that_ends_before_its_length_is_not_up() {
 #[tokio::test]
 async fn a_response_whose_connection_is_reset_is_not_up() {
     let server = Server::raw(|mut stream| async move {
-        // One byte of the request stays unread: closed so, the socket answers with a reset.
+        // One byte of the request stays unread, so the socket answers with a reset when it is closed.
         let mut head = [0; 20];
         stream.read_exact(&mut head).await.expect("a request");
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut off").await;
@@ -96,7 +96,7 @@ async fn responses_that_have_no_body_or_are_not_read_to_their_end_are_up() {
     for (code, response) in [
         (204, "HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
         (304, "HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n".to_owned()),
-        // What is beyond the part that is read does not count.
+        // Anything after the part that is read does not count.
         (200, format!("HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n{long}")),
     ] {
         let server = Server::http(move |_| response.clone().into_bytes()).await;

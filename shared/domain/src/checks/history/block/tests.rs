@@ -28,7 +28,7 @@ fn check(millisecond: i64, code: u16, response_time: f64) -> PackedCheck {
     PackedCheck { slot, completed_at, result: answer(code, response_time) }
 }
 
-/// One of twelve ways in which a site may answer.
+/// One of twelve different answers of a site.
 fn shape(index: u16) -> StatusResult {
     let redirects: Vec<String> =
         (0..index % 3).map(|n| format!("https://example.com/{n}")).collect();
@@ -52,7 +52,7 @@ fn a_check_a_minute_takes_few_bytes() {
             let check = check(i64::from(n) * interval, 200, f64::from(10_000 + n * 997) / 100.0);
             block.push(&check).expect("it is packed");
         }
-        // The second one says the interval as well.
+        // The second check adds the interval as well.
         let added = block.as_bytes().len() - first;
         assert!(added <= 23 * 8 + 3, "{added}");
     }
@@ -102,7 +102,7 @@ fn a_damaged_block_is_refused() {
 }
 
 proptest! {
-    /// Whatever the gaps, the clock and the answers: what was added is read back, and nothing else.
+    /// For any gaps, clock and answers: what was added is read back, and nothing else.
     #[test]
     fn any_row_of_checks_reads_back(
         checks in prop::collection::vec(
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(Block::read(block.as_bytes()), Ok(block));
     }
 
-    /// Any bytes are read or refused, and what is read can be added to.
+    /// Any bytes are either read or rejected, and what is read can be added to.
     #[test]
     fn any_bytes_are_read_or_refused(
         mut bytes in prop::collection::vec(any::<u8>(), 0..200),
@@ -155,7 +155,7 @@ proptest! {
         }
     }
 
-    /// A block with one damaged byte is read or refused.
+    /// A block with one damaged byte is either read or rejected.
     #[test]
     fn a_damaged_byte_is_read_or_refused(place in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut block = Block::begin(&check(0, 200, 1.5)).expect("it is packed");

@@ -1,4 +1,4 @@
-//! What witnesses make of runs that fail: what opens, what waits, and what is to come next.
+//! How witnesses affect failing runs: what opens, what waits, and what comes next.
 
 use super::*;
 use crate::locations::{Answer, HomeSaw, Location, Sighting, Silence, Statement};
@@ -13,7 +13,7 @@ fn given(code: Option<u16>) -> Testimony {
     Testimony::Given(vec![Statement::new(location, answer, home)])
 }
 
-/// A site, to which checks happen every two minutes.
+/// A site that is checked every two minutes.
 struct Life {
     state: ToolState,
     seconds: i64,
@@ -24,7 +24,7 @@ impl Life {
         Self { state: ToolState::new(), seconds: 0 }
     }
 
-    /// Runs a check that finds this code, and says what happens to issues and what comes next.
+    /// Runs a check that finds this code, and returns what happens to issues and what comes next.
     fn check(&mut self, code: u16, testimony: &Testimony) -> (String, Option<RunReason>) {
         let scenario = Scenario::scheduled(after(self.seconds), code);
         self.seconds += 120;

@@ -1,4 +1,4 @@
-//! Which sites are failing, and what the word for a site's state says of its newest check.
+//! Which sites are failing, and what a site's state says about its newest check.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::sites::site_state::SiteState;
 
 const DOWN: Fingerprint = Fingerprint::StatusDown;
 
-/// The codes that every case of the property has to do with, 0 for no answer.
+/// The codes in all cases of the property; 0 for no answer.
 const CODES: [u16; 4] = [0, 200, 404, 503];
 
 fn no_answer() -> Finish {
@@ -46,7 +46,7 @@ fn a_check_that_repeats_the_failure_or_observes_nothing_changes_nothing() {
     let repeated = fails_of_three(&state, after(60));
     assert_eq!((repeated.failing, repeated.state.failing_since), (None, Some(after(0))));
 
-    // A check that could not run says nothing of the site, and neither does one on demand.
+    // A check that could not run says nothing about the site, and neither does an on-demand check.
     let run = Scenario::automatic(RunReason::Scheduled, after(120), failed());
     let failed = run.saved(&repeated.state);
     assert_eq!((failed.failing, failed.state.failing_since), (None, Some(after(0))));
@@ -56,7 +56,7 @@ fn a_check_that_repeats_the_failure_or_observes_nothing_changes_nothing() {
     assert_eq!((ended.failing, ended.state.failing_since), (None, Some(after(0))));
 }
 
-/// A check that fails where three failures open an issue.
+/// A failing check of a site where three failures open an issue.
 fn fails_of_three(state: &ToolState, slot: Timestamp) -> ToolChange {
     let mut run = Scenario::scheduled(slot, 503).run();
     run.settings.tools.status.settings.failures_to_open = number(3);
@@ -95,20 +95,20 @@ fn a_state_of_the_previous_version_is_listed_by_its_next_check() {
     assert_eq!(fails_of_three(&read, after(60)).failing, Some(FailingChange::Began(after(0))));
 }
 
-/// What may happen to a site.
+/// What can happen to a site.
 #[derive(Debug, Clone)]
 enum Happening {
-    /// A check completes with a code, so many seconds after the one before; 0 repeats its slot.
+    /// A check completes with a code, this many seconds after the previous one; 0 repeats its slot.
     Check(u16, i64),
     /// A check cannot run.
     CannotRun,
-    /// A check on demand completes with a code.
+    /// An on-demand check completes with a code.
     OnDemand(u16),
-    /// A person resolves the issue, if there is one.
+    /// A person resolves the issue, if there is an active one.
     Resolve,
-    /// The codes that count as failed, and the thresholds, are others from now on.
+    /// The codes that count as failed, and the thresholds, change.
     Settings(BTreeSet<u16>, u32, u32),
-    /// URL or monitoring changes.
+    /// The URL or the monitoring changes.
     Changed,
 }
 
@@ -130,8 +130,8 @@ fn finish(code: u16) -> Finish {
 }
 
 proptest! {
-    /// Whatever happens to a site, its state does not contradict its newest check; and a list that is
-    /// changed as it is told names the site exactly while it is failing.
+    /// Whatever happens to a site, its state does not contradict its newest check, and a list that follows the reported
+    /// changes contains the site exactly while it is failing.
     #[test]
     fn no_state_contradicts_the_newest_check(
         happenings in prop::collection::vec(happenings(), 0..60),
@@ -140,7 +140,7 @@ proptest! {
         let mut state = ToolState::new();
         let (mut seconds, mut cfg) = (0, 1);
         let mut settings = Scenario::scheduled(after(0), 200).run().settings;
-        // What the newest check says, by the codes that held when it ran.
+        // What the newest check says, according to the codes that applied when it ran.
         let mut newest = None;
         let mut list = None;
         for happening in happenings {

@@ -1,4 +1,4 @@
-//! What a team's settings, a site's overrides, updates and plans make together.
+//! How a team's settings, a site's overrides, updates and plans combine.
 
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ fn a_site_inherits_what_it_does_not_override() {
     expected.tools.performance.settings = PerformanceSettings {
         url: Some("https://example.com/pricing".to_owned()),
         min_score: 90,
-        // The site's null overrides; the load time it does not mention is inherited.
+        // The site's null overrides the team's value; the load time that it does not mention is inherited.
         max_ttfb_ms: None,
         max_load_time_seconds: Some(count(7)),
         consecutive_breaches_to_open: count(1),
@@ -110,12 +110,12 @@ fn a_downgrade_raises_cadences_without_rewriting_them() {
         assert_eq!(resolved.tools.dns.cadence_minutes, dns, "{plan}");
         assert_eq!(team.clone().on_plan(plan).tools.status.cadence_minutes, status, "{plan}");
     }
-    // Stored by hand or by an earlier version: the floor holds on every plan.
+    // Stored by hand or by an earlier version: the minimum applies on every plan.
     team.tools.broken_links.cadence_minutes = 60;
     assert_eq!(team.on_plan(Plan::Agency).tools.broken_links.cadence_minutes, 720);
 }
 
-/// Overrides that say everything as it reads.
+/// Overrides that set every setting to its current value.
 fn as_read(settings: &Settings) -> SiteOverrides {
     let header = &settings.request_header;
     let mut said = serde_json::to_value(settings).expect("serialize");
@@ -141,13 +141,13 @@ fn what_is_sent_replaces_all_overrides_but_what_is_sent_as_it_was_read_stays() {
     };
     for (sent, stored) in [
         (json!({}), json!({})),
-        // Inherited, and said as it reads: nothing is said. Said otherwise, it overrides.
+        // A value equal to the inherited one sets nothing. Any other value overrides it.
         (json!({"tools": {"ssl": {"enabled": true, "cadence_minutes": 1440}}}), json!({})),
         (
             json!({"tools": {"ssl": {"enabled": false, "cadence_minutes": 1440}}}),
             json!({"tools": {"ssl": {"enabled": false}}}),
         ),
-        // Overridden: it stays so, be it what the team says, too.
+        // Once overridden, it stays overridden, even if the team has the same value.
         (
             json!({"tools": {"dns": {"enabled": false}}}),
             json!({"tools": {"dns": {"enabled": false}}}),
@@ -160,12 +160,12 @@ fn what_is_sent_replaces_all_overrides_but_what_is_sent_as_it_was_read_stays() {
             json!({"tools": {"status": {"settings": {"failures_to_open": 2}}}}),
             json!({"tools": {"status": {"settings": {"failures_to_open": 2}}}}),
         ),
-        // The plan slows it down to five minutes, and what is stored is not lost over that.
+        // The plan slows it down to five minutes, but the stored value is kept.
         (
             json!({"tools": {"status": {"cadence_minutes": 5}}}),
             json!({"tools": {"status": {"cadence_minutes": 1}}}),
         ),
-        // The null overrides, while the other one is the team's.
+        // The null overrides the team's value, and the other setting is the team's.
         (
             json!({"tools": {"performance": {
                 "settings": {"max_ttfb_ms": null, "max_load_time_seconds": null, "url": null},
@@ -273,7 +273,7 @@ proptest! {
         site in any_overrides(),
         plan in prop::sample::select(&Plan::ALL[..]),
     ) {
-        // Any team is reached from the defaults by some overrides.
+        // Any team can be derived from the defaults with some overrides.
         let team = Settings::resolve(&Settings::default(), &team, Plan::Agency);
         let once = Settings::resolve(&team, &site, plan);
         prop_assert_eq!(&Settings::resolve(&once, &site, plan), &once);
@@ -294,7 +294,7 @@ proptest! {
         let team = Settings::resolve(&Settings::default(), &team, Plan::Agency);
         let read = Settings::resolve(&team, &site, plan);
         prop_assert_eq!(&site.replaced_by(as_read(&read), &read), &site);
-        // Whatever is sent reads as it was sent.
+        // Any value that is sent reads back the same.
         let other = as_read(&Settings::resolve(&Settings::default(), &site, plan));
         let replaced = site.replaced_by(other.clone(), &read);
         let expected = Settings::resolve(&team, &other, plan);

@@ -1,4 +1,4 @@
-//! How settings look on the wire and in stored items.
+//! The shape of settings in the API and in stored items.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ fn overrides_keep_only_what_was_said() {
         json!({}),
         json!({"tools": {"status": {"enabled": false}}}),
         json!({"tools": {"broken-links": {"settings": {"ignore_paths": []}}}}),
-        // A null that was said is not the same as nothing said.
+        // An explicit null differs from a missing setting.
         json!({"tools": {"performance": {"settings": {"max_ttfb_ms": null}}}}),
         json!({"tools": {"performance": {"settings": {
             "url": null, "max_ttfb_ms": 800, "max_load_time_seconds": null,

@@ -30,7 +30,7 @@ fn failed(rcode: Rcode) -> Lookup {
     lookup(Ok(DnsAnswer { rcode, records: vec![], has_soa: rcode == Rcode::NX_DOMAIN }))
 }
 
-/// NXDOMAIN as Quad9 says it of what it blocks.
+/// NXDOMAIN as Quad9 answers it for names that it blocks.
 fn blocked() -> Lookup {
     lookup(Ok(DnsAnswer { rcode: Rcode::NX_DOMAIN, records: vec![], has_soa: false }))
 }
@@ -39,7 +39,7 @@ fn silent() -> Lookup {
     lookup(Err("no answer in time".to_owned()))
 }
 
-/// A resolver that says this of A, and that there is nothing (or the same failure) of the rest.
+/// A resolver that gives this answer for A, and for the other types an empty answer (or the same failure).
 fn resolver(name: &str, of_a: Lookup) -> ResolverAnswers {
     let rest = if of_a.found().is_some() { found(&[]) } else { of_a.clone() };
     let mut lookups: BTreeMap<_, _> =
@@ -107,11 +107,11 @@ fn one_family_of_addresses_is_enough() {
     let conclusion = conclude(&[one.clone()]).expect("answers");
     assert_eq!(conclusion.lookup_failure, None);
     assert_eq!(conclusion.unanswered_types, [Aaaa, Txt]);
-    // Its other records do not help visitors.
+    // Visitors cannot use its other records.
     one.lookups.insert(A, failed(Rcode::SERV_FAIL));
     let conclusion = conclude(&[one.clone()]).expect("answers");
     assert_eq!(conclusion.lookup_failure, Some(Rcode::SERV_FAIL));
-    // Silence about the addresses is no failure of the name.
+    // No answer for the addresses is not a failure of the name.
     one.lookups.extend([(A, silent()), (Aaaa, silent())]);
     let conclusion = conclude(&[one]).expect("answers");
     assert_eq!(conclusion.lookup_failure, None);
@@ -193,7 +193,7 @@ fn only_the_filtering_resolver_gives_a_reputation() {
         ("Quad9", blocked(), found(&[]), Flagged),
         ("quad9", found(&[1]), found(&[1]), Clear),
         ("quad9", found(&[]), silent(), Clear),
-        // Neither says that it blocks nor that it does not.
+        // Says neither that it blocks the name nor that it does not.
         ("quad9", failed(Rcode::NX_DOMAIN), found(&[1]), Unknown),
         ("quad9", blocked(), blocked(), Unknown),
         ("quad9", blocked(), silent(), Unknown),
@@ -239,8 +239,8 @@ fn any_lookup() -> impl Strategy<Value = Lookup> {
 }
 
 proptest! {
-    /// Whatever is said: what is known and what is not covers all types, a failure leaves no
-    /// addresses, and those who agree say the same.
+    /// For any answers: the known and the unknown types together are all types, a failure leaves no addresses, and
+    /// resolvers that agree give the same answer.
     #[test]
     fn conclusions_hang_together(lookups in prop::collection::vec((any_lookup(), any_lookup()), 0..4)) {
         let names = ["one", "quad9", "three", "four"];

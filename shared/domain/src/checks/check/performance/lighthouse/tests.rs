@@ -1,12 +1,12 @@
-//! Reports of Lighthouse and answers of PageSpeed Insights, as they come and as they are read.
+//! Reports of Lighthouse and answers of PageSpeed Insights, and what is read from them.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::checks::check::performance::{FieldData, PerformanceResult};
 
-/// A real report of a page with an unused script, an unused style sheet and no cache headers,
-/// trimmed of what is not read here.
+/// A real report of a page with an unused script, an unused style sheet and no cache headers, without the parts that
+/// are not read here.
 fn fixture() -> Value {
     serde_json::from_str(include_str!("../fixtures/lighthouse-13.5.0.json")).expect("a report")
 }
@@ -112,7 +112,7 @@ fn long_reports_are_cut() {
     assert_eq!(metrics.opportunities[0].title.chars().count(), Text::LONG.0);
 }
 
-/// The shape of PageSpeed Insights 5.
+/// An answer in the shape of PageSpeed Insights 5.
 fn experience(id: &str) -> Value {
     json!({
         "id": id,
@@ -206,7 +206,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Ways from the top of a real report to what is read in it, and beyond.
+/// Paths from the top of a real report to the values that are read, and beyond.
 fn read_places() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "/runtimeError",
@@ -244,7 +244,7 @@ proptest! {
         for read in [report(&given), report(&odd), pagespeed(&envelope), pagespeed(&odd)] {
             let Ok(speed_metrics) = read else { continue };
             prop_assert!(speed_metrics.performance_score.is_none_or(|score| score <= 100));
-            // What was read can be kept, and read back.
+            // The result can be stored and read back.
             let result = PerformanceResult { response_time: 1.0, url: "u".to_owned(), speed_metrics };
             let json = serde_json::to_string(&result).expect("json");
             prop_assert!(serde_json::from_str::<PerformanceResult>(&json).is_ok(), "{}", json);
