@@ -359,6 +359,17 @@ fn the_story_of_alerts_has_every_kind_of_channel() {
 }
 
 #[test]
+fn the_stories_on_aws_use_every_tool() {
+    for story in ["tests/aws/story.py", "tests/aws/move.py"] {
+        let text = read(story);
+        let tools = text.lines().find(|line| line.starts_with("TOOLS = ")).expect("the tools");
+        for tool in Tool::ALL {
+            assert!(tools.contains(&format!("\"{tool}\"")), "{story} leaves out {tool}");
+        }
+    }
+}
+
+#[test]
 fn the_guide_says_how_soon_people_hear_of_an_outage() {
     let guide = read("docs/guides/alerts.md");
     for plan in Plan::ALL {
@@ -395,6 +406,39 @@ fn modules_are_named_by_their_files() {
     let folders = ["functions", "infra", "shared", "tests", "fuzz"];
     let found = folders.map(|folder| files(folder, "/mod.rs")).concat();
     assert!(found.is_empty(), "x/mod.rs is called x.rs here: {found:?}");
+}
+
+/// A file that nothing declares is not compiled, and its tests do not run.
+#[test]
+fn every_file_is_declared_as_a_module() {
+    let folders = ["functions", "infra", "shared", "tests"];
+    let ours = folders.map(|folder| files(folder, ".rs")).concat();
+    let is_foreign =
+        |path: &PathBuf| path.components().any(|part| part.as_os_str() == "node_modules");
+    let mut beside: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for path in ours.iter().filter(|path| !is_foreign(path)) {
+        let text = read(path);
+        // A module is declared by a file beside it, or by the one that its folder is named after.
+        for folder in [path.parent().expect("a folder").to_owned(), path.with_extension("")] {
+            beside.entry(folder).or_default().push_str(&text);
+        }
+    }
+    for path in ours.iter().filter(|path| !is_foreign(path)) {
+        let (folder, name) = (path.parent().expect("a folder"), name_of(path));
+        let file = format!("{name}.rs\"");
+        let is_target = ["main", "lib", "build"].contains(&name.as_str())
+            || ["tests", "bin"].contains(&name_of(folder).as_str())
+                && folder.parent().is_some_and(|package| package.join("Cargo.toml").exists())
+            || fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains(&file));
+        let declaration = format!("mod {name};");
+        let is_declared = beside.get(folder).is_some_and(|text| text.contains(&declaration));
+        assert!(is_target || is_declared, "no module declares {}", path.display());
+    }
+}
+
+/// The name of a file or folder, without what follows a dot.
+fn name_of(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// A name that is used twice has to be looked up at each use.
