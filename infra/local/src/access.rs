@@ -1,4 +1,4 @@
-//! How the person at this machine comes in: a link for the browser, and a token for scripts where one is wanted.
+//! How the person at this machine gets access: a link for the browser, and a token for scripts if one was requested.
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
@@ -14,36 +14,36 @@ use vedette_embedded::{Folder, FolderError};
 use vedette_runtime::{Clock, Entropy, EntropyError};
 use vedette_store::{Audit, Store, StoreError};
 
-/// The user that a token is for where there is none yet. Nobody reads this address.
+/// The user of the token if there is no user yet. Nobody reads this address.
 const EMAIL: &str = "owner@example.com";
 
-/// How the person at this machine comes in.
+/// How the person at this machine gets access.
 pub(crate) struct Access {
     pub(crate) link: Option<AccessLink>,
     pub(crate) token: TokenAccess,
 }
 
-/// What a link carries that works once.
+/// A link that works once.
 pub(crate) enum AccessLink {
-    /// Makes the first account and its team.
+    /// Creates the first account and its team.
     Setup(SessionSecret),
-    /// Signs in the only user there is.
+    /// Signs in the only user.
     SignIn(SessionSecret),
 }
 
 /// The token for scripts.
 pub(crate) enum TokenAccess {
-    /// Nobody asked for one.
+    /// No token was requested.
     Unwanted,
-    /// A new one, which is in the token file as well.
+    /// A new token, which is also in the token file.
     Issued(Secret),
-    /// The one that is in the token file.
+    /// The token in the token file.
     OnFile,
-    /// None: there are several users, each with tokens of their own.
+    /// No token: there are several users, each with their own tokens.
     Unknown,
 }
 
-/// Why nobody can come in.
+/// Why no access could be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// The table does not answer.
@@ -52,7 +52,7 @@ pub enum AccessError {
     /// The token file cannot be written.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The system has no randomness to give.
+    /// The system provides no randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
 }
@@ -65,10 +65,10 @@ struct Start<'a> {
     now: Timestamp,
 }
 
-/// Makes a link, and a token where one is wanted. An empty table gets an owner and a team only for a token: otherwise
-/// whoever opens the link says who they are.
+/// Creates a link, and a token if one was requested. An empty table gets an owner and a team only for a token;
+/// otherwise the person who opens the link creates them.
 ///
-/// Each step looks whether it was done, so that a start that was cut off is finished by the next.
+/// Each step checks whether it was already done, so that the next start finishes an interrupted one.
 pub(crate) async fn prepare(
     store: &Store,
     clock: &Clock,
@@ -95,7 +95,7 @@ pub(crate) async fn prepare(
         },
     };
     let link = match start.link(is_new && !wants_token, only.as_ref()).await {
-        // What can be read is served, and the pages say what is wrong.
+        // Whatever can be read is served, and the pages say what is wrong.
         Err(error) if is_of_a_full_disk(&error) => {
             warn!(error = %ErrorChain(&error), "no link can be made");
             None
@@ -110,7 +110,7 @@ fn is_of_a_full_disk(error: &AccessError) -> bool {
 }
 
 impl Start<'_> {
-    /// The only user of the only team: where there are others, who reads the terminal need not be any of them.
+    /// The only user of the only team. If there are others, the person at the terminal may be none of them.
     async fn only_user(&self) -> Result<Option<User>, AccessError> {
         let teams = self.store.all_teams().await?;
         let [team] = &teams[..] else { return Ok(None) };
@@ -129,7 +129,7 @@ impl Start<'_> {
             self.store.put_setup_link(&secret.hash()).await?;
             return Ok(Some(AccessLink::Setup(secret)));
         }
-        // One of an earlier start makes no account beside those that there are now.
+        // A link from an earlier start must not create another account.
         self.store.remove_setup_link().await?;
         let Some(user) = only else { return Ok(None) };
         let link = SignInLink::new(&secret, user.id, self.now);
@@ -220,7 +220,7 @@ mod tests {
             prepared.expect("prepared")
         }
 
-        /// Prepares, and says whether a token was issued; whatever happened, the file's works.
+        /// Prepares access, and returns whether a token was issued; in either case the token in the file works.
         async fn prepare_token(&self) -> bool {
             let access = self.prepare(true).await;
             let secret = self.folder.read_token().expect("a token on file");
@@ -247,7 +247,7 @@ mod tests {
         assert!(!machine.prepare_token().await);
         fs::remove_file(machine.folder.token()).expect("removed");
         assert!(machine.prepare_token().await);
-        // Of another table, or a draft with another mode that a crash left behind.
+        // The token of another table, or a draft with another mode that a crash left behind.
         fs::write(machine.folder.token(), "vdt_").expect("written");
         fs::write(machine.folder.token().with_extension("new"), "vdt_").expect("written");
         assert!(machine.prepare_token().await);

@@ -31,17 +31,17 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Where the live log goes; nowhere when it is to be quiet.
+    /// Starts the log. If it is to be quiet, nothing is shown.
     ///
-    /// A terminal that was stopped with Ctrl-S does not stop the monitoring: lines are written behind, with
-    /// those of the log.
+    /// A terminal that was stopped with Ctrl-S does not stop the monitoring: a separate thread writes the lines,
+    /// together with those of the log.
     pub(crate) fn start(is_quiet: bool) -> io::Result<Self> {
         let is_colored = io::stderr().is_terminal() && environment("NO_COLOR").is_none();
         let lines = if is_quiet { None } else { Some(terminal::stderr()?) };
         Ok(Self { lines, is_colored })
     }
 
-    /// Shows a check that has ended, with the issues that it opened or resolved.
+    /// Shows a check that has ended, and the issues that it opened or resolved.
     pub(crate) fn show(&self, now: Timestamp, finished: &Finished, took: Duration) {
         let Some(lines) = &self.lines else { return };
         for line in self.lines_of(now, finished, took) {
@@ -71,7 +71,7 @@ impl Console {
     }
 }
 
-/// What a check found, and how long the target took, or the whole run where nothing says so.
+/// What a check found, and the target's response time, or the duration of the whole run if there is none.
 fn result_of(check: &Check, took: Duration) -> (Style, String, Duration) {
     match (check.status, &check.result) {
         (CheckStatus::Completed, Some(result)) if result["up"].is_boolean() => {
@@ -110,7 +110,7 @@ fn fitted(name: &str) -> String {
     name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
 }
 
-/// Text of others without what would move the cursor or change colors.
+/// Outside text without characters that would move the cursor or change colors.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

@@ -11,15 +11,15 @@ use vedette_embedded::{DatabaseError, Examination, FileFault, Folder, Watch, exa
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health};
 
-/// How long a start waits for the examination of the table's file.
+/// How long a start waits for the check of the table's file.
 const EXAMINE_FOR: Duration = Duration::from_secs(1);
 
-/// Between two looks at the files; with a shorter monitoring minute, half of that.
+/// How often the files are checked; with a shorter monitoring minute, twice per such minute.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// However short a monitoring minute is.
+/// The minimum, however short a monitoring minute is.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(50);
 
-/// Refuses a table whose file is damaged, as far as that can be found out in a second.
+/// Refuses a table whose file is damaged, as far as a check of one second can tell.
 pub(crate) async fn examine_table(folder: &Folder) -> Result<(), DatabaseError> {
     if examine(folder.path(), Some(EXAMINE_FOR)).await? == Examination::Unfinished {
         info!(
@@ -29,8 +29,7 @@ pub(crate) async fn examine_table(folder: &Folder) -> Result<(), DatabaseError> 
     Ok(())
 }
 
-/// Looks at the files of the data folder from time to time, and reports what is wrong with them until it is
-/// right again.
+/// Checks the files of the data folder regularly, and reports problems until they are solved.
 pub(crate) async fn watch(app: App, mut files: Watch) {
     let minute = app.service.time_scale.minute();
     let mut ticks = interval((minute / 2).clamp(LOOK_EVERY_MIN, LOOK_EVERY));
@@ -50,7 +49,7 @@ pub(crate) async fn watch(app: App, mut files: Watch) {
                 return;
             }
         };
-        // The first fault is logged as the problem that it is.
+        // The first fault is already logged as the problem.
         for fault in faults.iter().filter(|fault| !known.is_empty() && !known.contains(*fault)) {
             error!("{fault}; {}", fault.remedy());
         }
@@ -70,7 +69,7 @@ fn report(health: &Health, faults: &[FileFault], now: Timestamp) {
     health.report(Problem::DataFolder { what: what.join(" "), remedy }, now);
 }
 
-/// A text as a sentence of its own.
+/// A text as a sentence.
 fn sentence(text: &str) -> String {
     let mut mails = text.chars();
     let first = mails.next().map(|first| first.to_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! Removes what has expired from the table, as DynamoDB does on its own.
+//! Removes expired items from the table, as DynamoDB does by itself.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use vedette_embedded::Expiry;
 use crate::background::caught;
 use crate::clock::ClockWatch;
 
-/// Between the beginnings of two walks that remove what has expired.
+/// The time between the starts of two scans that remove expired items.
 const FORGET_EVERY: Duration = Duration::from_hours(1);
 
-/// Removes expired items: a walk over the table, then a long pause. While the
-/// clock is in doubt, nothing is removed: what a clock that is too fast takes for expired would be lost.
+/// Removes expired items: scans the table, then pauses for a long time. While the clock is in doubt, nothing is
+/// removed: a fast clock would remove items that have not expired.
 pub(crate) async fn forget(clock: ClockWatch, mut expiry: Expiry) {
     let mut ticks = interval(FORGET_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

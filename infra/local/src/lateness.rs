@@ -1,15 +1,15 @@
-//! What the log says of checks that start late.
+//! Log lines about checks that start late.
 
 use std::time::Duration;
 
 use tracing::{info, warn};
 use vedette_runtime::{Backlog, Destination};
 
-/// Between two looks at a queue.
+/// How often a queue is checked.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// How late checks of a tool may start before the log says so. Crawls and audits take minutes each, so
-/// that those of many new sites wait for hours.
+/// How late checks of a tool may start before this is logged. Crawls and audits take minutes each, so those of many new
+/// sites wait for hours.
 const fn tolerance(destination: Destination) -> Option<Duration> {
     match destination {
         Destination::Tool(tool) if tool.is_long() => Some(Duration::from_hours(6)),
@@ -18,11 +18,11 @@ const fn tolerance(destination: Destination) -> Option<Duration> {
     }
 }
 
-/// How late the checks of one queue start, as far as the log has said: one line when they are late,
-/// another each time that they are twice as late, and one when they are on time again.
+/// How late the checks of one queue start, as last logged: one line when they are late, another each time that the
+/// delay has doubled, and one when they are on time again.
 #[derive(Debug, Default)]
 pub(crate) struct Lateness {
-    /// As of the last line; `None` if checks are on time.
+    /// The delay in the last line; `None` if checks are on time.
     reported: Option<Duration>,
 }
 
@@ -34,7 +34,7 @@ enum Line {
 }
 
 impl Lateness {
-    /// Looks at a queue, and logs what there is to say.
+    /// Checks a queue, and logs any news.
     pub(crate) fn look(&mut self, destination: Destination, backlog: Backlog) {
         let Some(tolerance) = tolerance(destination) else { return };
         let (queue, Backlog { waiting, behind, sender, slow }) = (destination.name(), backlog);

@@ -1,4 +1,4 @@
-//! Whoever operates the service hears of what keeps it from doing its work, by a way that needs no table.
+//! Notifies the operator about problems that keep the service from working, in a way that does not need the table.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
 use vedette_runtime::App;
 use vedette_runtime::health::{Health, Notice, Ongoing};
 
-/// The variable that says where the operator is reached.
+/// The variable that says where to reach the operator.
 pub const OPERATOR_URL: &str = "VEDETTE_OPERATOR_URL";
 
-/// How long all must be well before that is told: a disk that is almost full is full again soon.
+/// How long everything must be fine before the operator is told so: a disk that is almost full soon fills up again.
 const CALM: Duration = Duration::from_secs(60);
 
-/// Before each further try to send.
+/// The pauses before further attempts to send.
 const AGAIN: [Duration; 4] = [
     Duration::from_secs(1),
     Duration::from_secs(10),
@@ -30,12 +30,12 @@ const AGAIN: [Duration; 4] = [
     Duration::from_secs(300),
 ];
 
-/// Where the operator is reached.
+/// Where to reach the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operator {
-    /// By a POST to this URL.
+    /// With a POST to this URL.
     Webhook(SecretUrl),
-    /// By a mail to this address.
+    /// With an email to this address.
     Mail(String),
 }
 
@@ -80,17 +80,17 @@ impl Operator {
     }
 }
 
-/// What the operator is told.
+/// A report for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
-    /// What is wrong, or was.
+    /// The current problems, or those that are over.
     problems: Vec<Ongoing>,
     is_over: bool,
     at: Timestamp,
 }
 
 impl Report {
-    /// The same whenever it is sent again.
+    /// The id of the report, which is the same whenever it is sent again.
     fn id(&self) -> String {
         format!("{}-{}", self.state().to_lowercase(), self.at.as_millisecond())
     }
@@ -107,7 +107,7 @@ impl Report {
         self.problems.iter().map(|ongoing| what(ongoing.into())).collect()
     }
 
-    /// For programs; `text` is what chats show of it.
+    /// The report for programs; chats show its `text`.
     fn event(&self, service: &str) -> Value {
         let problems: Vec<Value> = self
             .problems
@@ -142,7 +142,7 @@ impl Report {
     }
 }
 
-/// Tells the operator once that the service is degraded, and once that this is over.
+/// Notifies the operator once when the service is degraded, and once when that is over.
 pub(crate) async fn notify(app: App, sender: std::sync::Arc<Sender>, operator: Operator) {
     let (health, clock) = (app.health.clone(), app.clock.clone());
     let send = |report: Report| {
@@ -176,7 +176,7 @@ async fn notify_by<F: Future<Output = SendOutcome>>(
     }
 }
 
-/// Sends a report, a few times if need be.
+/// Sends a report, with a few more attempts if necessary.
 async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn(Report) -> F) {
     let mut again = AGAIN.into_iter();
     loop {
@@ -226,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Tells an operator who does not hear the first messages; what was sent, and after how many seconds.
+    /// Notifies an operator that does not receive the first messages. Returns what was sent, and after how many
+    /// seconds.
     async fn notified(deaf: usize, story: impl AsyncFnOnce(&Health)) -> Vec<(u64, String)> {
         let (health, sent) = (Health::default(), Arc::new(Mutex::new(Vec::new())));
         let begun = Instant::now();
@@ -258,7 +259,7 @@ mod tests {
             health.report(full(), NOW);
             sleep(Duration::from_secs(10)).await;
             health.report(Problem::NotWritable { why: "input/output error".to_owned() }, NOW);
-            // As a disk does that is almost full.
+            // Like a disk that is almost full.
             for _ in 0..10 {
                 health.report_over(|_| true);
                 sleep(CALM / 2).await;

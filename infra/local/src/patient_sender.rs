@@ -1,4 +1,4 @@
-//! Sends alerts and transactional mails beside one another: a receiver that hangs holds no place that another channel needs.
+//! Sends alerts and transactional emails concurrently: a receiver that hangs holds no place that another channel needs.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
 use vedette_runtime::QueueDelivery;
 
-/// After this, a receiver is slow. Most answer sooner. Places are freed a share at a time, so it is short: a hundred
-/// receivers that hang at once delay another one by less than two seconds.
+/// After this time, a receiver counts as slow. Most answer sooner. The time is short because places are freed one share
+/// at a time: a hundred receivers that hang at once delay another one by less than two seconds.
 pub(crate) const SLOW_AFTER: Duration = Duration::from_millis(250);
 
-/// Sends what a delivery asks for, which gives up its place once a receiver is slow: until it answers, the
-/// delivery needs nothing but a socket and some memory.
+/// Sends the messages of a delivery. The delivery gives up its place once a receiver is slow: until the receiver
+/// answers, it only needs a socket and some memory.
 pub(crate) struct PatientSender<'a> {
     pub(crate) sender: &'a Sender,
     pub(crate) delivery: &'a QueueDelivery,

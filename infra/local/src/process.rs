@@ -1,11 +1,11 @@
-//! What the process asks of the system for itself, before anything else.
+//! What the process sets up for itself, before anything else.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit, umask};
 use tracing::warn;
 
-/// Opens as many files as the system allows, as every connection is one, and makes none that
-/// another user may read.
+/// Raises the limit of open files as far as the system allows, since every connection is a file, and makes new files
+/// unreadable for other users.
 pub fn prepare() {
     umask(Mode::RWXG | Mode::RWXO);
     let mut files = getrlimit(Resource::Nofile);

@@ -1,5 +1,4 @@
-//! Where browsers keep their files: in the data folder, so that a service that was killed leaves nothing
-//! behind for long.
+//! Where browsers keep their files: in the data folder, so that a killed service does not leave them behind for long.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -14,11 +13,11 @@ use vedette_probe::browser::Chromium;
 /// The folder's name in the data folder.
 const NAME: &str = "browser";
 
-/// For its owner and nobody else.
+/// Access for the owner only.
 const PRIVATE: u32 = 0o700;
 
-/// Empties the folder for browsers' files in a data folder that this process has; `None` where browsers
-/// could not use it, and so keep their files in the system's temporary folder.
+/// Empties the folder for browsers' files in the data folder of this process. Returns `None` if browsers could not use
+/// it; they then keep their files in the system's temporary folder.
 pub(crate) fn prepare(data: &Path) -> Option<PathBuf> {
     match emptied(data) {
         Ok(folder) => is_usable(&folder).then_some(folder),
@@ -30,7 +29,7 @@ pub(crate) fn prepare(data: &Path) -> Option<PathBuf> {
 }
 
 fn emptied(data: &Path) -> io::Result<PathBuf> {
-    // Browsers run in folders of their own, and so need the whole path.
+    // Browsers run in their own folders, so they need the absolute path.
     let folder = fs::canonicalize(data)?.join(NAME);
     match fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(&folder)?,
@@ -42,7 +41,7 @@ fn emptied(data: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether a browser gets along with the folder.
+/// Whether a browser can use the folder.
 fn is_usable(folder: &Path) -> bool {
     if folder.as_os_str().as_bytes().len() > Chromium::MAX_HOMES_PATH {
         warn!(
@@ -51,7 +50,7 @@ fn is_usable(folder: &Path) -> bool {
         );
         return false;
     }
-    // As root, Chromium is started in a user namespace, where root has no rights to folders of others.
+    // If we are root, Chromium starts in a user namespace, where root has no rights to other users' folders.
     let lets_pass = |folder: &Path| fs::metadata(folder).is_ok_and(|found| lets_root_pass(&found));
     if geteuid().is_root() && !folder.ancestors().all(lets_pass) {
         warn!(
@@ -63,7 +62,7 @@ fn is_usable(folder: &Path) -> bool {
     true
 }
 
-/// Whether root may pass through a folder without the privileges of root.
+/// Whether root can enter a folder without root's privileges.
 fn lets_root_pass(folder: &Metadata) -> bool {
     let (owner, group, others) = (0o100, 0o010, 0o001);
     let bit = match (folder.uid(), folder.gid()) {
@@ -108,7 +107,7 @@ mod tests {
         fs::create_dir(&deep).expect("made");
         assert_eq!(prepare(&deep), None);
 
-        // Only root can give folders away.
+        // Only root can change the owner of a folder.
         if geteuid().is_root() {
             let home = temporary.path().join("h");
             fs::create_dir_all(home.join("d")).expect("made");

@@ -1,4 +1,4 @@
-//! What the process says to systemd, if that started it: when it is ready, that it is alive, when it ends.
+//! Notifies systemd, if it started this process: when the service is ready, that it is alive, and when it stops.
 
 use std::convert::Infallible;
 use std::future;
@@ -9,19 +9,19 @@ use tracing::warn;
 
 use crate::service::Service;
 
-/// The service answers.
+/// The service is ready.
 pub(crate) fn ready(service: &Service) {
     let status = format!("Listening on {}", service.listen());
     notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
 }
 
-/// The service ends, as it was asked to.
+/// The service stops on request.
 pub(crate) fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
-/// Says again and again that the service is alive, each time after its table has answered. A service that hangs
-/// goes silent, and is started anew. Waits for ever where nobody asked for that.
+/// Reports again and again that the service is alive, each time after its table has answered. A service that hangs
+/// stops reporting, and systemd restarts it. Waits forever if no reports were requested.
 pub(crate) async fn keep_alive(service: &Service) -> Infallible {
     let Some(patience) = sd_notify::watchdog_enabled() else { return future::pending().await };
     let mut ticks = interval(patience / 2);

@@ -1,4 +1,4 @@
-//! The threads that the process needs, and what is said where the system does not give them.
+//! The threads that the process needs, and the error if the system does not provide them.
 
 use std::fmt;
 use std::io;
@@ -9,16 +9,16 @@ use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// Threads beside those that run tasks: for the table, its disk, standard error and standard output, and for
-/// a few files and names that are waited for at the same time.
+/// Threads besides those that run tasks: for the table, its disk, standard error and standard output, and for a few
+/// files and names that are waited for concurrently.
 const BESIDE: usize = 16;
 
 /// The system gives this process too few threads.
 #[derive(Debug)]
 pub(crate) struct TooFewThreads {
-    /// How many it needs to begin with.
+    /// How many threads the process needs to start.
     needed: usize,
-    /// What the system says.
+    /// The system's error.
     source: io::Error,
 }
 
@@ -39,18 +39,18 @@ impl std::error::Error for TooFewThreads {
     }
 }
 
-/// The runtime of all tasks.
+/// Builds the runtime for all tasks.
 ///
 /// # Errors
 ///
-/// When the system does not give the threads that the service needs. Tokio would panic there, at the start
-/// or later, so all of them are tried first.
+/// When the system does not provide the threads that the service needs. Tokio would panic in that case, now or later,
+/// so all threads are tried first.
 pub(crate) fn runtime() -> Result<Runtime, TooFewThreads> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let needed = workers + BESIDE;
     let too_few = |source| TooFewThreads { needed, source };
     try_threads(needed).map_err(too_few)?;
-    // Others of the same user may have started threads since.
+    // Other processes of the same user may have started threads in the meantime.
     let built = catch_unwind(AssertUnwindSafe(|| {
         Builder::new_multi_thread().worker_threads(workers).enable_all().build()
     }));
@@ -59,7 +59,7 @@ pub(crate) fn runtime() -> Result<Runtime, TooFewThreads> {
         .map_err(too_few)
 }
 
-/// Starts so many threads at once, and has them end.
+/// Starts this many threads at once, and ends them.
 fn try_threads(count: usize) -> io::Result<()> {
     let (hold, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
@@ -78,7 +78,7 @@ fn try_threads(count: usize) -> io::Result<()> {
     }
     drop(hold);
     for thread in started {
-        // They do nothing that could fail.
+        // The threads do nothing that could fail.
         let _ = thread.join();
     }
     tried

@@ -1,4 +1,4 @@
-//! What a person at the terminal sees first: where the service is and how to come in.
+//! What a person at the terminal sees first: the address of the service, and how to get access.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use vedette_runtime::terminal::Lines;
 use crate::access::TokenAccess;
 use crate::service::Service;
 
-/// Says on standard output where the service is and how to come in.
+/// Prints the address of the service, and how to get access, on standard output.
 pub(crate) fn announce(service: &Service) {
     let api = service.base_url();
     let file = service.token_file();
@@ -31,7 +31,7 @@ pub(crate) fn announce(service: &Service) {
             format!("{}\n           vedette sign-in makes a link", service.pages_url())
         }
     };
-    // Written behind, as nobody may read it; it may be closed as well.
+    // A separate thread writes, because nothing may be reading the output; it may also be closed.
     let out = match Lines::start("stdout", io::stdout()) {
         Ok(out) => out,
         Err(error) => {

@@ -19,14 +19,14 @@ use crate::console::Console;
 use crate::lateness::{LOOK_EVERY, Lateness};
 use crate::patient_sender::PatientSender;
 
-/// How long running checks may take to finish at the end.
+/// How long running checks may take to finish when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often a message is tried.
 const TRIES: u32 = 5;
-/// Before the second try; it doubles with every further one.
+/// The delay before the second try; it doubles with every further try.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// What it takes to do what a message asks for.
+/// What is needed to handle a message.
 #[derive(Clone)]
 pub(crate) struct Worker {
     pub(crate) app: App,
@@ -38,7 +38,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Works through a queue until it is stopped; then running checks get a few seconds.
+    /// Handles the messages of a queue until it is stopped. Running checks then get a few seconds to finish.
     pub(crate) async fn consume(self, destination: Destination, places: Places) {
         let mut running = JoinSet::new();
         let mut lateness = Lateness::default();
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// Does what a message asks for, and retries it later if that fails; others run meanwhile.
+    /// Handles a message, and retries it later if that fails. Other messages run meanwhile.
     async fn deliver(self, delivery: QueueDelivery) {
         let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
@@ -118,11 +118,11 @@ fn note_panic(destination: Destination, ended: Result<(), JoinError>) {
     }
 }
 
-/// Sends the message of every recurring run when its time has come.
+/// Sends the message of every recurring run when it is due.
 pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
     loop {
         let run = Message::Check(scheduler.next().await);
-        // The local queue takes everything.
+        // The local queue accepts everything.
         if let Err(error) = app.queue.send(&run, Duration::ZERO).await {
             error!(?run, error = %ErrorChain(&error), "a run was lost");
         }
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
     }
 
-    /// Puts a URL under watch and returns the message of its run of a tool that is due now.
+    /// Monitors a URL, and returns the message of its run of a tool that is due now.
     async fn run(test: &TestApp, tool: Tool, member: &Member, url: &str) -> CheckMessage {
         let now = test.now();
         let id = test.app.entropy.site_id().expect("an id");
@@ -224,7 +224,7 @@ mod tests {
         message
     }
 
-    /// A worker for the app of a test, which may reach this machine.
+    /// A worker for a test app, which may reach this machine.
     fn worker_of(test: &TestApp) -> Worker {
         Worker {
             app: test.app.clone(),
@@ -249,7 +249,7 @@ mod tests {
             let message = Message::Check(run(&test, tool, &team, &url).await);
             test.app.queue.send(&message, Duration::ZERO).await.expect("sent");
         }
-        // Of the same team, and after all of those that hang.
+        // Of the same team, and queued after all the targets that hang.
         let healthy = run(&test, tool, &team, &quick.url).await;
         test.app.queue.send(&Message::Check(healthy), Duration::ZERO).await.expect("sent");
         let consumer = tokio::spawn(worker.consume(Destination::Tool(tool), PLACES));
@@ -260,7 +260,7 @@ mod tests {
         quick.asked(1).await;
         assert_eq!(test.queue.backlog(Destination::Tool(tool)).slow, 12);
 
-        // What hung is saved like any other check once it answers.
+        // Checks that hung are saved like any others once their target answers.
         slow.answer(200);
         let mut saved = 0;
         while saved < 13 {
@@ -275,7 +275,7 @@ mod tests {
         consumer.abort();
     }
 
-    /// Gives a team a webhook to which a test message is to be sent, and returns the message of that.
+    /// Adds a webhook to a team, and returns the message that sends a test message to it.
     async fn webhook(test: &TestApp, team: TeamId, server: &WebServer) -> Message {
         let key = SigningKey::from_random([7; SigningKey::BYTES]);
         let keys = SigningKeys { current: key, previous: None };

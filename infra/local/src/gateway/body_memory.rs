@@ -1,4 +1,4 @@
-//! Memory for request bodies while they arrive: of each user, of strangers, and of all together.
+//! Memory for request bodies while they arrive: per user, for all strangers, and in total.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,20 +9,20 @@ use vedette_http::body::{BodySender, STRANGERS_BODY_MAX};
 
 use super::network::Network;
 
-/// Memory for all bodies together, in bytes; a body for which none is left waits.
+/// Memory for all bodies together, in bytes. A body that does not fit waits.
 const BODIES_MAX: usize = 16 * BODY_MAX;
-/// A user's share of it: a user who sends slowly delays their own requests, and nobody else's.
+/// One user's share: a user who sends slowly only delays their own requests.
 const USER_MAX: usize = BODIES_MAX / 4;
-/// How many bodies of strangers may be arriving from one peer: a sixteenth of those that fit. Strangers share what one
-/// user has, and whoever announces bodies and sends nothing must not take all of it.
+/// How many bodies of strangers may be arriving from one peer: a sixteenth of those that fit. All strangers together
+/// have the share of one user, and a client that announces bodies but sends nothing must not take all of it.
 const PEER_BODIES: usize = USER_MAX / STRANGERS_BODY_MAX / 16;
 
-/// The memory for arriving bodies.
+/// The memory for request bodies.
 pub(super) struct BodyMemory {
     all: Semaphore,
-    /// The shares of those whose bodies are arriving; strangers are one.
+    /// The shares of the senders whose bodies are arriving; all strangers count as one sender.
     senders: Mutex<HashMap<BodySender, Weak<Semaphore>>>,
-    /// How many bodies of strangers are awaited from each peer.
+    /// How many bodies of strangers are expected from each peer.
     peers: Mutex<HashMap<Network, usize>>,
 }
 
@@ -31,9 +31,9 @@ impl BodyMemory {
         Self { all: Semaphore::new(BODIES_MAX), senders: Mutex::default(), peers: Mutex::default() }
     }
 
-    /// Reserves a sender's share for a body of up to this length, once it is free. All of it at once:
-    /// if bodies took their shares bit by bit, they could all wait for each other. `None` if too many bodies of
-    /// strangers are awaited from this peer.
+    /// Reserves a sender's share for a body of up to this length, once it is free. The whole length is reserved at
+    /// once: if bodies took their shares bit by bit, they could all wait for each other. Returns `None` if too many
+    /// bodies of strangers are already expected from this peer.
     pub(super) async fn reserve(
         &self,
         sender: BodySender,
@@ -75,7 +75,7 @@ impl BodyMemory {
     }
 }
 
-/// A body of a stranger that is awaited from a peer.
+/// A stranger's body that is expected from a peer.
 struct AwaitedStranger<'a> {
     peers: &'a Mutex<HashMap<Network, usize>>,
     peer: Network,
@@ -93,7 +93,7 @@ impl Drop for AwaitedStranger<'_> {
     }
 }
 
-/// Nothing that is done under these locks can be left half done.
+/// Locks a mutex. No change under these locks can be left half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -107,9 +107,9 @@ pub(super) struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// Takes memory for what has arrived, once some is free.
+    /// Takes memory for the bytes that have arrived, once some is free.
     pub(super) async fn grow(&mut self, length: u32) {
-        // Never closed.
+        // The semaphore is never closed.
         let Ok(more) = self.memory.all.acquire_many(length).await else { return };
         match &mut self.of_all {
             Some(taken) => taken.merge(more),
@@ -150,7 +150,7 @@ mod tests {
         assert!(await_from(1).is_none());
         let others = (2..=16).flat_map(|n| [n; PEER_BODIES]).map(await_from);
         assert!(others.collect::<Vec<_>>().iter().all(Option::is_some));
-        // Users are not held to it.
+        // This limit does not apply to users.
         assert!(memory.reserve(user(1), peer(1), LONGEST).now_or_never().flatten().is_some());
         held.pop();
         assert!(await_from(1).is_some());
@@ -167,7 +167,7 @@ mod tests {
         let memory = BodyMemory::new();
         let mut slow: Vec<_> = (0..4).map(|_| reserve(&memory, 1).expect("memory")).collect();
         assert!(reserve(&memory, 1).is_none());
-        // Another user has a share of their own.
+        // Another user has their own share.
         let mut other = reserve(&memory, 2).expect("memory");
         other.grow(LONGEST).now_or_never().expect("memory");
         slow.pop();

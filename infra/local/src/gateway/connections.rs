@@ -1,6 +1,6 @@
-//! Limits on connections and on the responses being sent. When a limit is reached, one connection of the peer that
-//! has the most is closed, the one that has been idle the longest, or the response that has been sending the
-//! longest.
+//! Limits on connections and on the responses being sent. When a limit is reached, a connection is closed: for
+//! connections, the one that has been idle the longest, of the peer that has the most; for responses, the one that has
+//! been sending the longest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ pub(super) const CONNECTIONS_MAX: u32 = 4_096;
 /// Memory for all responses being sent, in bytes.
 const RESPONSES_MAX: usize = 64 * 1024 * 1024;
 
-/// The most connections at once in this process: half of its files are for checks and the table.
+/// The most connections at once in this process. Half of its files are reserved for checks and the table.
 pub(super) fn most_connections() -> usize {
     (crate::places::files() / 2).clamp(1, CONNECTIONS_MAX.into()) as usize
 }
@@ -27,20 +27,20 @@ pub(super) struct Connections(Mutex<Queues>);
 #[derive(Debug, Default)]
 struct Queues {
     last: u64,
-    /// Connections that are evicted and not closed yet.
+    /// Evicted connections that are not closed yet.
     evicted: usize,
     peers: HashMap<Network, Connected>,
     sending: BTreeMap<u64, (usize, CancellationToken)>,
-    /// Size of all responses being sent.
+    /// Size of all responses that are being sent.
     bytes: usize,
 }
 
-/// What a peer has open.
+/// The connections of a peer.
 #[derive(Debug, Default)]
 struct Connected {
-    /// All of its connections, whatever they do.
+    /// All of its connections, in any state.
     count: usize,
-    /// The idle ones, in the order in which they became so.
+    /// The idle connections, in the order in which they became idle.
     idle: BTreeMap<u64, CancellationToken>,
 }
 
@@ -50,7 +50,7 @@ impl Queues {
         self.last
     }
 
-    /// Has a connection closed, and counts it until it is.
+    /// Closes a connection, and counts it until it is closed.
     fn evict(&mut self, evicted: &CancellationToken) {
         self.evicted += usize::from(!evicted.is_cancelled());
         evicted.cancel();
@@ -67,13 +67,13 @@ impl Connections {
         Arc::new(Connection { all, peer, evicted, activity: Mutex::new(activity) })
     }
 
-    /// How many connections are evicted and about to be closed.
+    /// How many evicted connections are not closed yet.
     pub(super) fn evicted(&self) -> usize {
         lock(&self.0).evicted
     }
 
     /// Evicts an idle connection, if there is one: of the peer with the most connections, the one that has been idle
-    /// the longest. So whoever opens thousands shuts nobody else out.
+    /// the longest. So a client that opens thousands does not shut out anybody else.
     pub(super) fn evict_idle(&self) {
         let mut queues = lock(&self.0);
         let crowd = queues.peers.values_mut().filter_map(|connected| {
@@ -101,7 +101,7 @@ impl Connections {
         }
     }
 
-    /// Forgets a connection that is closed, and a peer that has no other.
+    /// Removes a closed connection, and its peer if that has no other connection.
     fn remove(&self, peer: Network, turn: u64, evicted: &CancellationToken) {
         let mut queues = lock(&self.0);
         queues.evicted -= usize::from(evicted.is_cancelled());
@@ -114,8 +114,8 @@ impl Connections {
         }
     }
 
-    /// Registers a response being sent. Those that have been sending the longest are cut off if there is
-    /// not enough memory for all.
+    /// Registers a response that is being sent. If there is not enough memory for all responses, those that have been
+    /// sending the longest are cut off.
     fn add_response(&self, bytes: usize, evicted: &CancellationToken) -> u64 {
         let mut queues = lock(&self.0);
         while queues.bytes + bytes > RESPONSES_MAX
@@ -149,14 +149,14 @@ pub(super) struct Connection {
 
 #[derive(Debug)]
 struct Activity {
-    /// Its place among the idle connections, when it is idle.
+    /// Its place among the idle connections, if it is idle.
     turn: u64,
     /// Active requests: the next one may begin before the last response has been sent.
     requests: usize,
 }
 
 impl Connection {
-    /// Where it comes from.
+    /// The network that it comes from.
     pub(super) const fn network(&self) -> Network {
         self.peer
     }
@@ -166,12 +166,12 @@ impl Connection {
         self.evicted.cancelled().await;
     }
 
-    /// Begins a request. The connection is not idle until the request is handled and its response sent.
-    /// `None` if the connection is evicted already: no request may begin that would be cut off.
+    /// Begins a request. The connection is not idle until the request is handled and its response sent. Returns `None`
+    /// if the connection is already evicted, because the request would be cut off.
     pub(super) fn begin_request(self: &Arc<Self>) -> Option<ActiveRequest> {
         let mut activity = lock(&self.activity);
         self.all.remove_idle(self.peer, activity.turn);
-        // An eviction cancels only connections that were still in the queue.
+        // An eviction only cancels connections that are still in the queue.
         if self.evicted.is_cancelled() {
             return None;
         }
@@ -186,7 +186,7 @@ impl Drop for Connection {
     }
 }
 
-/// A request being handled.
+/// A request that is being handled.
 #[derive(Debug)]
 pub(super) struct ActiveRequest(Arc<Connection>);
 
@@ -209,7 +209,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// A response being sent.
+/// A response that is being sent.
 #[derive(Debug)]
 pub(super) struct OutgoingResponse {
     turn: u64,
@@ -222,7 +222,7 @@ impl Drop for OutgoingResponse {
     }
 }
 
-/// Nothing that is done under these locks can be left half done.
+/// Locks a mutex. No change under these locks can be left half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -243,7 +243,7 @@ mod tests {
         let lone = all.register(peer(1));
         let crowd: Vec<_> = (0..4).map(|_| all.register(peer(2))).collect();
         let others: Vec<_> = (0..2).map(|_| all.register(peer(3))).collect();
-        // Those that are read or answered count for their peer, and are not evicted.
+        // Connections that are being read or answered count for their peer, but are not evicted.
         let active = crowd[0].begin_request();
         let evicted = || {
             let all = [&lone].into_iter().chain(&crowd).chain(&others);
@@ -254,7 +254,7 @@ mod tests {
         all.evict_idle();
         all.evict_idle();
         assert_eq!(evicted(), [0, 0, 1, 1, 1, 0, 0]);
-        // None of the crowd is idle any more.
+        // No connection of the crowd is idle any more.
         all.evict_idle();
         assert_eq!(evicted(), [0, 0, 1, 1, 1, 1, 0]);
         drop(active);
@@ -281,7 +281,7 @@ mod tests {
         let request = first.begin_request();
         all.evict_idle();
         assert_eq!(evicted(), [false, true, false]);
-        // Its request has ended, so it is idle from now on.
+        // Its request has ended, so it is idle again.
         drop(request);
         all.evict_idle();
         assert_eq!(evicted(), [false, true, true]);

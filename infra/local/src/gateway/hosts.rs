@@ -1,6 +1,6 @@
-//! The hosts that this service answers for. Somebody else's name may be made to lead to this machine, and a page under
-//! that name would then talk to us as if it were ours (DNS rebinding). IP addresses and loopback names cannot be
-//! abused like that.
+//! The hosts that this service answers for. Another domain can be made to resolve to this machine, and a page under
+//! that name could then talk to the service as if it belonged to it (DNS rebinding). IP addresses and loopback names
+//! cannot be abused like that.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -26,20 +26,20 @@ impl FromStr for HostName {
     }
 }
 
-/// All host names of this service, beside those of every machine.
+/// All host names of this service, in addition to those that every machine has.
 #[derive(Debug)]
 pub(crate) struct Hosts(Vec<HostName>);
 
 impl Hosts {
-    /// The configured names, and the one of the base address.
+    /// The configured names, and the name in the base URL.
     pub(crate) fn new(configured: Vec<HostName>, base_url: Option<&str>) -> Self {
-        // As browsers send it: names in other letters than ASCII as Punycode.
+        // As browsers send it: non-ASCII names as Punycode.
         let base = base_url.and_then(|url| Url::parse(url).ok());
         let base = base.and_then(|url| url.host_str()?.parse().ok());
         Self(configured.into_iter().chain(base).collect())
     }
 
-    /// Whether a request with this `Host` is for this service. Any port is: it may be forwarded.
+    /// Whether a request with this `Host` is for this service. Any port is accepted, because ports may be forwarded.
     pub(crate) fn know(&self, host: &str) -> bool {
         if let Some(rest) = host.strip_prefix('[') {
             return rest.split_once(']').is_some_and(|(address, port)| {
@@ -65,7 +65,7 @@ fn without_port(host: &str) -> Option<&str> {
     }
 }
 
-/// Whether this is a colon with a port, or with none, as RFC 3986 has it.
+/// Whether this is a colon with or without a port, as RFC 3986 defines it.
 fn is_port(text: &str) -> bool {
     text.strip_prefix(':').is_some_and(|port| port.is_empty() || port.parse::<u16>().is_ok())
 }

@@ -1,8 +1,9 @@
-//! From where a connection comes, as far as one machine can tell its neighbors apart.
+//! Where a connection comes from, as far as one machine can tell its neighbors apart.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// From where a connection comes: an IPv4 address, or the network of an IPv6 address, whose owner has all of it.
+/// Where a connection comes from: an IPv4 address, or the network of an IPv6 address, since one customer gets the whole
+/// network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Network(IpAddr);
 

@@ -1,4 +1,4 @@
-//! A request's body, read when its route asks for it.
+//! The body of a request, which is read when its route needs it.
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -32,7 +32,7 @@ impl<'a> RequestBody<'a> {
         self.is_complete
     }
 
-    /// Reads the whole body, as far as there is memory for it.
+    /// Reads the whole body, once there is memory for it.
     pub(super) async fn read(
         &mut self,
         headers: &HeaderMap,
@@ -43,7 +43,7 @@ impl<'a> RequestBody<'a> {
         if announced.lower() > most as u64 {
             return Err(ApiError::PayloadTooLarge);
         }
-        // What is not announced, or grows when it is decoded, may become as long as is allowed.
+        // A body without an announced length, or one that grows when it is decoded, may reach the maximum length.
         let is_plain = !headers.contains_key(CONTENT_ENCODING);
         let length =
             announced.exact().filter(|_| is_plain).and_then(|length| length.try_into().ok());
@@ -59,7 +59,7 @@ impl<'a> RequestBody<'a> {
         })
     }
 
-    /// The whole body. Its memory is free for the next one at once, as throttles bound the requests
+    /// Collects the whole body. Its memory is free for the next body at once, because throttles limit the requests
     /// being handled.
     async fn collect(
         &mut self,
@@ -69,7 +69,7 @@ impl<'a> RequestBody<'a> {
     ) -> Result<Body, ApiError> {
         let reserved = self.memory.reserve(sender, self.peer, length).await;
         let Some(mut reservation) = reserved else {
-            // By then a body that is awaited has come, or is given up.
+            // By then every expected body has arrived or timed out.
             let retry_after = READ_TIMEOUT.as_secs() as u32;
             return Err(ApiError::TooManyRequests { retry_after });
         };
@@ -78,7 +78,7 @@ impl<'a> RequestBody<'a> {
         while let Some(frame) = self.incoming.frame().await {
             let frame =
                 frame.map_err(|_| ApiError::BadRequest("The request body could not be read."))?;
-            // Trailers are not for us.
+            // Trailers are ignored.
             let Ok(data) = frame.into_data() else { continue };
             if body.len() + data.len() > sender.body_max() {
                 return Err(ApiError::PayloadTooLarge);

@@ -14,7 +14,7 @@ use vedette_http::response::Response;
 use super::WRITE_TIMEOUT;
 use super::connections::{ActiveRequest, OutgoingResponse};
 
-/// The response to a request, which keeps its connection active until the last byte is written.
+/// The response to a request. It keeps its connection active until the last byte is written.
 pub(super) fn respond(response: Response, request: ActiveRequest) -> hyper::Response<Full<Bytes>> {
     response.map(|body| {
         let sending = request.respond(body.len());
@@ -33,8 +33,8 @@ impl AsRef<[u8]> for SentBody {
     }
 }
 
-/// A stream that fails if its client does not read the response: once a write has to wait, everything
-/// buffered must be written within the time limit.
+/// A stream that fails if its client does not read the response: once a write has to wait, everything that is buffered
+/// must be written within the time limit.
 pub(super) struct WriteTimeout<S> {
     stream: S,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -85,7 +85,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Called when everything is written.
+    /// Called when everything was written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {
