@@ -7,9 +7,9 @@ use crate::schemas::Schemas;
 use crate::story::Story;
 use crate::{parameters, responses, routes, webhooks};
 
-/// The version of the API, which its path begins.
+/// The version of the API; its path begins with it.
 const VERSION: &str = "1.0.0";
-/// Where the routes' paths begin; the server's address says it.
+/// The prefix of all routes; the server's URL contains it.
 const BASE_PATH: &str = "/api/v1";
 
 const DESCRIPTION: &str = "\
@@ -36,7 +36,7 @@ request line and headers of more than 10,240 bytes get a 431.
 Unknown query parameters and unknown fields of a body are ignored, except within \
 `monitoring_settings`, where they get a 422. Whitespace around strings is removed.";
 
-/// Makes the document, examples included.
+/// Builds the document, including examples.
 pub async fn document() -> Value {
     let story = Story::play().await;
     let mut schemas = Schemas::new();
@@ -109,13 +109,13 @@ fn token() -> Value {
     })
 }
 
-/// The document's text, the same for the same document.
+/// The text of a document. Equal documents have equal texts.
 ///
 /// # Errors
 ///
-/// None: a JSON value has a text.
+/// Never: every JSON value can be serialized.
 pub fn render(mut document: Value) -> serde_json::Result<String> {
-    // Whether a map remembers its order depends on who else is in the build.
+    // Whether a map keeps its order depends on the features of other crates in the build.
     document.sort_all_objects();
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');

@@ -1,9 +1,8 @@
-//! The API's OpenAPI document, and the pages of the reference that follow from it.
+//! The OpenAPI document of the API, and the reference pages that are generated from it.
 //!
-//! Answers are described by the types that the handlers answer with, limits and enumerations come
-//! from the constants by which requests are judged, and the examples are a story played through
-//! the real handlers whenever the document is made. What is written here by hand is prose, and the
-//! form of request bodies.
+//! Schemas of responses come from the types that handlers respond with. Limits and enumerations come from the constants
+//! that requests are checked against. Examples come from a story that runs through the real handlers whenever the
+//! document is built. Only the prose and the shape of request bodies are written here by hand.
 
 mod document;
 mod operation;

@@ -1,4 +1,4 @@
-//! Writes the API's OpenAPI document, and what follows from it in the documentation, into the repository.
+//! Writes the OpenAPI document of the API, and the documentation that is generated from it, into the repository.
 //!
 //!     vedette-openapi REPOSITORY
 

@@ -1,4 +1,4 @@
-//! One operation: a route as its clients see it.
+//! One operation: a route from the client's point of view.
 
 use lambda_http::http::header::LOCATION;
 use lambda_http::http::{Method, StatusCode};
@@ -9,19 +9,19 @@ use vedette_domain::accounts::account::Role;
 use crate::responses;
 use crate::story::Story;
 
-/// What is said of a route beyond what the route says itself.
+/// What the document says about a route, in addition to the route itself.
 pub(crate) struct Operation {
     /// The route's name.
     pub(crate) route: &'static str,
-    /// In a few words.
+    /// A few words.
     pub(crate) summary: &'static str,
-    /// In whole sentences.
+    /// Whole sentences.
     pub(crate) description: &'static str,
     /// Query parameters.
     pub(crate) query: Vec<Value>,
     /// The request's body.
     pub(crate) body: Option<Body>,
-    /// The answer.
+    /// The response.
     pub(crate) success: Success,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Body {
     pub(crate) schema: Value,
 }
 
-/// The answer to a request that is served.
+/// The response to a successful request.
 pub(crate) struct Success {
     pub(crate) status: StatusCode,
     pub(crate) description: &'static str,
@@ -40,13 +40,13 @@ pub(crate) struct Success {
     pub(crate) links: Vec<Link>,
 }
 
-/// An operation that can follow, on what the answer names.
+/// An operation that can follow, with a value from the response.
 pub(crate) struct Link {
     /// The name of its route.
     pub(crate) to: &'static str,
     /// The path or query parameter that takes the value.
     pub(crate) parameter: &'static str,
-    /// Where the value stands in the answer, as a JSON pointer.
+    /// Where the response contains the value, as a JSON pointer.
     pub(crate) from: &'static str,
 }
 
@@ -62,7 +62,7 @@ impl Success {
         Self { status, description, schema: None, links: Vec::new() }
     }
 
-    /// The same answer, naming in one place what these operations take as a parameter.
+    /// The same response; the value at `from` is a parameter of these operations.
     pub(crate) fn followed_by(
         mut self,
         from: &'static str,
@@ -75,12 +75,12 @@ impl Success {
 }
 
 impl Operation {
-    /// The group of operations that it is shown in: its resource.
+    /// The group that shows the operation: its resource.
     pub(crate) fn tag(&self) -> &'static str {
         self.route.split('.').next().unwrap_or(self.route)
     }
 
-    /// The operation, with what happened to it in the story.
+    /// The operation as JSON, with its examples from the story.
     pub(crate) fn describe(&self, route: &Route, story: &Story) -> Value {
         let mut operation = json!({
             "operationId": self.route,
@@ -127,7 +127,7 @@ impl Operation {
         }
         let is_filtered = !self.query.is_empty();
         let has_body = self.body.is_some();
-        // A team is named by the path, or by a filter.
+        // A path or a filter names a team.
         let has_team = route.permission().is_some() && (route.path.contains('{') || is_filtered);
         for refusal in responses::REFUSALS {
             let occurs = match refusal.status() {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value, json};
 use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
-/// The parameters of paths, with what they name.
+/// The path parameters, and what they name.
 const IN_PATHS: [(&str, &str); 4] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
@@ -13,12 +13,12 @@ const IN_PATHS: [(&str, &str); 4] = [
     ("issue", "An issue of a site of one of the caller's teams."),
 ];
 
-/// The parameter of a path, by its name there.
+/// A reference to a path parameter, by its name in the path.
 pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }
 
-/// The parameters that paths and pages share.
+/// The parameters that are shared by paths and pages.
 pub(crate) fn components() -> Map<String, Value> {
     let in_paths = IN_PATHS.map(|(name, description)| {
         let parameter = json!({
@@ -42,7 +42,7 @@ pub(crate) fn components() -> Map<String, Value> {
     in_paths.into_iter().chain(of_pages).collect()
 }
 
-/// The parameters of every collection that has pages.
+/// The parameters of every paginated collection.
 pub(crate) fn of_pages() -> [Value; 2] {
     ["page", "per_page"].map(reference)
 }
@@ -59,7 +59,7 @@ pub(crate) fn integer(
     query(name, description, &schema)
 }
 
-/// True or false, also written 1 or 0.
+/// A boolean, also written as 1 or 0.
 pub(crate) fn boolean(name: &str, description: &str) -> Value {
     query(name, description, &json!({ "type": "boolean" }))
 }
@@ -74,7 +74,7 @@ pub(crate) fn uuid(name: &str, description: &str) -> Value {
     query(name, description, &json!({ "type": "string", "format": "uuid" }))
 }
 
-/// Any value that a schema admits.
+/// A query parameter with any value that a schema allows.
 pub(crate) fn query(name: &str, description: &str, schema: &Value) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": schema })
 }

@@ -1,5 +1,5 @@
-//! The pages of the documentation that follow from the document: each ends with a part that is generated, below a
-//! marker. What stands above it is written by hand.
+//! The documentation pages that are generated from the document. Each page ends with a generated part, below a marker.
+//! Everything above it is written by hand.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub const PAGES: [ReferencePage; 3] = [
 ];
 
 impl ReferencePage {
-    /// The page with its generated part renewed from the document; `None` if it has no marker.
+    /// The page with its generated part updated from the document; `None` if it has no marker.
     pub fn renewed(&self, page: &str, document: &Value) -> Option<String> {
         let (written, _) = page.split_once(MARKER)?;
         let mut document = document.clone();
@@ -84,7 +84,7 @@ fn route(text: &mut String, document: &Value, path: &str, method: &str, operatio
     let _ = write!(text, "Refusals: {}.\n\n", refusals.join(", "));
 }
 
-/// Every event that webhooks are sent.
+/// Every event that webhooks receive.
 fn events(document: &Value) -> String {
     let mut text = String::new();
     for (name, event) in object(&document["webhooks"]) {
@@ -149,7 +149,7 @@ fn fields(document: &Value, schema: &Value) -> Vec<String> {
     rows
 }
 
-/// What a value may be, in a few words.
+/// The type of a value, in a few words.
 fn kind(document: &Value, schema: &Value) -> String {
     let choices = [&schema["anyOf"], &schema["oneOf"]].map(array);
     if let Some(choices) = choices.into_iter().find(|choices| !choices.is_empty()) {
@@ -204,7 +204,7 @@ fn table(text: &mut String, head: &str, rows: &[String]) {
     }
 }
 
-/// A value to be unfolded, if there is one.
+/// A collapsible value, if there is one.
 fn example(text: &mut String, title: &str, value: Option<&Value>) {
     if let Some(value) = value {
         let json = serde_json::to_string_pretty(value).unwrap_or_default();
@@ -219,12 +219,12 @@ fn first_value(examples: &Value) -> Option<&Value> {
     examples.as_object()?.values().next().map(|example| &example["value"])
 }
 
-/// A description in a cell of a table.
+/// A description for a table cell.
 fn prose(schema: &Value) -> String {
     string(&schema["description"]).replace('|', "\\|").replace('\n', " ")
 }
 
-/// A value in a cell of a table.
+/// A value for a table cell.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -240,7 +240,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// What a reference leads to; anything else is itself.
+/// The target of a reference; any other value is returned as it is.
 fn resolved<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     let reference = schema["$ref"].as_str().and_then(|place| place.strip_prefix('#'));
     reference.and_then(|place| document.pointer(place)).unwrap_or(schema)

@@ -1,5 +1,5 @@
-//! The bodies of requests. Handlers read them field by field, so their form is written here by
-//! hand; their limits and enumerations are the constants that handlers judge them by.
+//! The bodies of requests. Handlers read them field by field, so their shape is written here by hand. Limits and
+//! enumerations are the constants that the handlers use.
 
 mod settings;
 
@@ -16,14 +16,14 @@ use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 use crate::operation::Body;
 use crate::schemas::Schemas;
 
-/// Something other than blanks, which are trimmed away.
+/// At least one character that is not blank; surrounding blanks are trimmed.
 const NOT_BLANK: &str = r"\S";
-/// The same on one line, without control characters.
+/// The same, but on one line and without control characters.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
 
-/// What a client changes in a team's monitoring.
+/// A change of a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     let schema = json!({
         "type": "object",
@@ -33,7 +33,7 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     Body { is_required: true, schema: schemas.named("MonitoringUpdate", schema) }
 }
 
-/// The time zone that a client chooses for a team.
+/// A team's new time zone.
 pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
     let schema = json!({
         "type": "object",
@@ -56,7 +56,7 @@ pub(crate) fn new_site(schemas: &mut Schemas) -> Body {
     Body { is_required: true, schema: schemas.named("SiteCreate", schema) }
 }
 
-/// What a client changes in a site.
+/// A change of a site.
 pub(crate) fn changed_site(schemas: &mut Schemas) -> Body {
     let mut schema = site(schemas);
     schema["properties"]["pinned"] = json!({
@@ -66,7 +66,7 @@ pub(crate) fn changed_site(schemas: &mut Schemas) -> Body {
     Body { is_required: true, schema: schemas.named("SiteUpdate", schema) }
 }
 
-/// Many new sites.
+/// Several new sites.
 pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
     let site = json!({
         "type": "object",
@@ -90,7 +90,7 @@ pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
     Body { is_required: true, schema: schemas.named("SitesCreate", schema) }
 }
 
-/// Which checks are to be run.
+/// The checks to run.
 pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
     let schema = json!({
         "type": "object",
@@ -176,7 +176,7 @@ fn expected_records(schemas: &mut Schemas) -> Value {
     json!({ "anyOf": [schemas.named("ExpectedRecords", records), { "type": "null" }] })
 }
 
-/// What is expected of records of a type, in words and as a schema.
+/// The expected records of a type, in words and as a schema.
 fn expected_value(kind: DnsRecordType) -> (&'static str, Value) {
     let text = |pattern: &str| json!({ "pattern": pattern, "maxLength": VALUE_MAX });
     match kind {

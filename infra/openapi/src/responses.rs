@@ -1,4 +1,4 @@
-//! Refusals and faults, described by the answers that they turn into.
+//! Errors, described by the responses that they result in.
 
 use lambda_http::Body;
 use lambda_http::http::StatusCode;
@@ -8,32 +8,32 @@ use vedette_http::access::{LIMIT_HEADER, REMAINING_HEADER};
 use vedette_http::error::ApiError;
 use vedette_http::response::REQUEST_ID_HEADER;
 
-/// A way in which any request may end.
+/// An error that any request may get.
 pub(crate) struct Refusal {
     name: &'static str,
     description: &'static str,
-    /// One such refusal.
+    /// An example of the error.
     sample: fn() -> ApiError,
     headers: Headers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Headers {
-    /// The token was not looked at.
+    /// The token was not checked.
     None,
-    /// Says how far the minute's requests are used.
+    /// Includes the rate limit of this minute.
     Rate,
     Challenge,
-    /// Says how a body may be encoded, too.
+    /// Also includes the accepted encodings.
     Encodings,
-    /// The gateway's own answers have none of these.
+    /// Responses of the gateway itself have none of these.
     RetryAfter,
     Unavailable,
     /// The same.
     RequestId,
 }
 
-/// All of them, by status.
+/// All errors, by status.
 pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         name: "BadRequest",
@@ -123,7 +123,7 @@ impl Refusal {
         (self.sample)().status()
     }
 
-    /// The response of an operation: the common one, or one with the operation's own examples.
+    /// The response of an operation: the shared one, or one with the operation's own examples.
     pub(crate) fn response(&self, examples: &Map<String, Value>) -> Value {
         if examples.is_empty() {
             json!({ "$ref": format!("#/components/responses/{}", self.name) })
@@ -176,29 +176,29 @@ impl Headers {
     }
 }
 
-/// A header by its name among the components.
+/// A reference to a header in the components.
 pub(crate) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
-/// The headers of every answer to a known token.
+/// The headers of every response to a known token.
 pub(crate) fn rate_headers() -> Value {
     json!({ (LIMIT_HEADER): header("RateLimit"), (REMAINING_HEADER): header("RateRemaining") })
 }
 
-/// The headers of what may be kept, too.
+/// These headers, and those of a response that may be cached.
 pub(crate) fn kept_headers() -> Value {
     let mut headers = rate_headers();
     headers[ETAG.as_str()] = header("Tag");
     headers
 }
 
-/// Nothing new: what any resource that was kept may be answered with.
+/// Not modified: the response for any cached resource that has not changed.
 pub(crate) fn not_modified() -> Value {
     json!({ "$ref": "#/components/responses/NotModified" })
 }
 
-/// The refusals as components, and what is no refusal.
+/// The errors as components, and the responses that are not errors.
 pub(crate) fn components() -> Map<String, Value> {
     let not_modified = json!({
         "description": "The response that the client has, as named in `If-None-Match`, is \
@@ -259,7 +259,7 @@ pub(crate) fn headers() -> Value {
     })
 }
 
-/// The bodies of refusals, which are written by hand where they are made.
+/// The bodies of errors, written by hand because the code that creates them has no types.
 pub(crate) fn schemas() -> Map<String, Value> {
     let error = json!({
         "description": "A refusal.",

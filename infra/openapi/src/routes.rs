@@ -1,4 +1,4 @@
-//! What is said of each route, a file for each resource.
+//! The descriptions of the routes, one file per resource.
 
 mod checks;
 mod issues;
@@ -29,7 +29,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
 
-/// The groups in which operations are shown.
+/// The groups of operations.
 pub(crate) fn tags() -> Vec<Value> {
     let tags = [
         ("me", "The owner of the token."),

@@ -1,4 +1,4 @@
-//! Schemas of answers, derived from the types that handlers answer with.
+//! Schemas of responses, derived from the types that handlers respond with.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -12,7 +12,7 @@ use vedette_http::response::Data;
 /// Instants as the API writes them.
 const INSTANT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$";
 
-/// Schemas by name, and those that refer to them.
+/// Schemas by name, and the schemas that refer to them.
 pub(crate) struct Schemas {
     generator: SchemaGenerator,
 }
@@ -39,7 +39,7 @@ impl Schemas {
         self.named(&format!("{}Response", T::schema_name()), schema)
     }
 
-    /// The schema of `{ "data": [… ] }`, all resources at once.
+    /// The schema of `{ "data": [… ] }`, with all resources at once.
     pub(crate) fn list<T: JsonSchema>(&mut self) -> Value {
         let schema = self.of::<Data<Vec<T>>>();
         self.named(&format!("{}List", T::schema_name()), schema)
@@ -51,37 +51,37 @@ impl Schemas {
         self.named(&format!("{}Page", T::schema_name()), schema)
     }
 
-    /// The schema of what a setting may be.
+    /// The schema of a setting's values.
     pub(crate) fn values(&mut self, rule: Rule) -> Value {
         schema::values(rule, &mut self.generator).to_value()
     }
 
-    /// Gives a schema a name, and refers to it from then on.
+    /// Names a schema, and returns a reference to it.
     pub(crate) fn named(&mut self, name: &str, schema: Value) -> Value {
         self.generator.definitions_mut().insert(name.to_owned(), schema);
         json!({ "$ref": format!("#/components/schemas/{name}") })
     }
 
-    /// All schemas that have names.
+    /// All named schemas.
     pub(crate) fn into_components(mut self) -> Map<String, Value> {
         self.generator.take_definitions(true)
     }
 }
 
-/// Makes derived schemas say what clients need, and no more.
+/// Reduces derived schemas to what clients need.
 #[derive(Debug, Clone)]
 struct Tidy;
 
 impl Transform for Tidy {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        // What a stored value takes where it is absent; an answer has everything.
+        // The default applies to stored values that lack the field; a response always has all fields.
         schema.remove("default");
         match schema.get("format").and_then(Value::as_str) {
             Some("date-time") => {
                 schema.insert("pattern".to_owned(), INSTANT.into());
             }
-            // Sizes of Rust's numbers, not of the API's.
+            // Number sizes of Rust, which do not apply to the API.
             Some(format) if format.starts_with(['u', 'i']) && format.contains("int") => {
                 schema.remove("format");
             }
@@ -94,13 +94,13 @@ impl Transform for Tidy {
     }
 }
 
-/// A comment's paragraphs without the line breaks of its source.
+/// A comment's paragraphs without the line breaks of the source.
 fn unwrapped(comment: &str) -> String {
     let paragraphs = comment.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Turns alternatives of one value each into one enumeration, which every tool knows to show.
+/// Turns alternatives with one value each into one enumeration, which every tool can show.
 fn gather_values(schema: &mut Schema) {
     let Some(options) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let read =

@@ -1,4 +1,4 @@
-//! Events that the service sends to the webhooks of a team.
+//! The events that the service sends to a team's webhooks.
 
 use serde_json::{Map, Value, json};
 use vedette_domain::alerts::channel::EventKind;
@@ -65,7 +65,7 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
     described.collect::<Map<_, _>>().into()
 }
 
-/// What every event carries, by Standard Webhooks.
+/// The headers of every event, from Standard Webhooks.
 fn headers() -> Value {
     let header = |name: &str, description: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! `monitoring_settings`: of a team, and a site's overrides of it.
+//! `monitoring_settings` of a team, and a site's overrides.
 
 use serde_json::{Map, Value, json};
 use vedette_domain::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
@@ -15,7 +15,7 @@ use crate::schemas::Schemas;
 
 /// The name of an HTTP header (RFC 9110).
 const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
-/// The value of a header: visible ASCII with blanks between, and not only blanks.
+/// The value of a header: visible ASCII, possibly with blanks in between, but not only blanks.
 const HEADER_VALUE: &str = r"^[\t\x20-\x7e]*[\x21-\x7e][\t\x20-\x7e]*$";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Level {
     Site,
 }
 
-/// What a client changes in a team's settings.
+/// A change of a team's settings.
 pub(super) fn of_team(schemas: &mut Schemas) -> Value {
     let mut settings = object([
         ("tools", tools(Level::Team, schemas)),
@@ -40,7 +40,7 @@ pub(super) fn of_team(schemas: &mut Schemas) -> Value {
     schemas.named("MonitoringSettingsUpdate", settings)
 }
 
-/// What a site sets differently.
+/// A site's overrides.
 pub(super) fn of_site(schemas: &mut Schemas) -> Value {
     let settings = object([
         ("tools", tools(Level::Site, schemas)),
@@ -61,7 +61,7 @@ pub(super) fn of_site(schemas: &mut Schemas) -> Value {
     schemas.named("MonitoringSettingsOverrides", described(prose, settings))
 }
 
-/// What only a team sets.
+/// The settings that only a team has.
 fn of_the_team(section: Value) -> Value {
     described(
         "Only the team can set this. It is accepted if it equals the team's settings.",
@@ -92,7 +92,7 @@ fn tools(level: Level, schemas: &mut Schemas) -> Value {
     schemas.named(&format!("Tools{suffix}"), tools)
 }
 
-/// A tool in the names of components.
+/// The tool's name in the names of components.
 const fn component(tool: Tool) -> &'static str {
     match tool {
         Tool::Status => "Status",
@@ -103,7 +103,7 @@ const fn component(tool: Tool) -> &'static str {
     }
 }
 
-/// The fast cadences are not for every tool, so there are two enumerations.
+/// Not every tool has the fast cadences, so there are two enumerations.
 fn cadence(tool: Tool, schemas: &mut Schemas) -> Value {
     let floor = tool.cadence_floor_minutes();
     let minutes: Vec<_> = CADENCE_MINUTES.into_iter().filter(|minutes| *minutes >= floor).collect();
@@ -120,7 +120,7 @@ fn cadence(tool: Tool, schemas: &mut Schemas) -> Value {
     )
 }
 
-/// A tool's own settings. Those of team and site are alike, unless one is for sites alone.
+/// A tool's own settings. Teams and sites have the same ones, except for settings that only sites have.
 fn settings_of(tool: Tool, level: Level, schemas: &mut Schemas) -> Value {
     let settings = own_settings(tool);
     let is_for_sites = settings.iter().any(|setting| setting.rule == Rule::Page);
@@ -133,7 +133,7 @@ fn settings_of(tool: Tool, level: Level, schemas: &mut Schemas) -> Value {
     schemas.named(&format!("{}Settings{suffix}", component(tool)), object_of(properties))
 }
 
-/// What may be sent for a setting: what it may be, and how it may be said otherwise.
+/// The values that a request may send for a setting, including alternative notations.
 fn values(rule: Rule, level: Level, schemas: &mut Schemas) -> Value {
     let mut schema = schemas.values(rule);
     let most = match rule {
@@ -149,11 +149,11 @@ fn values(rule: Rule, level: Level, schemas: &mut Schemas) -> Value {
         }
         Rule::Boolean | Rule::Integer(..) | Rule::Limit => return schema,
     };
-    // Repetitions are taken as one.
+    // Duplicates are merged.
     json!({ "type": "array", "maxItems": most, "items": schema["items"] })
 }
 
-/// Name and value, or neither.
+/// Both name and value, or neither.
 fn header(schemas: &mut Schemas) -> Value {
     let set = json!({
         "properties": {
@@ -212,12 +212,12 @@ fn described(description: &str, mut schema: Value) -> Value {
     schema
 }
 
-/// Null, as which a blank string is read.
+/// Null, or a blank string, which is read as null.
 fn nothing() -> Value {
     json!({ "type": ["string", "null"], "maxLength": 0 })
 }
 
-/// An object with these fields and no others.
+/// An object with exactly these fields.
 fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
     object_of(properties.map(|(name, schema)| (name.to_owned(), schema)).into_iter().collect())
 }

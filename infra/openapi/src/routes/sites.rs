@@ -10,7 +10,7 @@ use crate::operation::{Operation, Success};
 use crate::schemas::Schemas;
 use crate::{parameters, request};
 
-/// What can be done with a site.
+/// Operations on a site.
 const OF_A_SITE: &[&str] = &[
     "sites.get",
     "sites.update",
