@@ -15,7 +15,7 @@ use vedette_store::Store;
 use crate::layout::TABLE;
 use crate::{Database, Priority};
 
-/// The table behind an HTTP client: [`Database::http_client`], or one that stands before it.
+/// The table behind an HTTP client: [`Database::http_client`], or a client that wraps it.
 pub fn store(http: SharedHttpClient) -> Store {
     Store::new(sdk_config(http), TABLE.to_owned())
 }
@@ -25,14 +25,13 @@ pub fn sdk_client(http: SharedHttpClient) -> Client {
     Client::from_conf(sdk_config(http).build())
 }
 
-/// Requests are not signed, since nobody would check the signature. They have no timeouts either: a
-/// request that waits in this process is not lost, and sending it again would only lengthen the
-/// queue.
+/// Requests are not signed, since nothing would check the signature. They have no timeouts either: a request that waits
+/// in this process is not lost, and a retry would only make the queue longer.
 fn sdk_config(http: SharedHttpClient) -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("local"))
-        // Where a request would go, if it went anywhere.
+        // Where requests would go if they left the process.
         .endpoint_url("http://embedded")
         .allow_no_auth()
         .http_client(http)
@@ -45,8 +44,7 @@ pub(crate) fn http_client(connector: impl HttpConnector + 'static) -> SharedHttp
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// The operation that a request asks for, as DynamoDB's protocol says it: a header such as
-/// `DynamoDB_20120810.GetItem`.
+/// The header with the operation in DynamoDB's protocol, such as `DynamoDB_20120810.GetItem`.
 pub(crate) const TARGET: &str = "x-amz-target";
 
 /// The operation's name in the header's value.
@@ -65,7 +63,7 @@ pub(crate) fn answer(
     Ok(response)
 }
 
-/// Hands requests to the database's threads.
+/// Passes requests to the database's threads.
 #[derive(Debug)]
 struct Embedded {
     database: Database,
@@ -73,7 +71,7 @@ struct Embedded {
 }
 
 impl Database {
-    /// An HTTP client that hands each request to this database.
+    /// An HTTP client that passes each request to this database.
     pub fn http_client(&self) -> SharedHttpClient {
         self.http_client_for(Priority::Background)
     }
@@ -82,7 +80,7 @@ impl Database {
         http_client(Embedded { database: self.clone(), priority })
     }
 
-    /// The table in it, for checks and whatever else no person waits for.
+    /// The table in it, for checks and other work that no person waits for.
     pub fn store(&self) -> Store {
         self.store_for(Priority::Background)
     }

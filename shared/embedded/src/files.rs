@@ -1,4 +1,4 @@
-//! The files of a data folder: their names, what is found under a name, and what can be wrong with it.
+//! The files of a data folder: their names, what exists under a name, and what can be wrong with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,36 +20,35 @@ pub(crate) const LOG_INDEX: &str = "vedette.db-shm";
 pub(crate) const FORMAT: &str = "format";
 /// The token for scripts.
 pub(crate) const TOKEN: &str = "token";
-/// Locked by the process that has the folder.
+/// Locked by the process that holds the folder.
 pub(crate) const LOCK: &str = "lock";
-/// The way in for other processes.
+/// The socket for other processes.
 pub(crate) const SOCKET: &str = "vedette.sock";
 
 /// All regular files that this version keeps in a data folder.
 pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, LOCK];
 
-/// The format in which the table's items are written; it rises when the version before cannot read
-/// them.
+/// The version of the format of the table's items. It rises when the previous version cannot read them.
 pub(crate) const FORMAT_VERSION: u32 = 4;
 
-/// Which file it is, whatever its name: two names with the same identity are one file.
+/// The identity of a file, whatever its name: two names with the same identity are one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
     inode: u64,
 }
 
-/// What is found under a name.
+/// What exists under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) identity: Identity,
     pub(crate) kind: Kind,
     pub(crate) owner: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
 }
 
-/// What kind of file is found under a name.
+/// The kind of file under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Regular,
@@ -75,23 +74,23 @@ impl From<&Metadata> for Found {
 }
 
 impl Found {
-    /// What a file's name stands for, without following a symbolic link; `None` if nothing is there.
+    /// What exists under a name, without following a symbolic link; `None` if nothing exists.
     pub(crate) fn at(path: &Path) -> io::Result<Option<Self>> {
         present(fs::symlink_metadata(path))
     }
 
-    /// The folder that a path leads to; its operator may have made the path a symbolic link.
+    /// The folder that a path leads to; the operator may have made the path a symbolic link.
     pub(crate) fn folder(path: &Path) -> io::Result<Option<Self>> {
         present(fs::metadata(path))
     }
 
-    /// What an open file is.
+    /// Describes an open file.
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         Ok(Self::from(&file.metadata()?))
     }
 }
 
-/// The path of a file beside another one, whose name it continues.
+/// The path of a file next to another one, with a suffix added to that file's name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -101,7 +100,7 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 fn present(metadata: io::Result<Metadata>) -> io::Result<Option<Found>> {
     match metadata {
         Ok(metadata) => Ok(Some(Found::from(&metadata))),
-        // The path may also lead through what is no folder any more.
+        // The path may also lead through something that is no longer a folder.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -121,16 +120,16 @@ pub struct FileFault {
     pub problem: FileProblem,
 }
 
-/// What can be wrong with a file of the data folder.
+/// What can be wrong with a file in the data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileProblem {
     /// The name is a symbolic link, which could lead anywhere.
     Symlink,
-    /// The name is not that of a regular file (or, where a socket belongs, of a socket).
+    /// The name does not belong to a regular file (or, in case of the socket, to a socket).
     WrongKind,
-    /// Another user owns it, who can read and replace it.
+    /// Another user owns it, and can read and replace it.
     NotOurs {
-        /// Whose it is.
+        /// The owner.
         owner: u32,
     },
     /// It was deleted while the service was running.
@@ -139,16 +138,16 @@ pub enum FileProblem {
     Replaced,
     /// It became shorter while the service was running.
     Truncated {
-        /// Bytes now.
+        /// Its current size in bytes.
         size: u64,
-        /// Bytes at the last look.
+        /// Its size in bytes when it was last checked.
         was: u64,
     },
-    /// It holds something other than what Vedette wrote into it.
+    /// It contains something other than what Vedette wrote.
     Overwritten,
-    /// The system does not let us look.
+    /// The system does not allow access to it.
     Unreadable {
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
 }
@@ -158,7 +157,7 @@ impl FileFault {
         Self { path, problem }
     }
 
-    /// The file's name, if it is one of ours.
+    /// The file's name, if it is one of Vedette's files.
     fn name(&self) -> Option<&'static str> {
         let name = self.path.file_name()?;
         REGULAR.into_iter().chain([SOCKET]).find(|known| name == *known)
@@ -243,7 +242,7 @@ impl fmt::Display for FileFault {
     }
 }
 
-/// Judges what is found under the name of one of our files.
+/// Checks what exists under the name of one of Vedette's files.
 pub(crate) fn judge(found: &Found, kind: Kind) -> Result<(), FileProblem> {
     match found.kind {
         Kind::Symlink => Err(FileProblem::Symlink),
@@ -253,7 +252,7 @@ pub(crate) fn judge(found: &Found, kind: Kind) -> Result<(), FileProblem> {
     }
 }
 
-/// Refuses a folder in which something other than a file of ours has the name of one.
+/// Refuses a folder in which something else has the name of one of Vedette's files.
 pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
     for name in REGULAR {
         let path = folder.join(name);
@@ -267,7 +266,7 @@ pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
     judge_socket(folder)
 }
 
-/// Refuses a socket, or anything in its place, that another user has made: whoever listens there would receive
+/// Refuses a socket, or anything in its place, that another user created: a process that listens there would receive
 /// everything that is saved, and could answer every read.
 pub(crate) fn judge_socket(folder: &Path) -> Result<(), FileFault> {
     let path = folder.join(SOCKET);
@@ -275,19 +274,19 @@ pub(crate) fn judge_socket(folder: &Path) -> Result<(), FileFault> {
         Ok(Some(Found { owner, .. })) if owner != geteuid().as_raw() => {
             FileProblem::NotOurs { owner }
         }
-        // Anything else that is ours is replaced by a new one.
+        // Anything else that we own is replaced by a new socket.
         Ok(_) => return Ok(()),
         Err(error) => FileProblem::Unreadable { why: error.to_string() },
     };
     Err(FileFault::new(path, problem))
 }
 
-/// Which files this process has open, by name. Clones are the same record.
+/// The files that this process has open, by name. Clones share one record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Held(Arc<Mutex<BTreeMap<&'static str, Identity>>>);
 
 impl Held {
-    /// Records a file that has just been opened, or made, under its name.
+    /// Records a file that was just opened or created under its name.
     pub(crate) fn note(&self, folder: &Path, name: &'static str) -> io::Result<()> {
         if let Some(found) = Found::at(&folder.join(name))? {
             self.set(name, found.identity);

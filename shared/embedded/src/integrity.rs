@@ -11,14 +11,15 @@ use tracing::warn;
 use crate::TABLE;
 use crate::files::DATABASE;
 
-/// How the file of every SQLite database begins (<https://www.sqlite.org/fileformat.html>).
+/// The first bytes of every SQLite database (<https://www.sqlite.org/fileformat.html>).
 const HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// Bytes before the first frame of a log, and before the page in each frame, as described there.
 const LOG_HEADER: u64 = 32;
 const FRAME_HEADER: u64 = 24;
 
-/// Steps of SQLite's check between two looks at the clock: about a page each, and so some microseconds.
+/// How many steps SQLite's check takes before it looks at the clock again. A step is about a page, so some
+/// microseconds.
 const STEPS: i32 = 256;
 
 /// The table's file, and what is wrong with it.
@@ -34,19 +35,19 @@ pub struct TableFault {
 /// What can be wrong with the table's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// It has no bytes at all.
+    /// It is empty.
     #[error("is empty")]
     Empty,
-    /// It holds something else, or no more than a piece of a database's header.
+    /// It contains something else, or only a part of a database's header.
     #[error("is not a database")]
     NotADatabase,
     /// It is a database without our table.
     #[error("is a database of another program: it has no table of Vedette")]
     Foreign,
-    /// Its structure is broken: pages are missing, or hold something else.
+    /// Its structure is broken: pages are missing, or contain something else.
     #[error("is damaged: {finding}")]
     Broken {
-        /// What SQLite found first.
+        /// The first thing that SQLite found.
         finding: String,
     },
 }
@@ -69,20 +70,20 @@ impl TableFault {
     }
 }
 
-/// What came of an examination.
+/// The result of an examination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Examination {
-    /// The structure of the whole file is sound.
+    /// The structure of the whole file is intact.
     Sound,
-    /// Time ran out; what was examined is sound.
+    /// The time ran out; the part that was examined is intact.
     Unfinished,
     /// There is no file, or SQLite could not look at it. The log says why.
     Impossible,
 }
 
-/// Examines the structure of the table's file in a data folder, for at most `limit` where one is given: reads
-/// each page that belongs to it. It does not judge what the pages contain; opening the table checks whether it
-/// is ours. A service may be running on the file meanwhile, in this process or another.
+/// Examines the structure of the table's file in a data folder, for at most `limit` if there is one: reads each page
+/// that belongs to it. It does not check what the pages contain; opening the table checks whether it is ours. A service
+/// may use the file meanwhile, in this process or another.
 ///
 /// # Errors
 ///
@@ -96,11 +97,11 @@ pub async fn examine(folder: &Path, limit: Option<Duration>) -> Result<Examinati
         let found = check(&file, limit);
         found.or_else(|error| blame(&file, &error).map(|()| Examination::Impossible))
     });
-    // It fails where the runtime ends first.
+    // This fails if the runtime ends first.
     examined.await.unwrap_or(Ok(Examination::Impossible))
 }
 
-/// Examines the whole structure of a file that no service has.
+/// Examines the whole structure of a file that no service uses.
 pub(crate) fn check_all(file: &Path) -> Result<(), TableFault> {
     check(file, None).map(drop).or_else(|error| blame(file, &error))
 }
@@ -131,7 +132,7 @@ fn corrupt(finding: String) -> rusqlite::Error {
 /// Refuses a file that is not the table's, before anything is written to it. A file that cannot be examined
 /// is left to the caller that opens it, which will report why.
 ///
-/// To be called before the process opens the database: when it closes a file, it loses all locks that SQLite
+/// Must be called before the process opens the database: when the process closes a file, it loses all locks that SQLite
 /// holds on that file for any of its connections (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
     let refuse = |damage| Err(TableFault { file: file.to_owned(), damage });
@@ -146,7 +147,7 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
     recognize_open(file)
 }
 
-/// The same for a file that this process may have open: only SQLite looks into it, which keeps its locks.
+/// The same for a file that this process may have open: only SQLite reads it, which keeps its locks.
 pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
     match has_table(file) {
         Ok(true) => Ok(()),
@@ -155,7 +156,7 @@ pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
     }
 }
 
-/// Whether dynoxide keeps our table in a database.
+/// Whether a database contains dynoxide's form of our table.
 fn has_table(file: &Path) -> rusqlite::Result<bool> {
     let connection = open(file)?;
     let find =
@@ -164,25 +165,25 @@ fn has_table(file: &Path) -> rusqlite::Result<bool> {
     Ok(found == 2)
 }
 
-/// Opens a file only to read it, so that nothing changes in it, whatever it is.
+/// Opens a file read-only, so that nothing in it changes, whatever it is.
 pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(file, flags)
 }
 
-/// Whether SQLite itself made an open database shorter than it was, in bytes: `VACUUM` does that.
+/// Whether SQLite itself made an open database smaller than it was, as `VACUUM` does.
 pub(crate) fn was_compacted(file: &Path, was: u64) -> rusqlite::Result<bool> {
     let length = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let length: u64 = open(file)?.query_row(length, [], |row| row.get(0))?;
     Ok(length < was)
 }
 
-/// Bytes that the log of an open database must have for the frames in it. A checkpoint may have emptied it.
+/// The bytes that the log of an open database must have for its frames. A checkpoint may have emptied it.
 pub(crate) fn length_of_log(file: &Path) -> rusqlite::Result<u64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     let page: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    // Such a checkpoint waits for nobody, and says how many frames there are.
+    // This checkpoint does not wait, and returns the number of frames.
     let frames: i64 =
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))?;
     Ok(match u64::try_from(frames) {
@@ -191,7 +192,7 @@ pub(crate) fn length_of_log(file: &Path) -> rusqlite::Result<u64> {
     })
 }
 
-/// Says whether SQLite failed because of what the file holds.
+/// Returns a fault if SQLite failed because of the file's contents.
 pub(crate) fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFault> {
     let damage = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Damage::NotADatabase,
@@ -204,13 +205,13 @@ pub(crate) fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFau
     Err(TableFault { file: file.to_owned(), damage })
 }
 
-/// What SQLite found, in one line.
+/// What SQLite found, on one line.
 fn finding(error: &rusqlite::Error) -> String {
     let text = match error {
         rusqlite::Error::SqliteFailure(_, Some(finding)) => finding.clone(),
         other => other.to_string(),
     };
-    // Its check begins with a line that names the database within the connection.
+    // SQLite's report begins with a line that names the database within the connection.
     let lines = text.lines().map(str::trim);
     lines.filter(|line| !line.starts_with("***")).collect::<Vec<_>>().join("; ")
 }

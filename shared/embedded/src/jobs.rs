@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Who waits for an answer of the table.
+/// Who waits for the table's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// A person, at a browser, a terminal or a client of the API. Goes first.
+    /// A person, at a browser, a terminal or a client of the API. These jobs go first.
     Interactive,
     /// Checks, alerts and maintenance.
     Background,
 }
 
-/// How many interactive jobs may go before a background job that waits. Without a limit, clients of
-/// the API could keep checks from being saved.
+/// How many interactive jobs may overtake a background job that waits. Without a limit, clients of the API could keep
+/// checks from being saved.
 const IN_A_ROW: usize = 4;
 
 /// Jobs for one or more threads.
@@ -25,7 +25,7 @@ pub(crate) struct Jobs<Job> {
 struct Waiting<Job> {
     interactive: VecDeque<Job>,
     background: VecDeque<Job>,
-    /// Interactive jobs that have gone before the first background job.
+    /// Interactive jobs that have overtaken the first background job.
     overtakes: usize,
     is_closed: bool,
 }
@@ -53,7 +53,7 @@ impl<Job> Jobs<Job> {
         Self { waiting: Mutex::new(waiting), changed: Condvar::new() }
     }
 
-    /// Adds a job; one that comes after the end is dropped.
+    /// Adds a job. After the queue is closed, the job is dropped.
     pub(crate) fn push(&self, priority: Priority, job: Job) {
         let mut waiting = self.lock();
         if waiting.is_closed {
@@ -67,7 +67,7 @@ impl<Job> Jobs<Job> {
         self.changed.notify_one();
     }
 
-    /// Waits for the next job; `None` once there will be no more.
+    /// Waits for the next job; `None` if there will be no more.
     pub(crate) fn next(&self) -> Option<Job> {
         let mut waiting = self.lock();
         loop {
@@ -81,13 +81,13 @@ impl<Job> Jobs<Job> {
         }
     }
 
-    /// Takes no more jobs; those that wait are still handed out.
+    /// Accepts no more jobs. Jobs that wait are still handed out.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Takes no more jobs, and drops those that wait.
+    /// Accepts no more jobs, and drops those that wait.
     pub(crate) fn abandon(&self) {
         let mut waiting = self.lock();
         waiting.is_closed = true;

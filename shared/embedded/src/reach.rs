@@ -1,4 +1,4 @@
-//! Ways to reach a data folder: this process holds it, or asks the service that does.
+//! How to reach a data folder: this process holds it, or sends requests to the service that does.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,22 +7,22 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Folder, FolderError, Socket, files};
 
-/// Who has a data folder.
+/// Who holds a data folder.
 #[derive(Debug)]
 pub enum Reached {
     /// This process, from now on.
     Free(Folder),
-    /// A running service, which is asked through its socket.
+    /// A running service, which is reached through its socket.
     Served(Socket),
 }
 
 /// How long to wait for a folder that another process holds but does not serve: a service that
 /// starts or stops, or a command that works on the file itself.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at it.
+/// The pause before the next attempt.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Takes an existing data folder, or finds the service that holds it.
+/// Takes an existing data folder, or connects to the service that holds it.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     impl Folder {
-        /// A folder that nobody else has.
+        /// Takes a folder that nobody else holds.
         pub(crate) async fn alone(path: &Path) -> Self {
             match reach(path).await.expect("a folder") {
                 Reached::Free(folder) => folder,
@@ -79,7 +79,7 @@ mod tests {
         let socket = temporary.path().join(files::SOCKET);
         let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
         assert!(matches!(reach(temporary.path()).await, Ok(Reached::Served(_))));
-        // Only root can give it away.
+        // Only root can change the owner.
         if !geteuid().is_root() {
             return;
         }

@@ -1,4 +1,4 @@
-//! What the table's file refuses, as far as its users have met it.
+//! What the table's file refuses, as far as its users have noticed.
 
 use std::fs;
 use std::io;
@@ -11,22 +11,22 @@ use tokio::sync::watch;
 
 use crate::files::with_suffix;
 
-/// What the table's file refuses. Each says why, in the system's words.
+/// What the table's file refuses. Each text gives the reason, in the system's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// Writes fail.
     pub write: Option<String>,
-    /// What was written does not reach the disk.
+    /// Written data does not reach the disk.
     pub sync: Option<String>,
     /// The file could only be opened for reading: it must be opened again before a write can
     /// succeed.
     pub is_read_only: bool,
 }
 
-/// Where they are noted.
+/// Where refusals are recorded.
 pub(crate) type Noted = watch::Sender<Refusals>;
 
-/// Notes what became of a write: the answer's status and body.
+/// Records the result of a write: the status and body of the answer.
 pub(crate) fn note_write(noted: &Noted, (status, body): &(u16, String)) {
     if *status < 500 {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn note_write(noted: &Noted, (status, body): &(u16, String)) {
     let said = body["message"].as_str().or(body["Message"].as_str()).unwrap_or("no reason given");
     let why = Some(in_plain_words(said));
     noted.send_if_modified(|known| {
-        // Why it was opened for reading alone says more than that it was.
+        // The reason why the file was opened read-only is more useful than the fact that it was.
         let is_news = known.write != why && !known.is_read_only;
         if !is_news {
             return false;
@@ -45,7 +45,7 @@ pub(crate) fn note_write(noted: &Noted, (status, body): &(u16, String)) {
     });
 }
 
-/// What the database says, as an operator would.
+/// SQLite's message in words for an operator.
 fn in_plain_words(said: &str) -> String {
     let causes = [("disk is full", "the disk is full"), ("readonly database", "it is read-only")];
     let cause = causes.iter().find(|(part, _)| said.contains(part));
@@ -53,7 +53,7 @@ fn in_plain_words(said: &str) -> String {
     cause.map_or(rest, |(_, words)| words).to_owned()
 }
 
-/// Notes what became of a sync.
+/// Records the result of a sync.
 pub(crate) fn note_sync(noted: &Noted, why: Option<String>) {
     noted.send_if_modified(|known| {
         let is_news = known.sync != why;
@@ -62,8 +62,8 @@ pub(crate) fn note_sync(noted: &Noted, why: Option<String>) {
     });
 }
 
-/// Opens a file that SQLite could not open for writing, for example because there is no room for the files
-/// that it keeps beside it. Only where the file has all that was committed: nothing is left in its log.
+/// Opens a file that SQLite could not open for writing, for example because there is no room for SQLite's additional
+/// files. This is only possible if the file contains everything that was committed, so nothing is left in its log.
 pub(crate) fn open_read_only(
     path: &str,
     refused: DynoxideError,

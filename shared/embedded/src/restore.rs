@@ -1,4 +1,4 @@
-//! Putting a backup into an empty data folder.
+//! Restores a backup into an empty data folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Write as _};
@@ -17,10 +17,10 @@ use crate::integrity::{self, TableFault};
 /// Why a backup was not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The data folder is not usable, or not free.
+    /// The data folder is unusable or in use.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// Something would be lost.
+    /// Existing files would be lost.
     #[error(
         "the data folder {} is not empty: it holds {held}; name another folder with --data, or move these files \
          away first", .path.display()
@@ -28,16 +28,16 @@ pub enum RestoreError {
     NotEmpty {
         /// The data folder.
         path: PathBuf,
-        /// The names of what is in it.
+        /// The names of the files in it.
         held: String,
     },
-    /// Nothing says what the backup's bytes should be.
+    /// There is no checksum to check the backup against.
     #[error(
         "the checksum file {} is missing: bring it along, or restore with --no-checksum, which checks the \
          structure of the backup and counts its items", .0.display()
     )]
     NoChecksum(PathBuf),
-    /// The backup is not what was written.
+    /// The backup differs from what was written.
     #[error("{} is not the backup that was made: its SHA-256 differs from the one in {}", .backup.display(), .checksum.display())]
     Altered {
         /// The backup.
@@ -45,10 +45,10 @@ pub enum RestoreError {
         /// The file with its checksum.
         checksum: PathBuf,
     },
-    /// The file is damaged, or holds no table.
+    /// The file is damaged, or contains no table.
     #[error(transparent)]
     Damaged(#[from] TableFault),
-    /// It is not a backup, or not a whole one.
+    /// It is not a backup, or not a complete one.
     #[error("{} is not a backup made by `vedette backup`: {why}", .backup.display())]
     NotABackup {
         /// The file.
@@ -56,7 +56,7 @@ pub enum RestoreError {
         /// What is missing.
         why: String,
     },
-    /// This version would not understand it.
+    /// This version cannot read it.
     #[error(
         "{} was made by Vedette {version} in format {format}, and this version reads formats {OLDEST_FORMAT} to \
          {FORMAT_VERSION}: restore it with Vedette {version} or a newer version", .backup.display()
@@ -72,24 +72,24 @@ pub enum RestoreError {
     /// SQLite cannot read or write the copy.
     #[error("the backup cannot be read")]
     Sqlite(#[from] rusqlite::Error),
-    /// The system does not let us.
+    /// The system does not allow access.
     #[error("{}: {error}", .path.display())]
     Io {
         /// The file or the folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl Folder {
-    /// Puts a backup into this folder, which must be empty. Without `check_sum`, no checksum file is asked for.
+    /// Restores a backup into this folder, which must be empty. Without `check_sum`, no checksum file is needed.
     ///
     /// The backup is copied, and the copy is checked before it becomes the folder's table.
     ///
     /// # Errors
     ///
-    /// When the folder is not empty or the backup is not sound; the folder holds no table then.
+    /// When the folder is not empty or the backup is not intact; the folder then contains no table.
     pub fn restore(&self, backup: &Path, check_sum: bool) -> Result<BackupRecord, RestoreError> {
         if self.has_table()? {
             return Err(self.not_empty()?);
@@ -111,7 +111,7 @@ impl Folder {
         Ok(record)
     }
 
-    /// Copies a backup into the draft of a table, if it is sound.
+    /// Copies a backup into the draft of a table, if it is intact.
     fn fill(
         &self,
         backup: &Path,
@@ -123,7 +123,7 @@ impl Folder {
             let (backup, checksum) = (backup.to_owned(), checksum_file(backup));
             return Err(RestoreError::Altered { backup, checksum });
         }
-        // What is wrong with the copy is said of the backup.
+        // A fault of the copy is reported as a fault of the backup.
         let of_backup = |fault: TableFault| TableFault { file: backup.to_owned(), ..fault };
         integrity::recognize(draft).map_err(of_backup)?;
         integrity::check_all(draft).map_err(of_backup)?;
@@ -154,7 +154,7 @@ impl Folder {
         Ok(record)
     }
 
-    /// The names in this folder, without its lock and what a restore or a first start left that was cut off.
+    /// The names in this folder, except for its lock and the remains of an interrupted restore or first start.
     fn others(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.path())? {
@@ -180,7 +180,7 @@ fn read_checksum(backup: &Path) -> Result<String, RestoreError> {
     let file = checksum_file(backup);
     match fs::read_to_string(&file) {
         Ok(text) => Ok(text.split_whitespace().next().unwrap_or_default().to_owned()),
-        // Where the backup is missing as well, that is what to say.
+        // If the backup is missing as well, report that instead.
         Err(error) if error.kind() == io::ErrorKind::NotFound && backup.exists() => {
             Err(RestoreError::NoChecksum(file))
         }
@@ -189,7 +189,7 @@ fn read_checksum(backup: &Path) -> Result<String, RestoreError> {
     }
 }
 
-/// Copies a file into a new one for its owner only, and says the SHA-256 of what was copied.
+/// Copies a file into a new one that only its owner can read, and returns the SHA-256 of the copied bytes.
 fn copy(from: &Path, to: &Path) -> Result<String, RestoreError> {
     let mut source = BufReader::new(File::open(from).map_err(|error| failed(from, error))?);
     let target = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to);

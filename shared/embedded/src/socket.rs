@@ -26,17 +26,17 @@ use crate::files::SOCKET;
 use crate::operation::is_of_items;
 use crate::{Database, Folder, FolderError, Priority};
 
-/// Where the service reports its health without asking the table, which may be what does not
+/// The path at which the service reports its health without asking the table, since the table may be what does not
 /// answer.
 const HEALTH: &str = "/health";
 
-/// The largest request, in bytes: what DynamoDB takes in one.
+/// The largest request, in bytes: DynamoDB's limit for one request.
 const BODY_MAX: usize = 16 * 1024 * 1024;
 /// The pause before the next attempt to accept a connection, when this process has too many files
 /// open.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The socket of a data folder, as the other process sees it.
+/// The socket of a data folder, from the other process's point of view.
 #[derive(Debug, Clone)]
 pub struct Socket {
     path: PathBuf,
@@ -47,22 +47,21 @@ impl Socket {
         Self { path: folder.join(SOCKET) }
     }
 
-    /// Whether somebody listens.
+    /// Whether a service is listening.
     pub(crate) async fn answers(&self) -> bool {
         UnixStream::connect(&self.path).await.is_ok()
     }
 
-    /// An HTTP client that asks the service behind the socket.
+    /// An HTTP client for the service behind the socket.
     pub fn http_client(&self) -> SharedHttpClient {
         client::http_client(self.clone())
     }
 
-    /// What the service says of its own health, as it was given to [`serve`]; `None` if it is of a
-    /// version that does not report it.
+    /// The health that the service reports, as passed to [`serve`]; `None` if the service's version does not report it.
     ///
     /// # Errors
     ///
-    /// When nobody answers.
+    /// When no service answers.
     pub async fn health(&self) -> Result<Option<Bytes>, ConnectorError> {
         let request = Request::get(HEALTH).header(HOST, "embedded").body(Full::default());
         let request = request.map_err(|error| ConnectorError::user(error.into()))?;
@@ -91,7 +90,7 @@ impl Socket {
         let broken = |error: hyper::Error| ConnectorError::io(error.into());
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // It ends with the answer, which says what went wrong.
+        // The task ends with the answer, which says what went wrong.
         tokio::spawn(async move { drop(connection.await) });
         let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
         Ok((head.status, body.collect().await.map_err(broken)?.to_bytes()))
@@ -105,8 +104,7 @@ impl HttpConnector for Socket {
     }
 }
 
-/// Creates the socket in a folder that this process holds, in place of one that a crash may have
-/// left.
+/// Creates the socket in a folder that this process holds, and replaces one that a crash may have left.
 ///
 /// # Errors
 ///
@@ -117,7 +115,7 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => UnixListener::bind(&path),
     };
-    // The folder lets nobody else in either.
+    // The folder itself does not let anybody else in either.
     let kept = made.and_then(|listener| {
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         folder.held().note(folder.path(), SOCKET)?;
@@ -126,8 +124,8 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
     kept.map_err(|error| FolderError::Io { path, error })
 }
 
-/// Serves the clients of the socket, until it is dropped. Items can be read and written;
-/// the table itself cannot be changed or removed. `health` is the answer to [`Socket::health`].
+/// Serves the clients of the socket until it is dropped. Clients can read and write items, but cannot change or remove
+/// the table itself. `health` is the answer to [`Socket::health`].
 pub async fn serve(
     listener: UnixListener,
     database: Database,
@@ -174,7 +172,7 @@ async fn respond(
         return Ok(refused.body(Full::from("only items can be read and written here"))?);
     }
     let body = Limited::new(request.into_body(), BODY_MAX).collect().await?.to_bytes();
-    // Whoever asks here waits at a terminal.
+    // A client of the socket is a person who waits at a terminal.
     let answered = database.answer_for(Priority::Interactive, operation, body.into()).await;
     let (status, body) = answered.ok_or("the table is closed")?;
     Ok(Response::builder().status(status).body(Full::from(body))?)

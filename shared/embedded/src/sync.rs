@@ -1,4 +1,4 @@
-//! When what was written is on the disk.
+//! When written data reaches the disk.
 
 use std::fs::File;
 use std::io;
@@ -12,20 +12,20 @@ use tracing::error;
 use crate::files::with_suffix;
 use crate::refusals::{Noted, note_sync};
 
-/// When a write waits for the disk. A process that is killed loses nothing either way; what differs
-/// is what a power cut, or a crash of the system, takes.
+/// When a write waits for the disk. A process that is killed loses nothing either way; the difference is what a power
+/// cut or a system crash loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fsync {
-    /// At each write, before it is answered: nothing is lost.
+    /// At each write, before the answer: nothing is lost.
     Always,
-    /// Once a second, behind the answers: the last second may be lost, and what is left is whole.
+    /// Once a second, after the answers: the last second may be lost, but the rest is consistent.
     #[default]
     EverySecond,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Brings SQLite's write-ahead log to the disk once a second. Dropping it ends that.
+/// Syncs SQLite's write-ahead log to the disk once a second, until it is dropped.
 pub(crate) struct Syncer {
     _stop: mpsc::Sender<()>,
 }
@@ -54,9 +54,9 @@ impl Syncer {
     }
 }
 
-/// Syncs the log if it was written since, and returns the time as of which it is synced.
+/// Syncs the log if it was written in the meantime, and returns the time up to which it is synced.
 ///
-/// SQLite keeps its locks on other files, so that closing this one takes none of them away.
+/// SQLite keeps its locks on other files, so closing this one does not release them.
 fn sync(log: &PathBuf, synced: Option<SystemTime>) -> io::Result<Option<SystemTime>> {
     let file = match File::open(log) {
         Ok(file) => file,
@@ -64,7 +64,7 @@ fn sync(log: &PathBuf, synced: Option<SystemTime>) -> io::Result<Option<SystemTi
         Err(error) => return Err(error),
     };
     let written = file.metadata()?.modified()?;
-    // Time stamps are some milliseconds coarse: another write may have the same one.
+    // Time stamps are only accurate to some milliseconds: another write may have the same one.
     let is_fresh = written.elapsed().is_ok_and(|age| age < 2 * SECOND);
     if synced != Some(written) || is_fresh {
         file.sync_data()?;

@@ -1,7 +1,7 @@
-//! Checks from time to time whether the data folder is still the one that the service has open.
+//! Checks regularly whether the data folder is still the one that the service has open.
 //!
-//! A file that is deleted or replaced stays open, and everything seems to work until the service stops. So
-//! what each name stands for now is compared with the file that was opened under it.
+//! A file that is deleted or replaced stays open, and everything seems to work until the service stops. So the file
+//! that was opened under each name is compared with the file that has the name now.
 
 use std::fs;
 use std::io;
@@ -20,14 +20,14 @@ pub struct Watch {
     path: PathBuf,
     folder: Identity,
     held: Held,
-    /// Whether there is a token file: there is none without a demo user.
+    /// Whether there is a token file, which is optional.
     has_token: bool,
-    /// Only SQLite itself makes these two shorter.
+    /// Only SQLite itself shortens these two files.
     database: Length,
     log: Length,
 }
 
-/// How long a file was at the last look, and what was cut off it since the service started.
+/// The length of a file when it was last checked, and what was cut off since the service started.
 #[derive(Debug, Default)]
 struct Length {
     of: Option<(Identity, u64)>,
@@ -35,7 +35,7 @@ struct Length {
 }
 
 impl Watch {
-    /// Watches the folder of a service that has opened its files, its socket among them.
+    /// Watches the folder of a service that has opened its files, including its socket.
     pub fn new(folder: &Folder) -> Self {
         Self {
             path: folder.path().to_owned(),
@@ -54,7 +54,7 @@ impl Watch {
             Err(error) => Err(unreadable(&error)),
         };
         if let Err(problem) = folder {
-            // Whatever is wrong with the files in it follows from that.
+            // Problems with the files in it follow from this one.
             return vec![FileFault::new(self.path.clone(), problem)];
         }
         let open = [
@@ -105,7 +105,7 @@ impl Watch {
         }
     }
 
-    /// Which token it holds is the operator's business.
+    /// Which token the file contains is up to the operator.
     fn look_at_token(&self) -> Result<(), FileProblem> {
         if !self.has_token {
             return Ok(());
@@ -120,9 +120,9 @@ impl Watch {
 }
 
 impl Length {
-    /// A file that was cut stays broken, even if SQLite makes it as long again. `may_be_shorter` says whether
-    /// SQLite itself made it shorter than it was: an operator may compact the database, or have the
-    /// log emptied, while the service runs.
+    /// A file that was cut stays broken, even if SQLite extends it to the same length again. `may_be_shorter` says
+    /// whether SQLite itself made it shorter: an operator may compact the database, or empty the log, while the service
+    /// runs.
     fn follow(
         &mut self,
         found: &Found,
@@ -134,7 +134,7 @@ impl Length {
                     self.cut = Some(FileProblem::Truncated { size: found.size, was });
                 }
             }
-            // After a panic, the database was opened again, and its log was created again.
+            // After a panic, the database was reopened, and its log was recreated.
             _ => self.cut = None,
         }
         self.of = Some((found.identity, found.size));
@@ -142,14 +142,14 @@ impl Length {
     }
 }
 
-/// Judges what is in the place of an open file.
+/// Checks what exists in the place of an open file.
 fn open_file(found: Option<&Found>, held: Identity, kind: Kind) -> Result<(), FileProblem> {
     let found = found.ok_or(FileProblem::Deleted)?;
     files::judge(found, kind)?;
     if found.identity == held { Ok(()) } else { Err(FileProblem::Replaced) }
 }
 
-/// Judges a file that is read from time to time, and may be replaced.
+/// Checks a file that is read from time to time, and may be replaced.
 fn kept_file(found: Option<&Found>) -> Result<(), FileProblem> {
     files::judge(found.ok_or(FileProblem::Deleted)?, Kind::Regular)
 }
@@ -205,14 +205,14 @@ mod tests {
             put.send().await.expect("written");
         }
 
-        /// Cuts or extends a file. Another process does it, as this one would lose SQLite's locks on it.
+        /// Cuts or extends a file. Another process does this, because this one would lose SQLite's locks on it.
         fn set_length(&self, name: &str, length: u64) {
             let mut truncate = std::process::Command::new("truncate");
             let done = truncate.arg(format!("--size={length}")).arg(self.path(name)).status();
             assert!(done.expect("started").success());
         }
 
-        /// The only fault, which must be of this file.
+        /// The only fault, which must belong to this file.
         fn fault_of(&mut self, name: &str) -> FileFault {
             let faults = self.watch.look();
             let [fault] = &faults[..] else { panic!("{name}: {faults:?}") };
@@ -291,7 +291,7 @@ mod tests {
     async fn what_sqlite_makes_shorter_itself_is_no_fault() {
         let mut running = Running::start().await;
         running.write().await;
-        // Opened as another process would, but with SQLite's locks in this one.
+        // Opened as another process would do it, but with SQLite's locks in this process.
         let other = rusqlite::Connection::open(running.path(DATABASE)).expect("opened");
         let checkpoint = || {
             let done = other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
@@ -313,7 +313,7 @@ mod tests {
 
     #[tokio::test]
     async fn files_of_another_user_are_noticed() {
-        // Only root can give files away.
+        // Only root can change the owner of a file.
         if !geteuid().is_root() {
             return;
         }
