@@ -23,10 +23,10 @@ const DEPLOYMENT: &str = "aws";
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// Where the teams are: a data folder, aws:STACK, or aws for the deployment that the environment names
+    /// The source: a data folder, aws:STACK, or aws for the deployment that the environment names
     #[arg(value_parser = place)]
     from: Place,
-    /// Where they are to be; a folder without a service on it, which is made where it is missing
+    /// The destination; a folder that no service uses, which is created if it is missing
     #[arg(value_parser = place)]
     to: Place,
     /// Copy this team; may be given several times [default: all teams]

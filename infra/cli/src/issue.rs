@@ -42,7 +42,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
-    /// Give an acknowledged issue back: reminders are sent again
+    /// Withdraw an acknowledgement: reminders are sent again
     Unack {
         #[command(flatten)]
         act: Act,

@@ -22,7 +22,7 @@ pub(crate) enum Command {
         /// Address of the owner
         #[arg(long, value_parser = args::email)]
         email: String,
-        /// What the owner calls it
+        /// Name of the token
         #[arg(long, value_parser = args::name)]
         name: String,
         /// Scopes, repeated or separated by commas; all if left out
@@ -33,7 +33,7 @@ pub(crate) enum Command {
             value_parser = args::scope()
         )]
         scopes: Vec<Scope>,
-        /// Days until it stops working
+        /// Days until it expires
         #[arg(
             long,
             value_name = "DAYS",
@@ -61,7 +61,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// What the owner calls it
+    /// Name of the token
     #[arg(long, value_parser = args::name)]
     name: Option<String>,
     /// First digits of its hash, as `token list` shows it

@@ -32,8 +32,8 @@ Environment:
 
 /// Run the whole service on this machine: API, pages, checks and alerts in one process
 ///
-/// Prints a link that works once. On an empty folder, it leads through the first account and the first
-/// site; later, it signs in. All data is in the data folder and survives a crash.
+/// Prints a link that works once. On an empty folder, the link leads to the setup of the first account and the first
+/// site; later, it signs you in. All data is in the data folder and survives a crash.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = ENVIRONMENT)]
 pub struct Options {
@@ -76,8 +76,8 @@ pub struct Options {
     #[arg(long)]
     pub token: bool,
 
-    /// Show a team with a month of made-up history, whose sites are answered for by this process; in a folder of its
-    /// own, data-demo unless --data names another
+    /// Show a team with a month of made-up history, whose sites this process serves itself; in a separate folder,
+    /// data-demo unless --data names another
     #[arg(long)]
     pub demo: bool,
 
