@@ -1,5 +1,5 @@
-//! An emulator for those services of AWS that an operator's commands ask: as much of each as they use,
-//! with its real answers and refusals. It counts what it is asked for.
+//! An emulator for the AWS services that an operator's commands use: as much of each service as they need, with its
+//! real answers and errors. It counts the calls.
 
 mod browser;
 mod scheduler;
@@ -43,10 +43,10 @@ pub const REGION: &str = "eu-central-1";
 #[derive(Debug, Clone, Default)]
 pub struct Aws(Arc<Mutex<AwsAccount>>);
 
-/// What is in the account, for tests to look at and to arrange.
+/// The contents of the account, which tests can read and change.
 #[derive(Debug, Default)]
 pub struct AwsAccount {
-    /// The schedules by name, whatever their group, as they were last written.
+    /// The schedules by name, whatever their group, as last written.
     pub schedules: BTreeMap<String, Value>,
     /// The queues by name, without the deployment's prefix.
     pub queues: BTreeMap<String, Vec<Sent>>,
@@ -54,46 +54,46 @@ pub struct AwsAccount {
     pub moves_messages: bool,
     moved: usize,
     drawn: i64,
-    /// The state of the stack; empty where there is none.
+    /// The state of the stack; empty if there is none.
     pub stack_status: String,
     /// The stack's outputs.
     pub outputs: BTreeMap<String, String>,
     /// Queues that no function receives from.
     pub disabled: BTreeSet<String>,
-    /// Functions that may run at once.
+    /// How many functions can run at once.
     pub places: u64,
     /// The function with the browser.
     pub browser: Option<Browser>,
-    /// Whether the table's time to live is on.
+    /// Whether time to live is on for the table.
     pub forgets_expired: bool,
     /// Whether the table has point-in-time recovery.
     pub is_recoverable: bool,
-    /// Operations, or services whose operation is in the path, that are refused after so many calls
-    /// more, with this code.
+    /// Operations, or services whose operation is in the path, that are refused after this many further calls, with
+    /// this code.
     pub refusing: BTreeMap<String, (u64, String)>,
     /// The `Authorization` headers of all calls.
     pub authorizations: Vec<String>,
     /// How long each call takes, the table's included.
     pub latency: Duration,
-    /// How often each operation was asked for.
+    /// How often each operation was called.
     pub calls: BTreeMap<String, u64>,
     /// How many of these calls were refused.
     pub refused: u64,
-    /// Calls to EventBridge Scheduler under way at this moment, and the most that ever were.
+    /// Calls to EventBridge Scheduler that are in progress, and the most that ever were at once.
     pub under_way: (usize, usize),
 }
 
-/// One request, taken apart.
+/// One request in its parts.
 struct Call {
     service: String,
     authorization: String,
-    /// The operation, where a header says it.
+    /// The operation, if a header names it.
     target: String,
     method: String,
     /// Without the query.
     path: String,
     query: BTreeMap<String, String>,
-    /// The body as it came, and as JSON.
+    /// The original body, and the body as JSON.
     text: String,
     body: Value,
 }
@@ -109,14 +109,14 @@ impl Answer {
         Self { status: 200, body: body.to_string() }
     }
 
-    /// A refusal as services with JSON write it.
+    /// An error in the form of services that use JSON.
     fn refusal(status: u16, code: &str, message: &str) -> Self {
         let body = serde_json::json!({ "__type": code, "message": message, "Message": message });
         Self { status, body: body.to_string() }
     }
 }
 
-/// Where the parts of a deployment are.
+/// The names and URLs of a deployment's parts.
 pub fn deployment(schedules: Schedules) -> Deployment {
     Deployment {
         table: TABLE.to_owned(),
@@ -135,7 +135,7 @@ const SCHEDULE_ROLE: &str = "arn:aws:iam::123456789012:role/vedette-schedules";
 const SCHEDULES_DLQ: &str = "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq";
 
 impl Aws {
-    /// A whole deployment that nothing is wrong with, and room for it.
+    /// A complete deployment with nothing wrong, and room for it.
     pub fn deployed(table: &str) -> Self {
         let aws = Self::default();
         let mut account = aws.account();
@@ -165,7 +165,7 @@ impl Aws {
         aws
     }
 
-    /// The services on a port of this machine, DynamoDB apart; returns their endpoint.
+    /// Serves everything except DynamoDB on a port of this machine, and returns the endpoint.
     pub async fn serve(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
@@ -197,8 +197,7 @@ impl Aws {
         self.0.lock().expect("an account")
     }
 
-    /// What the SDK's clients of these services are made of, with DynamoDB behind an HTTP client of
-    /// its own.
+    /// The configuration of the SDK's clients for these services, with DynamoDB behind its own HTTP client.
     pub fn sdk(&self, table: SharedHttpClient) -> SdkConfig {
         let credentials = Credentials::new("AKIDTEST", "secret", None, None, "test");
         SdkConfig::builder()
@@ -218,7 +217,7 @@ impl Aws {
             }
             account.latency
         };
-        // Another client begins before this is answered.
+        // Let another client begin before this call is answered.
         tokio::task::yield_now().await;
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
@@ -235,7 +234,7 @@ impl Aws {
         if let Some((calls, code)) = account.refusing.get_mut(operation) {
             match calls.checked_sub(1) {
                 Some(left) => *calls = left,
-                // Not worth another try of the SDK's.
+                // An error that the SDK does not retry.
                 None => return Answer::refusal(400, code, "by a test"),
             }
         }
@@ -262,7 +261,7 @@ impl Aws {
 pub const SSO_TOKEN: &str = "a-token-of-the-portal";
 
 impl AwsAccount {
-    /// Refuses an operation, or a service whose operation is in the path, after so many calls more.
+    /// Refuses an operation, or a service whose operation is in the path, after this many further calls.
     pub fn refuse_after(&mut self, operation: &str, calls: u64, code: &str) {
         self.refusing.insert(operation.to_owned(), (calls, code.to_owned()));
     }
@@ -285,7 +284,7 @@ impl AwsAccount {
         } }))
     }
 
-    /// How often an operation was asked for.
+    /// How often an operation was called.
     pub fn calls_of(&self, operation: &str) -> u64 {
         self.calls.get(operation).copied().unwrap_or_default()
     }

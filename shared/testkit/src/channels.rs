@@ -1,4 +1,4 @@
-//! Channels of teams, whose receivers a test plays.
+//! Channels of teams, whose receivers a test simulates.
 
 use jiff::Timestamp;
 use vedette_domain::alerts::channel::slack::Slack;
@@ -40,7 +40,7 @@ pub fn channel(
     Channel { since: Some(now), ..channel }
 }
 
-/// Gives a team a channel that receives alerts from now on.
+/// Adds a channel to a team. The channel receives alerts from now on.
 pub async fn add_channel(
     app: &App,
     team: TeamId,

@@ -1,4 +1,4 @@
-//! A client of the API. Its requests go to the real handlers, routed as the gateway routes them.
+//! A client of the API. Its requests go to the real handlers, with the routing of the gateway.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use vedette_runtime::App;
 
 use crate::{Member, granted};
 
-/// A client with a token, or without one. Each route may do what it is granted on AWS.
+/// A client with a token, or without one. Each route has only its AWS grants.
 #[derive(Debug)]
 pub struct Client<'a> {
     app: &'a App,
@@ -22,14 +22,14 @@ pub struct Client<'a> {
     left: Duration,
 }
 
-/// What a client got.
+/// What a client received.
 #[derive(Debug, Clone)]
 pub struct ApiResponse {
     /// Status code.
     pub status: u16,
     /// Headers.
     pub headers: HeaderMap,
-    /// The body, null where there is none.
+    /// The body; null if there is none.
     pub body: Value,
     /// How long the handler took.
     pub took: Duration,
@@ -48,22 +48,21 @@ impl<'a> Client<'a> {
         Self { app, authorization, headers: Vec::new(), holds_to_grants: true, left }
     }
 
-    /// The same client, sending one more header.
+    /// The same client, with an additional header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// The same client, whose routes may do everything: looking at grants takes time, which a
-    /// measurement must not count.
+    /// The same client, whose routes may do everything: checking grants takes time that a measurement must not include.
     #[must_use]
     pub fn without_grants(mut self) -> Self {
         self.holds_to_grants = false;
         self
     }
 
-    /// The same client, for whose requests an invocation has only this much time left.
+    /// The same client, for requests whose invocation has only this much time left.
     #[must_use]
     pub const fn with_time(mut self, left: Duration) -> Self {
         self.left = left;
@@ -149,7 +148,7 @@ impl<'a> Client<'a> {
 }
 
 impl ApiResponse {
-    /// A header's text, empty where it is not there.
+    /// A header's text; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 pub enum Fault {
     /// The process ends before the write reaches the table.
     CrashBefore,
-    /// The process ends after the write was done and before it learns of it.
+    /// The process ends after the write was done, but before it learns that.
     CrashAfter,
     /// The write is done, and its answer is lost on the way.
     LoseAnswer,
@@ -34,10 +34,9 @@ pub enum Fault {
 /// The keys of a batch read, in their order.
 type Asked = Vec<[String; 2]>;
 
-/// Faults to come, and the count of writes so far.
+/// The faults to come, and the number of writes so far.
 ///
-/// DynamoDB Local and its kin never conflict or throttle, so faults are made between the SDK and
-/// the table.
+/// DynamoDB Local and similar tables never conflict or throttle, so faults are injected between the SDK and the table.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(Arc<Shared>);
 
@@ -56,9 +55,9 @@ struct Plan {
     faults: VecDeque<(u64, Fault)>,
     /// Tokens of the transactions whose answers were lost.
     lost: HashSet<String>,
-    /// How many batch reads from now on it is until the one whose answer is held back.
+    /// How many batch reads remain until the one whose answer is held back.
     hold_in: Option<u64>,
-    /// What batch reads that need not be consistent were answered, while they lag.
+    /// The previous answers of eventually consistent batch reads, while these lag.
     lagging: Option<HashMap<Asked, Vec<u8>>>,
     counts_nothing: bool,
     refuses_writes: bool,
@@ -72,23 +71,23 @@ impl Faults {
         plan.faults.push_back((at, fault));
     }
 
-    /// Has the table no capacity left for counting requests, from now on.
+    /// Lets the table run out of capacity for counting requests, from now on.
     pub fn on_counting(&self) {
         self.0.plan.lock().expect("a plan").counts_nothing = true;
     }
 
-    /// Has the table refuse all writes, as a file on a full disk does; or no longer.
+    /// Makes the table refuse all writes, like a file on a full disk, or ends that.
     pub fn refuse_writes(&self, refuses: bool) {
         self.0.plan.lock().expect("a plan").refuses_writes = refuses;
     }
 
-    /// Holds back the answer to the n-th batch read from now on, counted from 1: what was read is
-    /// old by the time it arrives.
+    /// Holds back the answer to the n-th batch read from now, counted from 1: the data is outdated when the answer
+    /// arrives.
     pub fn hold_read(&self, n: u64) {
         self.0.plan.lock().expect("a plan").hold_in = Some(n);
     }
 
-    /// Has batch reads that need not be consistent lag: each is answered what the same read before it found.
+    /// Makes eventually consistent batch reads lag: each returns what the same read found before.
     pub fn lag_relaxed_reads(&self) {
         self.0.plan.lock().expect("a plan").lagging = Some(HashMap::new());
     }
@@ -118,14 +117,14 @@ impl Faults {
         self.0.crashed.notify_one();
     }
 
-    /// Forgets the faults that are still to come.
+    /// Drops the faults that are still to come.
     pub fn forget(&self) {
         self.0.plan.lock().expect("a plan").faults.clear();
     }
 
     /// Runs work until it is done or a fault ends the process; `None` in the latter case.
     pub async fn until_crash<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        // A simulation repeats itself.
+        // A fixed order, so that a simulation can be repeated.
         tokio::select! {
             biased;
             done = work => Some(done),
@@ -133,7 +132,7 @@ impl Faults {
         }
     }
 
-    /// A client that sends on what these faults let through.
+    /// A client that forwards the requests that these faults let through.
     pub(crate) fn client(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(FaultyClient { inner, faults: self.clone() })
     }
@@ -147,7 +146,7 @@ impl Faults {
         hold_in.take_if(|reads| *reads == 0).is_some()
     }
 
-    /// What a batch read asks for, if it is to lag.
+    /// The keys of a batch read, if it is to lag.
     fn lagging(&self, request: &HttpRequest) -> Option<Asked> {
         if self.0.plan.lock().expect("a plan").lagging.is_none()
             || operation(request) != Some("BatchGetItem")
@@ -162,15 +161,15 @@ impl Faults {
         (wanted["ConsistentRead"] == false).then_some(keys)
     }
 
-    /// The answer before, in the place of one that is remembered for the next time.
+    /// Returns the previous answer, and keeps this one for the next time.
     fn answer_before(&self, asked: Asked, answer: Vec<u8>) -> Vec<u8> {
         let mut plan = self.0.plan.lock().expect("a plan");
         let before = plan.lagging.as_mut().and_then(|known| known.insert(asked, answer.clone()));
         before.unwrap_or(answer)
     }
 
-    /// Whether a transaction is sent again because its first answer was lost. DynamoDB knows it by
-    /// its token and does nothing; the embedded table, which loses no answer, does without tokens.
+    /// Whether a transaction is a retry after its first answer was lost. DynamoDB recognizes the retry by its token and
+    /// does nothing; the embedded table, which loses no answer, does not need tokens.
     fn is_known(&self, request: &HttpRequest) -> bool {
         let lost = &self.0.plan.lock().expect("a plan").lost;
         !lost.is_empty() && token(request).is_some_and(|token| lost.contains(&token))
@@ -187,7 +186,7 @@ impl Faults {
             operation,
             "PutItem" | "UpdateItem" | "DeleteItem" | "TransactWriteItems" | "BatchWriteItem"
         );
-        // Requests are counted for the throttle in any case; they are no part of a story.
+        // Requests that count for the throttle happen in any case; they are not part of a story.
         let body = request.body().bytes().unwrap_or_default();
         if !is_write {
             return None;
@@ -290,7 +289,7 @@ impl HttpConnector for FaultyConnector {
                 Fault::LoseAnswer => {
                     let token = token(&request);
                     let answer = inner.call(request).await?;
-                    // What was refused was not done, and is refused again.
+                    // A refused write was not done, and is refused again.
                     if answer.status().is_success() {
                         faults.remember(token);
                     }
@@ -313,7 +312,7 @@ pub(crate) fn operation(request: &HttpRequest) -> Option<&str> {
     request.headers().get("x-amz-target")?.rsplit('.').next()
 }
 
-/// The token by which DynamoDB knows a transaction that is sent again.
+/// The token by which DynamoDB recognizes a repeated transaction.
 fn token(request: &HttpRequest) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(request.body().bytes()?).ok()?;
     body["ClientRequestToken"].as_str().map(str::to_owned)

@@ -1,5 +1,4 @@
-//! IAM between the SDK and the table: work that runs with grants fails at the first request
-//! that asks for more.
+//! IAM between the SDK and the table: work that runs with grants fails at the first request that needs more.
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_smithy_runtime_api::client::http::{
@@ -18,16 +17,16 @@ task_local! {
     static GRANTED: [&'static Grant; 2];
 }
 
-/// Does work as a process to which this is granted. Work without grants may do everything.
+/// Runs work as a process with these grants. Work without grants may do everything.
 ///
 /// # Panics
 ///
-/// When it asks the table for anything else.
+/// When the work asks the table for anything else.
 pub async fn granted<T>(grants: [&'static Grant; 2], work: impl Future<Output = T>) -> T {
     GRANTED.scope(grants, work).await
 }
 
-/// A client that sends on what is granted.
+/// A client that forwards granted requests.
 pub(crate) fn client(inner: SharedHttpClient) -> SharedHttpClient {
     SharedHttpClient::new(GrantedClient(inner))
 }
@@ -65,7 +64,7 @@ fn allows(grant: &Grant, action: Action, pk: &str) -> bool {
     Prefix::of(pk).is_some_and(|prefix| grant.prefixes(action).contains(&prefix))
 }
 
-/// The actions of a request, as IAM asks for them, each with the partition key.
+/// The actions of a request in IAM's terms, each with the partition key.
 fn asked(request: &HttpRequest) -> Vec<(Action, String)> {
     let name = operation(request).unwrap_or_default();
     let body = request.body().bytes().unwrap_or_default();
@@ -101,7 +100,7 @@ fn asked(request: &HttpRequest) -> Vec<(Action, String)> {
     }
 }
 
-/// The partition key of a request that names its item by a key or brings it whole.
+/// The partition key of a request that names its item by key or contains the whole item.
 fn pk(request: &Value) -> String {
     text(if request["Key"].is_object() { &request["Key"] } else { &request["Item"] })
 }

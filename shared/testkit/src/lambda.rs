@@ -1,5 +1,5 @@
-//! Lambda as the process of a function sees it: its environment, the Runtime API that hands it events,
-//! and an endpoint behind which it finds AWS. So a function's binary runs as it is deployed.
+//! Lambda from the point of view of a function's process: its environment, the Runtime API that delivers events, and an
+//! endpoint for AWS. So a function's binary runs as it is deployed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,24 +21,24 @@ use vedette_runtime::config::Schedules;
 
 use crate::aws::{Aws, REGION, deployment};
 
-/// The largest body, in bytes: more than any service here is sent.
+/// The largest body, in bytes: more than any service here receives.
 const BODY_MAX: usize = 16 * 1024 * 1024;
 
 /// The Runtime API of one process.
 #[derive(Debug)]
 pub struct RuntimeApi {
-    /// Where it is, without a scheme.
+    /// Its address, without a scheme.
     pub address: String,
     waiting: mpsc::UnboundedSender<Invocation>,
     begun: watch::Receiver<Option<Result<Instant, String>>>,
 }
 
-/// What became of an event.
+/// The result of an event.
 #[derive(Debug)]
 pub struct Invoked {
-    /// The function's response, or what it says went wrong.
+    /// The function's response, or its error.
     pub response: Result<Value, String>,
-    /// From handing the event out to the response.
+    /// The time from the delivery of the event to the response.
     pub took: Duration,
 }
 
@@ -76,18 +76,18 @@ impl RuntimeApi {
         Self { address: serve(router).await, waiting, begun }
     }
 
-    /// When the process first asked for an event.
+    /// Waits until the process first asks for an event, and returns when that was.
     ///
     /// # Errors
     ///
-    /// What it said instead.
+    /// What the process reported instead.
     pub async fn first_poll(&self) -> Result<Instant, String> {
         let mut begun = self.begun.clone();
         let begun = begun.wait_for(Option::is_some).await.map_err(|error| error.to_string())?;
         begun.clone().unwrap_or_else(|| Err("it has not begun".to_owned()))
     }
 
-    /// Hands an event to the process, which is to be done with it within the time limit.
+    /// Delivers an event to the process, which must finish within the time limit.
     pub async fn invoke(&self, event: &Value, time_limit: Duration) -> Invoked {
         let (reply, invoked) = oneshot::channel();
         let event = event.to_string().into_bytes();
@@ -105,7 +105,7 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
     });
     let Some(Invocation { event, time_limit, invoked }) = shared.waiting.lock().await.recv().await
     else {
-        // Nobody will ask for anything any more.
+        // No further request will come.
         return std::future::pending().await;
     };
     let number = shared.handed_out.fetch_add(1, Ordering::Relaxed);
@@ -139,7 +139,7 @@ async fn end(
         "response" => serde_json::from_slice(&body).map_err(|_| text),
         _ => Err(text),
     };
-    // Nobody may be waiting any more.
+    // The caller may have stopped waiting.
     let _ = invoked.send(Invoked { response, took: now - began });
     StatusCode::ACCEPTED
 }
@@ -149,7 +149,7 @@ async fn cannot_begin(State(shared): State<Arc<Shared>>, body: String) -> Status
     StatusCode::ACCEPTED
 }
 
-/// An account's services, DynamoDB included, on a port of this machine.
+/// An account's services, including DynamoDB, on a port of this machine.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// Its URL.
@@ -189,7 +189,7 @@ impl Endpoint {
         Self { url: format!("http://{}", serve(router).await), times }
     }
 
-    /// When the requests to the table came and were answered, since the last look.
+    /// When requests to the table arrived and were answered, since the last call.
     pub fn take_times(&self) -> Vec<(Instant, Instant)> {
         std::mem::take(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -202,7 +202,7 @@ async fn serve(router: Router) -> String {
     address
 }
 
-/// What Lambda tells the process of a function, whose handler is named, as variables.
+/// The variables that Lambda sets for the process of a function with this handler.
 pub fn process(handler: &str, runtime_api: &RuntimeApi) -> Vec<(&'static str, String)> {
     let given = [
         ("_HANDLER", handler),
@@ -221,7 +221,7 @@ pub fn process(handler: &str, runtime_api: &RuntimeApi) -> Vec<(&'static str, St
     given.map(|(name, value)| (name, value.to_owned())).to_vec()
 }
 
-/// What Lambda and `template.yaml` tell a function, whose handler is named, as variables.
+/// The variables that Lambda and `template.yaml` set for a function with this handler.
 pub fn environment(
     handler: &str,
     runtime_api: &RuntimeApi,
@@ -240,7 +240,7 @@ pub fn environment(
         ("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8"),
         ("VEDETTE_CONCURRENCY", "2"),
         ("VEDETTE_RDAP", "none"),
-        // Nobody counts requests here.
+        // Requests are not limited here.
         ("VEDETTE_THROTTLE", "4000000000"),
     ];
     let of_template = of_template.map(|(name, value)| (name, value.to_owned()));

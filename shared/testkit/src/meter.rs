@@ -15,39 +15,39 @@ use serde_json::Value;
 
 use crate::faults::operation;
 
-/// What requests to the table cost, as the table itself says.
+/// What requests to the table cost, according to the table.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Read units.
     pub reads: f64,
-    /// Write units, those of the index included.
+    /// Write units, including those of the index.
     pub writes: f64,
     /// Requests, each with its answer.
     pub round_trips: u32,
-    /// How many of them came one after another: a request comes after those whose answers were
-    /// there when it was sent.
+    /// How many requests came one after another: a request comes after those whose answers had arrived when it was
+    /// sent.
     pub rounds: u32,
 }
 
 /// Counts capacity units between the SDK and the table, from [`Meter::start`] to [`Meter::stop`].
 ///
-/// A request is made to ask for them, so that the store need not; a refused write has none in its
-/// answer, although DynamoDB takes them for it.
+/// Each request is changed to ask for its capacity, so that the store does not have to. The answer to a refused write
+/// has none, although DynamoDB charges for it.
 #[derive(Debug, Clone, Default)]
 pub struct Meter(Arc<Mutex<Option<Spent>>>);
 
 impl Meter {
-    /// Counts from nothing.
+    /// Starts to count from zero.
     pub fn start(&self) {
         *self.0.lock().expect("a count") = Some(Spent::default());
     }
 
-    /// What was spent since the start; nothing is counted any more.
+    /// Stops counting, and returns the cost since the start.
     pub fn stop(&self) -> Spent {
         self.0.lock().expect("a count").take().unwrap_or_default()
     }
 
-    /// A client that counts what it sends on.
+    /// A client that counts the requests that it forwards.
     pub(crate) fn client(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(MeteredClient { inner, meter: self.clone() })
     }
@@ -112,8 +112,8 @@ impl HttpConnector for MeteredConnector {
     }
 }
 
-/// The request, asking for what it consumes. Its signature does not fit any more, which an
-/// embedded table does not look at.
+/// The request, changed to ask for its capacity. Its signature is no longer valid, but an embedded table does not check
+/// it.
 fn asking(mut request: HttpRequest) -> Result<HttpRequest, ConnectorError> {
     let body = request.body().bytes().unwrap_or_default();
     let mut body: Value =
@@ -125,7 +125,7 @@ fn asking(mut request: HttpRequest) -> Result<HttpRequest, ConnectorError> {
     Ok(request)
 }
 
-/// The answer, and the units in it: of one table, or listed by table.
+/// The answer, and the units in it: for one table, or listed by table.
 async fn read_units(mut answer: HttpResponse) -> Result<(HttpResponse, f64), ConnectorError> {
     let body = std::mem::replace(answer.body_mut(), SdkBody::taken());
     let bytes = ByteStream::new(body).collect().await;

@@ -1,5 +1,5 @@
-//! What checks ask about names: a resolver by DNS over HTTPS, a registry by RDAP, and the machine's own
-//! name server. All are on loopback, and can be out of reach.
+//! The services that checks ask about names: a resolver with DNS over HTTPS, a registry with RDAP, and the machine's
+//! own name server. All of them are on loopback, and can be made unreachable.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -40,14 +40,14 @@ pub struct NameServices {
 struct State {
     /// Whether resolver and registry can be reached.
     is_up: watch::Sender<bool>,
-    /// The end of every registration; none where the registry does not say.
+    /// The end of every registration; `None` if the registry does not tell.
     registered_until: watch::Sender<Option<&'static str>>,
     /// Connections to resolver and registry that were accepted or refused.
     connections: AtomicUsize,
 }
 
 impl NameServices {
-    /// Services that can be reached, and whose registry says no ends of registrations.
+    /// Starts reachable services, whose registry does not tell the ends of registrations.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
@@ -81,22 +81,22 @@ impl NameServices {
         Self { https, udp, certificate, state, _tasks: tasks }
     }
 
-    /// The resolver, as `VEDETTE_DOH` names it.
+    /// The resolver, in the form of `VEDETTE_DOH`.
     pub fn doh(&self) -> String {
         format!("here=https://{}/dns-query", self.https)
     }
 
-    /// The registry, as `VEDETTE_RDAP` names it.
+    /// The registry, in the form of `VEDETTE_RDAP`.
     pub fn rdap(&self) -> String {
         format!("https://{}/domain/", self.https)
     }
 
-    /// What to trust in order to speak to both.
+    /// The certificate that clients of both must trust.
     pub fn certificate(&self) -> CertificateDer<'static> {
         self.certificate.clone()
     }
 
-    /// A guard of a machine that has this name server.
+    /// A guard for a machine with this name server.
     pub fn guard(&self, outbound: Outbound) -> SsrfGuard {
         let mut connection = ConnectionConfig::udp();
         connection.port = self.udp.port();
@@ -105,17 +105,17 @@ impl NameServices {
         SsrfGuard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
     }
 
-    /// Puts resolver and registry out of reach, or back.
+    /// Makes the resolver and the registry unreachable, or reachable again.
     pub fn set_up(&self, is_up: bool) {
         self.state.is_up.send_replace(is_up);
     }
 
-    /// Has the registry say when registrations end, by RFC 3339; or not say it.
+    /// Sets when registrations end according to the registry, as in RFC 3339; with `None` it does not tell.
     pub fn register_until(&self, end: Option<&'static str>) {
         self.state.registered_until.send_replace(end);
     }
 
-    /// Connections that were opened to resolver and registry so far, also in vain.
+    /// Connections to the resolver and the registry so far, including failed ones.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
@@ -159,7 +159,7 @@ async fn respond(
     Ok(response.body(Full::from(body)).expect("a response"))
 }
 
-/// The answer to a DNS query (RFC 1035): this code, and the address where it asks for one.
+/// The answer to a DNS query (RFC 1035): this code, and the address if the query asks for one.
 fn answer(query: &[u8], code: u8) -> Vec<u8> {
     let mut end = 12;
     while query[end] != 0 {

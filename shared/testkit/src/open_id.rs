@@ -20,8 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use url::{Url, form_urlencoded};
 
-/// An OpenID provider with one client, whose users sign in at once. It holds its client to what the client
-/// has to prove.
+/// An OpenID provider with one client, whose users sign in at once. It checks everything that the client has to prove.
 #[derive(Debug)]
 pub struct OpenIdProvider {
     /// Its issuer.
@@ -35,20 +34,20 @@ pub const CLIENT_ID: &str = "vedette";
 /// The client's secret.
 pub const CLIENT_SECRET: &str = "a secret: of / the client";
 
-/// What the provider does otherwise than it should.
+/// How the provider deviates from correct behavior.
 #[derive(Debug, Clone, Default)]
 pub struct Lies {
-    /// Claims of the ID token that it has in place of the right ones; `null` leaves one out.
+    /// Claims of the ID token that replace the correct ones; `null` removes one.
     pub claims: Value,
-    /// What the user info endpoint says; there is none where this is `null`.
+    /// The answer of the user info endpoint; with `null` there is no such endpoint.
     pub user_info: Value,
     /// How the ID token is signed.
     pub signature: Signature,
-    /// It takes a code again and again.
+    /// Whether it accepts a code more than once.
     pub takes_codes_again: bool,
-    /// The paths that answer something else than they should, and what.
+    /// The paths with a wrong answer, and the answer.
     pub answers: BTreeMap<&'static str, ProviderAnswer>,
-    /// What it says of itself in place of the truth.
+    /// Its metadata, in place of the correct one.
     pub description: Value,
 }
 
@@ -66,12 +65,12 @@ pub enum Signature {
     None,
 }
 
-/// An answer that is not as it should be.
+/// An invalid answer.
 #[derive(Debug, Clone)]
 pub enum ProviderAnswer {
     /// A status with a body.
     Status(u16, String),
-    /// Elsewhere.
+    /// A redirect to this URL.
     Redirect(String),
 }
 
@@ -79,9 +78,9 @@ struct State {
     issuer: String,
     lies: Lies,
     keys: Vec<(String, EcdsaKeyPair)>,
-    /// What codes were given for.
+    /// The codes, with what each was issued for.
     codes: BTreeMap<String, Code>,
-    /// The paths that were asked for.
+    /// The paths that were requested.
     asked: Vec<String>,
 }
 
@@ -99,7 +98,7 @@ struct Code {
 }
 
 impl OpenIdProvider {
-    /// A provider that tells no lies.
+    /// Starts a provider that behaves correctly.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let issuer = format!("http://{}", listener.local_addr().expect("an address"));
@@ -124,24 +123,24 @@ impl OpenIdProvider {
         Self { issuer, state, task: task.abort_handle() }
     }
 
-    /// Lies from now on.
+    /// Deviates from correct behavior from now on.
     pub fn lie(&self, lies: Lies) {
         lock(&self.state).lies = lies;
     }
 
-    /// Has a new key from now on, and the old one no more.
+    /// Replaces its key.
     pub fn change_key(&self) {
         let mut state = lock(&self.state);
         let name = (state.keys.len() + 1).to_string();
         state.keys.push((name, new_key()));
     }
 
-    /// How often a path was asked for.
+    /// How often a path was requested.
     pub fn asked(&self, path: &str) -> usize {
         lock(&self.state).asked.iter().filter(|asked| *asked == path).count()
     }
 
-    /// Somebody signs in where a client has sent their browser. Returns where that is sent then.
+    /// Signs a user in after a client redirected their browser here. Returns where the browser is redirected next.
     pub fn sign_in(&self, address: &str, email: &str, now: Timestamp) -> Url {
         let address = Url::parse(address).expect("a URL");
         let sent: BTreeMap<_, _> = address.query_pairs().into_owned().collect();
@@ -289,7 +288,7 @@ impl State {
     }
 }
 
-/// Whether the client has said its secret (RFC 6749, section 2.3.1).
+/// Whether the client sent its secret (RFC 6749, section 2.3.1).
 fn is_client(headers: &HeaderMap) -> bool {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();

@@ -67,7 +67,7 @@ fn new_user(test: &TestApp, name: &str) -> User {
     }
 }
 
-/// One more token of a user, valid for half a year; its secret.
+/// Creates another token of a user, valid for half a year, and returns its secret.
 pub async fn new_token(test: &TestApp, user: UserId, scopes: &[Scope]) -> String {
     let app = &test.app;
     let now = app.clock.now();

@@ -1,5 +1,4 @@
-//! How answers are written in snapshots: short values on one line, and settings as what differs from
-//! those of a new team.
+//! The form of answers in snapshots: short values on one line, and settings as differences from those of a new team.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -26,15 +25,15 @@ static DEFAULTS: LazyLock<[(&str, Value); 3]> = LazyLock::new(|| {
 });
 
 impl ApiResponse {
-    /// Status and body as one document. Settings are written as what differs from those of a new team
-    /// on the agency plan, and links to a site's own reports are left out.
+    /// Status and body as one document. Settings appear as differences from those of a new team on the agency plan, and
+    /// links to a site's own reports are left out.
     pub fn shown(&self) -> String {
         let mut response = self.clone();
         for_each_object(&mut response.body, &abbreviate);
         response.shown_whole()
     }
 
-    /// Status and body as one document, with everything.
+    /// Status and body as one document, in full.
     pub fn shown_whole(&self) -> String {
         format!("{} {}", self.status, laid_out(&self.body))
     }
@@ -58,7 +57,7 @@ pub fn laid_out(value: &Value) -> String {
     format!("{}\n  {items}\n{}", open.trim_end(), close.trim_start())
 }
 
-/// Changes every object in a document, outer ones before those they hold.
+/// Changes every object in a document, outer objects before the objects in them.
 pub fn for_each_object(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     match value {
         Value::Object(fields) => {
@@ -95,7 +94,7 @@ fn reports_of(site: &str) -> Value {
     })
 }
 
-/// Settings as what differs from the defaults.
+/// Settings as differences from the defaults.
 fn beside(settings: &Value, defaults: &Value) -> Value {
     if settings == defaults {
         return json!("<the defaults>");
@@ -105,7 +104,7 @@ fn beside(settings: &Value, defaults: &Value) -> Value {
     difference
 }
 
-/// The fields of a value that are not as in another one, or the value where it is not an object.
+/// The fields of a value that differ from those of another one; the value itself if it is not an object.
 fn difference(value: &Value, other: &Value) -> Value {
     if !value.is_object() || !other.is_object() {
         return value.clone();

@@ -1,4 +1,4 @@
-//! The table of a test: DynamoDB in memory, which can be read and written past the store.
+//! The table of a test: DynamoDB in memory, which can be read and written without the store.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,11 +22,11 @@ use crate::{Faults, Meter};
 /// An embedded DynamoDB for one test.
 #[derive(Debug)]
 pub struct TestTable {
-    /// What it is in.
+    /// The database that contains the table.
     pub database: Database,
-    /// What goes wrong on the way to it.
+    /// Faults on the way to the table.
     pub faults: Faults,
-    /// What the way to it costs.
+    /// The cost of requests to the table.
     pub meter: Meter,
     client: Client,
 }
@@ -38,7 +38,7 @@ impl TestTable {
         Self { database, faults: Faults::default(), meter: Meter::default(), client }
     }
 
-    /// Every item, by key, as JSON that shows what is stored; packed checks as the rows that they would be.
+    /// Every item by key, as JSON that shows what is stored; packed checks appear as rows.
     pub async fn dump(&self) -> BTreeMap<(String, String), Value> {
         let items = self.scan().await;
         let is_block = |(_, sort_key): &&(String, String)| sort_key.starts_with(CLOSED_BLOCKS);
@@ -47,7 +47,7 @@ impl TestTable {
         kept.chain(unpacked(&items)).collect()
     }
 
-    /// How many checks each block holds, by the key of its item, the open ones included.
+    /// How many checks each block contains, by the key of its item, including open blocks.
     pub async fn blocks(&self) -> BTreeMap<(String, String), usize> {
         let items = self.scan().await;
         let blocks = items.iter().filter_map(|(key, item)| {
@@ -57,14 +57,14 @@ impl TestTable {
         blocks.collect()
     }
 
-    /// The bytes by which DynamoDB counts each item, by key.
+    /// The size of each item in bytes, as DynamoDB counts them, by key.
     pub async fn sizes(&self) -> BTreeMap<(String, String), usize> {
         let size =
             |item: &Item| item.iter().map(|(name, value)| name.len() + bytes(value)).sum::<usize>();
         self.scan().await.iter().map(|(key, item)| (key.clone(), size(item))).collect()
     }
 
-    /// When items may be forgotten, by key, those that are.
+    /// When items expire, by key, for those that do.
     pub async fn expiries(&self) -> BTreeMap<(String, String), Timestamp> {
         let items = self.scan().await.into_iter().filter_map(|(key, item)| {
             let at = item.get("ttl")?.as_n().ok()?.parse().expect("seconds");
@@ -73,7 +73,7 @@ impl TestTable {
         items.collect()
     }
 
-    /// Writes items that are nothing but their keys.
+    /// Writes items that consist only of their keys.
     pub async fn fill(&self, pk: &str, sort_keys: impl IntoIterator<Item = String>) {
         let put = |sk| {
             let put = PutRequest::builder().item("pk", AttributeValue::S(pk.to_owned()));
@@ -87,7 +87,7 @@ impl TestTable {
         }
     }
 
-    /// Sets an attribute of an item, which is made if it is not there; a text of digits is a number.
+    /// Sets an attribute of an item, and creates the item if necessary. A text of digits becomes a number.
     pub async fn set(&self, pk: &str, sk: &str, attribute: &str, value: &str) {
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
         let kind = if is_number { AttributeValue::N } else { AttributeValue::S };
@@ -107,7 +107,7 @@ impl TestTable {
         delete.key("sk", AttributeValue::S(sk.to_owned())).send().await.expect("removed");
     }
 
-    /// Stores the URL of a channel of Slack with the channel, as earlier versions did.
+    /// Stores the URL of a Slack channel with the channel, as earlier versions did.
     pub async fn store_url_with_channel(&self, channel: &Channel, url: &str) {
         let key = |pk: String| {
             let (pk, sk) = (AttributeValue::S(pk), AttributeValue::S(channel.id.to_string()));
@@ -140,8 +140,8 @@ impl TestTable {
 
 type Item = HashMap<String, AttributeValue>;
 
-/// What DynamoDB's documentation says of item sizes: a number takes about a byte for two digits,
-/// and one more; a list or map three bytes, and one more for each element.
+/// The size of a value according to DynamoDB's documentation: a number takes about a byte per two digits, and one more;
+/// a list or map three bytes, and one more for each element.
 fn bytes(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),
@@ -155,10 +155,10 @@ fn bytes(value: &AttributeValue) -> usize {
     }
 }
 
-/// What the sort keys of closed blocks begin with.
+/// The prefix of the sort keys of closed blocks.
 const CLOSED_BLOCKS: &str = "H#status#b#";
 
-/// The block that an item is or holds, if it can be read, and when its checks may be forgotten.
+/// The block that an item is or contains, if it can be read, and when its checks expire.
 fn block(item: &Item) -> Option<(Block, Value)> {
     if let (Some(AttributeValue::B(bytes)), Some(ttl)) = (item.get("b"), item.get("ttl")) {
         return Some((Block::read(bytes.as_ref()).ok()?, show(ttl)));
@@ -169,7 +169,7 @@ fn block(item: &Item) -> Option<(Block, Value)> {
     Some((state.open_block()?.ok()?, expires_at.as_second().into()))
 }
 
-/// The packed checks, each as its row would be.
+/// The packed checks, each in the form of a row.
 fn unpacked(
     items: &BTreeMap<(String, String), Item>,
 ) -> impl Iterator<Item = ((String, String), Value)> {
@@ -196,7 +196,7 @@ fn unpacked(
     })
 }
 
-/// An item as JSON, a document by its fields.
+/// An item as JSON; a document by its fields.
 fn shown((partition, sort_key): &(String, String), item: &Item) -> Value {
     let mut fields: Map<String, Value> =
         item.iter().map(|(name, value)| (name.clone(), show(value))).collect();

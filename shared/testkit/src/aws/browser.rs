@@ -1,4 +1,4 @@
-//! The function with the browser, played by a test.
+//! The browser function, simulated by a test.
 
 use std::fmt;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ impl Browser {
 }
 
 impl AwsAccount {
-    /// Has the function answer each job with a status of Lambda's, and a body.
+    /// Makes the function answer each job with a Lambda status and a body.
     pub fn play_browser<F>(&mut self, does: impl Fn(Value) -> F + Send + Sync + 'static)
     where
         F: Future<Output = (u16, String)> + Send + 'static,

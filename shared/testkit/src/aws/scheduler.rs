@@ -14,7 +14,7 @@ pub(super) const SERVICE: &str = "scheduler";
 pub const PAGE: usize = 100;
 
 impl AwsAccount {
-    /// The runs that are sent at an instant, by the schedules whose expression it is one of.
+    /// The runs that schedules send at an instant: those of all schedules whose expression includes the instant.
     pub fn fired(&self, at: Timestamp) -> Vec<CheckMessage> {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let due = self.schedules.values().filter(|schedule| {
@@ -65,7 +65,7 @@ impl AwsAccount {
     }
 }
 
-/// Whether a `cron()` expression, in as much of its syntax as this service writes, means an instant.
+/// Whether a `cron()` expression, limited to the syntax that this service writes, includes an instant.
 fn is_due(expression: &str, at: Timestamp) -> bool {
     let at = Offset::UTC.to_datetime(at);
     let fields = expression.strip_prefix("cron(").and_then(|rest| rest.strip_suffix(")"));

@@ -1,4 +1,4 @@
-//! SQS: standard queues with visibility, receipt handles that end with it, and moving of dead letters.
+//! SQS: standard queues with visibility timeouts, receipt handles that end with them, and moving of dead letters.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::{Answer, AwsAccount, Call, REGION};
 
 /// Its name in signatures.
 pub(super) const SERVICE: &str = "sqs";
-/// Where queues are, without their names.
+/// The URL of a queue, without its name.
 pub const QUEUE_URL_PREFIX: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/vedette-";
 const ARN_PREFIX: &str = "123456789012:vedette-";
 
@@ -18,17 +18,17 @@ const ARN_PREFIX: &str = "123456789012:vedette-";
 pub struct Sent {
     /// Its id.
     pub id: String,
-    /// What it says.
+    /// Its body.
     pub body: String,
     /// Its group.
     pub group: Option<String>,
-    /// Attributes that its sender gave it.
+    /// Attributes from its sender.
     pub attributes: BTreeMap<String, String>,
     /// Milliseconds since the epoch.
     pub sent_at: i64,
     /// How often it was received.
     pub received: u32,
-    /// How long it was to wait at first. It is visible all the same.
+    /// The delay that the sender asked for. The message is visible all the same.
     pub delay: Duration,
     hidden_until: Option<Instant>,
     handle: String,
@@ -68,7 +68,7 @@ impl AwsAccount {
         queue.last_mut().expect("what was put")
     }
 
-    /// Lets the time pass for which messages are hidden.
+    /// Ends the visibility timeout of all messages.
     pub fn show_all(&mut self) {
         let all = self.queues.values_mut().flatten();
         all.for_each(|sent| sent.hidden_until = None);

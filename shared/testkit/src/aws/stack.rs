@@ -1,4 +1,4 @@
-//! CloudFormation and Lambda: one stack, its event sources, and the account's places for functions.
+//! CloudFormation and Lambda: one stack, its event sources, and the account's concurrency limit.
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ impl AwsAccount {
         ("ListEventSourceMappings".to_owned(), Answer::json(&body))
     }
 
-    /// DynamoDB's word on what the embedded table does not know.
+    /// DynamoDB's answers about settings that the embedded table does not know.
     pub(super) fn table_settings(&self, target: &str) -> Option<Answer> {
         let body = match target.rsplit('.').next()? {
             "DescribeTimeToLive" => {
