@@ -1,5 +1,5 @@
-//! What requests and checks ask of the table, counted between SDK and table. ACCESS_PATTERNS.md beside the store shows
-//! the same: the test writes its table of units, or holds it to what it counts.
+//! What requests and checks read and write in the table, measured between SDK and table. ACCESS_PATTERNS.md next to the
+//! store shows the same: this test writes its table of units, or compares it with the measurement.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use vedette_testkit::{ApiResponse, Spent};
 
 use crate::scene::{Scene, URL, is_finished};
 
-/// Where the generated part of the page begins; what stands above it is written by hand.
+/// Where the generated part of the page begins; everything above it is written by hand.
 const MARKER: &str = "<!-- `make reference` writes everything below this line. -->\n";
 
 /// The rows of the table so far.
@@ -27,7 +27,7 @@ impl Units<'_> {
         self.rows.push(format!("| {what} | {reads} | {writes} | {round_trips} | {rounds} |"));
     }
 
-    /// Counts what a request takes, its authentication and its limits included.
+    /// Measures a request, including its authentication and its limits.
     async fn request(
         &mut self,
         what: &str,
@@ -42,7 +42,7 @@ impl Units<'_> {
         response
     }
 
-    /// Counts what a scheduled status check takes.
+    /// Measures a scheduled status check.
     async fn check(&mut self, what: &str, message: &CheckMessage) {
         let meter = self.scene.service.test.meter();
         meter.start();

@@ -1,4 +1,4 @@
-//! Packed checks: no answer of the API shows where a check is stored, and no fault loses one.
+//! Packed checks: no answer of the API depends on where a check is stored, and no fault loses one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Scene {
         assert!(is_finished(&handled), "{handled:?}");
     }
 
-    /// Runs a scheduled check of a slot at its time, or now where that has passed.
+    /// Runs a scheduled check of a slot at its time, or now if that has passed.
     async fn run_at(&self, site: SiteId, slot: &str) -> CheckMessage {
         let slot = at(slot);
         self.service.test.set_clock(self.service.test.now().max(slot));
@@ -38,7 +38,7 @@ impl Scene {
         message
     }
 
-    /// The ids of the checks that a site's history lists, newest first; each is found by its id as well.
+    /// The ids of the checks in a site's history, newest first; each check is also found by its id.
     async fn listed(&self, site: SiteId) -> Vec<String> {
         let listed = self.client().get(&format!("/sites/{site}/checks?per_page=100")).await;
         assert_eq!(listed.status, 200, "{listed:?}");
@@ -52,7 +52,7 @@ impl Scene {
         checks.iter().map(|check| check["uuid"].as_str().expect("an id").to_owned()).collect()
     }
 
-    /// Sort keys of a site's items that begin in some way, with when they may be forgotten.
+    /// Sort keys of a site's items with this prefix, and when the items expire.
     async fn forgotten_at(&self, site: SiteId, prefix: &str) -> BTreeMap<String, Timestamp> {
         let pk = format!("S#{:016x}", site.partition().0);
         let found = self.service.test.table.expiries().await.into_iter();
@@ -60,8 +60,8 @@ impl Scene {
         found.map(|((_, sk), expires_at)| (sk, expires_at)).collect()
     }
 
-    /// What the API says of a site: its history by pages and filters, each check, its issues and its reports; and what
-    /// each answer took from the table.
+    /// Everything that the API returns about a site: its history by pages and filters, each check, its issues and its
+    /// reports; and what each answer read from the table.
     async fn told(&self, site: SiteId) -> BTreeMap<String, (Value, Spent)> {
         let meter = self.service.test.meter();
         let ask = async |path: String| {
@@ -105,7 +105,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
 }
 
-/// Takes out what no two runs have in common.
+/// Removes what differs between any two runs.
 fn without_measured(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -117,7 +117,7 @@ fn without_measured(value: &mut Value) {
     }
 }
 
-/// A night of checks with an outage, a check on demand and a check that cannot run; `writes_blocks` says of each
+/// A night of checks with an outage, an on-demand check and a check that cannot run. `writes_blocks` says for each
 /// scheduled check whether it may be packed.
 async fn night(writes_blocks: fn(usize) -> bool) -> (Scene, SiteId) {
     let mut scene = Scene::start().await;
@@ -344,7 +344,7 @@ async fn an_order_deleted_while_a_block_is_open_leaves_the_block() {
     assert_balanced(&scene.service).await;
 }
 
-/// A run of a scheduled check that took so long to answer, as it is to be saved.
+/// A run of a scheduled check with this response time, before it is saved.
 async fn answered_in(scene: &Scene, message: &CheckMessage, ms: f64) -> Changed {
     let app = &scene.service.test.app;
     let context = app.store.run_context(message.team, message.site, message.tool).await;

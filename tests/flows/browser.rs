@@ -1,4 +1,4 @@
-//! A deployment whose browser is a function of its own: it does the work, and a checker saves what came of it.
+//! A deployment with a separate browser function: the function does the work, and a checker saves the result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -19,7 +19,7 @@ use vedette_testkit::aws::Aws;
 
 use crate::scene::{Scene, URL, dropped, engines, is_finished};
 
-/// A service whose checker hands over what needs a browser.
+/// A service whose checker passes work that needs a browser to the function.
 struct Deployed {
     scene: Scene,
     aws: Aws,
@@ -37,7 +37,7 @@ impl Deployed {
         Self { scene, aws }
     }
 
-    /// A site whose pages are rendered or not, and whose requests have a header.
+    /// A site whose pages are rendered or not, and which has a request header.
     async fn watch(&self, js_rendered: bool) -> SiteId {
         let header = json!({ "name": "Authorization", "value": "Bearer of the site" });
         let body = json!({
@@ -56,7 +56,7 @@ impl Deployed {
         self.scene.scheduled(site, tool, self.scene.service.test.now())
     }
 
-    /// Has the function give these answers with these statuses, one after the other and the last one again.
+    /// Makes the function return these statuses and answers in order, and repeat the last one.
     fn answer(&self, answers: impl IntoIterator<Item = (u16, String)>) {
         let answers: Vec<_> = answers.into_iter().collect();
         let next = Arc::new(AtomicU16::new(0));
@@ -110,7 +110,7 @@ fn written(answer: &BrowserAnswer) -> (u16, String) {
     (200, serde_json::to_string(answer).expect("JSON"))
 }
 
-/// A refusal of Lambda's.
+/// An error of Lambda.
 fn refused(status: u16) -> (u16, String) {
     (status, r#"{"Message":"by a test"}"#.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a channel that was off is sent once it is on again.
+//! What a disabled channel receives once it is enabled again.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::alerts::to;
 use crate::scene::Scene;
 
 impl Scene {
-    /// Somebody turns a channel off.
+    /// Disables a channel.
     async fn turn_off(&self, channel: &Channel) -> Channel {
         let app = &self.service.test.app;
         let place = ChannelRef::from(channel);
@@ -26,7 +26,7 @@ impl Scene {
         off
     }
 
-    /// Somebody turns a channel on again.
+    /// Enables a channel again.
     async fn turn_on(&self, channel: &Channel) {
         let app = &self.service.test.app;
         let place = ChannelRef::from(channel);
@@ -35,7 +35,7 @@ impl Scene {
         self.service.deliver_alerts().await;
     }
 
-    /// Goes down and comes back, some minutes each.
+    /// The site goes down and comes back, each for some minutes.
     async fn go_down_and_up(&self, site: SiteId, times: usize) {
         for _ in 0..times {
             self.turn(site, 503).await;
@@ -44,7 +44,7 @@ impl Scene {
     }
 }
 
-/// The events of a channel, each with the opening that it is about.
+/// The events of a channel, each with the opening that it belongs to.
 fn events(received: &[Received], channel: &Channel) -> Vec<(String, Value)> {
     let of_channel = received.iter().filter(|received| received.channel == channel.id);
     let event = |received: &Received| match &received.message {

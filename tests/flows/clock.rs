@@ -1,4 +1,4 @@
-//! A clock that jumps, forward and back, stops neither checks nor alerts and is right again afterwards.
+//! A clock that jumps forward and back stops neither checks nor alerts, and everything is correct again afterwards.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Scene {
         self.service.test.set_clock(self.service.test.now() + by);
     }
 
-    /// What one process does at a start, and when its clock was set back.
+    /// What a process does when it starts, and after its clock was set back.
     async fn restart(&self) {
         let app = &self.service.test.app;
         self.service.waiting();
@@ -39,7 +39,7 @@ impl Scene {
         self.service.deliver_alerts().await;
     }
 
-    /// The scheduled run of now, a minute after the last.
+    /// The current scheduled run, a minute after the previous one.
     async fn next_run(&self, site: SiteId) {
         self.service.advance_minutes(1);
         let handled = self.service.run_scheduled(site, Tool::Status).await;

@@ -1,4 +1,4 @@
-//! Crawls and audits where many processes share a limit: a team never has all of it.
+//! Crawls and audits in deployments with many processes that share a limit: no team ever uses all of it.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn hanging() -> (Scene, Vec<WebServer>) {
     (scene, targets)
 }
 
-/// The message of the crawl of a member's new site that is due now.
+/// The message for the crawl of a member's new site that is due now.
 async fn crawl(service: &Service, member: &Member, host: &str) -> CheckMessage {
     let body = json!({ "url": format!("http://{host}") });
     let path = format!("/teams/{}/sites", member.team);

@@ -1,4 +1,4 @@
-//! A team moves into another table and back, with all that it has.
+//! A team moves to another table and back, with all its data.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ async fn copy(from: &TestApp, to: &TestApp, order: &CopyOrder) -> Result<CopyDon
     copy_teams(&from.app.store, &to.app.store, order, now, &|_| {}).await
 }
 
-/// A team with two sites, a channel, an issue that was resolved and one that is open, and more checks than a page
-/// of the table holds.
+/// A team with two sites, a channel, a resolved issue and an active one, and more checks than fit into a page of the
+/// table.
 async fn history() -> Scene {
     let scene = Scene::start().await;
     let service = &scene.service;
@@ -54,7 +54,7 @@ async fn history() -> Scene {
     scene
 }
 
-/// All that the API answers about a team, by path.
+/// Everything that the API returns about a team, by path.
 async fn answers(test: &TestApp, owner: &Member) -> BTreeMap<String, String> {
     let client = Client::new(&test.app, owner);
     let team = owner.team;

@@ -1,4 +1,4 @@
-//! What status checks cost on AWS: units that are counted here, at list prices. `docs/explanation/costs.md` shows the same.
+//! What status checks cost on AWS: measured units at list prices. `docs/explanation/costs.md` shows the same figures.
 
 use std::fs;
 
@@ -14,49 +14,49 @@ const MILLION_READ_UNITS: f64 = 0.125;
 const MILLION_SCHEDULES: f64 = 1.00;
 const MILLION_SQS_REQUESTS: f64 = 0.40;
 const MILLION_LAMBDA_REQUESTS: f64 = 0.20;
-/// Of a processor of the arm64 kind.
+/// For an arm64 processor.
 const MILLION_GB_SECONDS: f64 = 13.333;
 const LOG_GB: f64 = 0.50;
 
-/// A month of a GB in the table, and of its copy for point-in-time recovery.
+/// A GB in the table for a month, and its copy for point-in-time recovery.
 const STORED_GB: f64 = 0.25 + 0.20;
-/// What a queue adds for each request that sends messages of teams to be taken in turn. A third party's figure.
+/// What fair queues add to each request that sends messages of teams. The figure comes from a third party.
 const MILLION_FAIR_SENDS: f64 = 0.10;
 const EGRESS_GB: f64 = 0.09;
 
 const DAYS_PER_MONTH: f64 = 365.0 / 12.0;
-/// What a batch takes that no target holds up: a connection and two calls to the table each, side by
-/// side. An assumption, on the careful side.
+/// The duration of a batch in which no target is slow: for each check a connection and two calls to the table, all
+/// concurrent. A conservative assumption.
 const BATCH_SECONDS: f64 = 0.3;
-/// As `template.yaml` has it.
+/// As in `template.yaml`.
 const MEMORY_GB: f64 = 0.5;
-/// Messages of a batch where a function is called as soon as there is one, as measured.
+/// Messages per batch if a function is called as soon as there is a message, as measured.
 const SMALL_BATCH: f64 = 4.1;
-/// As measured: a check logs 540 bytes in a batch of ten and 1,560 alone, so this is its own share, …
+/// As measured: a check logs 540 bytes in a batch of ten and 1,560 alone. So this is its own share, …
 const CHECK_LOG_BYTES: f64 = 427.0;
-/// … and this is that of a batch, whose metrics and lines of Lambda's it has.
+/// … and this is the share of the batch, with its metrics and Lambda's own lines.
 const BATCH_LOG_BYTES: f64 = 1_133.0;
-/// What a check takes in the history: its share of its block, with what DynamoDB adds to each item. It is less where
-/// all answers take the same time, as in this test.
+/// The size of a check in the history: its share of its block, including what DynamoDB adds to each item. It is smaller
+/// if all response times are equal, as in this test.
 const CHECK_BYTES: f64 = 20.0;
 const ITEM_OVERHEAD_BYTES: f64 = 100.0;
 const CHECKS_PER_DAY: u32 = 24 * 60 / 5;
-/// 532 bytes of a check over TLS, with the headers of its packets.
+/// 532 bytes for a check over TLS, including packet headers.
 const EGRESS_BYTES: f64 = 1_000.0;
-/// A row of a bucket, of which 4 KB are half a unit.
+/// A row of a bucket; 4 KB of rows are half a unit.
 const BUCKET_ROW_BYTES: f64 = 200.0;
 
-/// Units of a check, on average over a day.
+/// Units of a check, averaged over a day.
 #[derive(Debug, Clone, Copy)]
 struct Units {
     reads: f64,
     writes: f64,
 }
 
-/// A part of the price of a million checks: with a schedule for each site and tool, and with buckets.
+/// A part of the price of a million checks: with one schedule per site and tool, and with buckets.
 type Part = (&'static str, f64, f64);
 
-/// Those of a history of so many days, in batches of so many messages.
+/// The costs with a history of this many days, and in batches of this many messages.
 fn parts(spent: Units, days: u32, batch: f64) -> Vec<Part> {
     let both = |name, dollars| (name, dollars, dollars);
     let gb = |bytes: f64| bytes * 1e6 / 1e9;
@@ -80,7 +80,7 @@ fn parts(spent: Units, days: u32, batch: f64) -> Vec<Part> {
     ]
 }
 
-/// What all parts cost together.
+/// The total of all parts.
 fn together(parts: &[Part]) -> (f64, f64) {
     let total = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>();
     (total(|part| part.1), total(|part| part.2))

@@ -1,4 +1,4 @@
-//! A deleted site is gone at once and for good, whatever is under way, and nothing of it is left.
+//! A deleted site is gone at once and for good, whatever is in progress, and nothing of it remains.
 
 use serde_json::json;
 use vedette_checker::Dropped;
@@ -11,7 +11,7 @@ use vedette_testkit::Fault;
 use crate::census::assert_balanced;
 use crate::scene::{Scene, URL, dropped, is_finished};
 
-/// A site with an active issue, a follow-up to come and an order that waits.
+/// A site with an active issue, a follow-up to come and an on-demand check that waits.
 async fn eventful(scene: &Scene) -> SiteId {
     let site = scene.watch_down(&json!({})).await;
     scene.order(site).await;
@@ -27,7 +27,7 @@ fn partition_key(site: SiteId) -> String {
     format!("S#{:016x}", site.partition().0)
 }
 
-/// Sort keys of what is left in a site's partition.
+/// Sort keys of the remaining items in a site's partition.
 async fn left(scene: &Scene, site: SiteId) -> Vec<String> {
     let dump = scene.service.test.table.dump().await;
     let pk = partition_key(site);

@@ -1,5 +1,5 @@
-//! Queues deliver at least once, in any order, early and late: every check counts once, and what
-//! is not wanted any more is not even probed.
+//! Queues deliver at least once, in any order, early and late: every check counts once, and a run that is no longer
+//! wanted does not even send a request.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -16,8 +16,8 @@ use vedette_tests::Service;
 use crate::census::{assert_balanced, comparable, kinds};
 use crate::scene::{Scene, URL, dropped, is_finished};
 
-/// A message of each sort for one site that is down: its confirmation retry, the scheduled run
-/// after it and an ordered check.
+/// One message of each kind for a site that is down: its confirmation retry, the scheduled run after it and an
+/// on-demand check.
 async fn one_of_each(scene: &Scene) -> (SiteId, Vec<CheckMessage>) {
     let site = scene.watch().await;
     scene.target.answer(503);
@@ -93,7 +93,7 @@ async fn different_messages_at_once_count_each() {
     assert_balanced(&scene.service).await;
 }
 
-/// All orders of some messages.
+/// All permutations of some messages.
 fn permutations<T: Copy>(items: &[T]) -> Vec<Vec<T>> {
     if items.is_empty() {
         return vec![Vec::new()];
@@ -235,7 +235,7 @@ async fn messages_of_a_deleted_site_are_dropped_unprobed() {
     assert_eq!(scene.target.requests(), requests);
 }
 
-/// What an inactive plan makes of messages of each sort.
+/// The effect of an inactive plan on messages of each kind.
 async fn assert_nothing_runs(scene: &Scene, site: SiteId, messages: &[CheckMessage]) {
     let requests = scene.target.requests();
     for message in messages {

@@ -1,4 +1,4 @@
-//! A domain whose registration comes to its end, and is renewed.
+//! A domain whose registration is about to end, and is renewed.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use vedette_tests::Service;
 /// Longer than a registration is remembered.
 const FORGOTTEN: Duration = Duration::from_secs(13 * 3_600);
 
-/// A team that has a domain watched, whose registry a test speaks for.
+/// A team that monitors a domain, whose registry the test simulates.
 struct Scene {
     service: Service,
     owner: Member,
@@ -45,7 +45,7 @@ impl Scene {
         Self { service, owner, names, site }
     }
 
-    /// Days later, by when no answer of the registry is remembered, the name is checked.
+    /// Checks the name some days later, when no answer of the registry is remembered any more.
     async fn check_after(&self, days: i64) {
         self.service.advance_minutes(days * 24 * 60);
         loop {

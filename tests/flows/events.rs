@@ -1,4 +1,4 @@
-//! The sample events, by which functions can be tried out: each is what its trigger sends.
+//! The sample events for trying out functions: each has the shape that its trigger sends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).expect("a file")
 }
 
-/// Bodies of an SQS event's messages, with the queue that they came from.
+/// The bodies of an SQS event's messages, and their queue.
 fn bodies(file: &Path) -> Vec<(String, String)> {
     let event: Value = serde_json::from_str(&read(file)).expect("json");
     let records = event["Records"].as_array().expect("records").clone();
@@ -46,7 +46,7 @@ fn bodies(file: &Path) -> Vec<(String, String)> {
     records.iter().map(sent).collect()
 }
 
-/// Ids say where they live: what a message says besides is the same.
+/// Ids contain their location, so the rest of each message is the same.
 fn assert_consistent(message: &CheckMessage) {
     let id = message.check_id();
     assert_eq!(id.partition(), message.site.partition());

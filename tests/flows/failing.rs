@@ -1,4 +1,4 @@
-//! The list of failing sites follows the checks, whatever happens in between, and costs next to nothing.
+//! The list of failing sites follows the checks, whatever happens in between, and costs almost nothing.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Scene {
         trouble.failing
     }
 
-    /// Runs the next scheduled check, which finds this code, and says what it takes.
+    /// Runs the next scheduled check, which finds this code, and returns its cost.
     async fn check(&self, site: SiteId, code: u16) -> Spent {
         self.target.answer(code);
         self.service.advance_minutes(5);

@@ -1,5 +1,5 @@
-//! A site's whole story, in which one write goes wrong: any of them, in any way. What is then in
-//! the table is what would have been there anyway.
+//! A site's whole story with one failing write: any write, and any kind of failure. In the end, the table contains the
+//! same as without the failure.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -19,20 +19,20 @@ use vedette_testkit::Fault;
 use crate::census::{self, Dump, comparable};
 use crate::scene::{Scene, URL};
 
-/// What happens in the story.
+/// A step of the story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// A client adds the site.
     Create,
-    /// The reconciler makes its schedules.
+    /// The reconciler creates its schedules.
     Sync,
-    /// Its schedule fires, and the site answers so.
+    /// Its schedule fires, and the site answers like this.
     Scheduled(u16),
-    /// The first run, a retry or a follow-up comes at its time, and the site answers so.
+    /// The first run, a retry or a follow-up comes at its time, and the site answers like this.
     Run(u16),
-    /// A client orders a check.
+    /// A client requests a check.
     Order,
-    /// The order is carried out.
+    /// The requested check runs.
     OnDemand,
 }
 
@@ -71,15 +71,15 @@ impl Step {
     }
 }
 
-/// What brings a crashed service back.
+/// How a crashed service recovers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recovery {
-    /// The queue delivers the message in hand again, the client repeats its request, and what else
-    /// is outstanding is sent again at once.
+    /// The queue delivers the current message again, the client repeats its request, and everything else that is
+    /// outstanding is sent again at once.
     Redelivery,
-    /// Every message is lost, also the one in hand: only the reconciler is left.
+    /// All messages are lost, including the current one: only the reconciler remains.
     Reconciler,
-    /// Every message and every schedule is lost: one machine starts again.
+    /// All messages and all schedules are lost: a service on one machine starts again.
     Restart,
 }
 
@@ -87,11 +87,11 @@ enum Recovery {
 struct Telling {
     scene: Scene,
     site: SiteId,
-    /// Messages on their way.
+    /// Messages in queues.
     inbox: Vec<Message>,
     /// The message that is being handled.
     in_hand: Option<Message>,
-    /// How many messages came back of which only the table knew any more.
+    /// How many messages came back that only the table still contained.
     recovered: usize,
 }
 
@@ -106,7 +106,7 @@ impl Telling {
         Self { scene, site, inbox: Vec::new(), in_hand: None, recovered: 0 }
     }
 
-    /// Plays the story, with at most one crash.
+    /// Plays the story with at most one crash.
     async fn notify(&mut self, recovery: Recovery) {
         for (number, step) in STORY.into_iter().enumerate() {
             if recovery == Recovery::Redelivery {
@@ -141,7 +141,7 @@ impl Telling {
         assert_eq!(self.inbox, []);
     }
 
-    /// Sets the stage for a step; false where its message is not there.
+    /// Prepares a step; false if its message is missing.
     fn begin(&mut self, step: Step) -> bool {
         let Self { scene, site, .. } = self;
         if let Step::Scheduled(status) | Step::Run(status) = step {
@@ -177,7 +177,7 @@ impl Telling {
         test.set_clock(test.now().max(instant));
     }
 
-    /// Does what a step consists of; it may be done again.
+    /// Performs a step, possibly again.
     async fn deliver(&mut self, step: Step) {
         match (step, &self.in_hand) {
             (Step::Create, _) => {
@@ -196,7 +196,7 @@ impl Telling {
         self.receive();
     }
 
-    /// Whether the process crashed meanwhile.
+    /// Whether the process crashed in the meantime.
     async fn deliver_until_crash(&mut self, step: Step) -> bool {
         let faults = self.scene.service.test.faults().clone();
         let has_crashed = faults.until_crash(self.deliver(step)).await.is_none();
@@ -204,7 +204,7 @@ impl Telling {
         has_crashed
     }
 
-    /// Takes what was sent; a message that is on its way twice is delivered once.
+    /// Takes the sent messages; a message that is in the queue twice is delivered once.
     fn receive(&mut self) {
         for (message, _) in self.scene.service.waiting() {
             if !self.inbox.contains(&message) {
@@ -219,7 +219,7 @@ impl Telling {
         self.receive();
     }
 
-    /// Starts one machine again, with nothing but its table.
+    /// Starts a service on one machine again, with only its table.
     async fn restart(&mut self) {
         let app = &mut self.scene.service.test.app;
         let empty = LocalScheduler::new(app.clock.clone(), app.service.time_scale);
@@ -229,7 +229,7 @@ impl Telling {
         self.recovered += self.inbox.len();
     }
 
-    /// Has the reconciler look at what was lost, when it is time.
+    /// Runs the reconciler when lost messages are due to be found.
     async fn redeliver(&mut self, step: Step) {
         let dump = self.scene.service.test.table.dump().await;
         let due = dump.values().filter_map(|item| item["due"].as_i64()).min();
@@ -248,7 +248,7 @@ impl Telling {
         assert!(sent > 0, "{step:?} was due at {due} and was not sent");
     }
 
-    /// Whether the table has what the story's steps up to this one have brought about.
+    /// Whether the table contains the results of the story up to this step.
     async fn has_happened(&self, number: usize) -> bool {
         let partition = self.site.partition();
         let store = &self.scene.service.test.app.store;
@@ -274,7 +274,7 @@ fn on_demand(state: &ToolState, statuses: &[CheckStatus]) -> u64 {
     state.day.as_ref().map_or(0, |day| kinds.map(|kind| day.counters.count(kind)).sum())
 }
 
-/// How a telling ended.
+/// How a run of the story ended.
 struct Ending {
     table: Dump,
     schedules: Vec<(SiteId, Tool)>,
@@ -321,7 +321,7 @@ async fn notify_well() -> &'static Ending {
     well
 }
 
-/// Plays the story once for each fault, or set of faults.
+/// Plays the story once per fault, or set of faults.
 async fn notify_all(
     faults: impl IntoIterator<Item = (Vec<u64>, Fault)>,
     recovery: Recovery,
@@ -336,8 +336,8 @@ async fn notify_all(
     tellings.join_all().await
 }
 
-/// A sync forgets the first runs of four tools that are off, each in a write of its own; the first
-/// of these writes stands for all of them.
+/// A sync drops the first runs of four tools that are off, each in its own write; the first of these writes stands for
+/// all of them.
 const ALIKE: RangeInclusive<u64> = 3..=5;
 
 /// The writes of the story, one by one.
@@ -345,7 +345,7 @@ fn every_write(well: &Ending) -> impl Iterator<Item = u64> + use<> {
     (1..=well.writes).filter(|n| !ALIKE.contains(n))
 }
 
-/// What is to be the same even where instants differ.
+/// What must be the same even if instants differ.
 #[derive(Debug, PartialEq)]
 struct Shape {
     kinds: BTreeMap<String, u64>,
@@ -398,7 +398,7 @@ impl Shape {
     }
 }
 
-/// What a timeline says that the checks did: seven bytes an entry, the first its key.
+/// What checks did, according to a timeline: seven bytes per entry, of which the first is the key.
 fn steps(timeline: &Value) -> Vec<&'static str> {
     let bytes = timeline.as_array().expect("bytes").chunks(7);
     let keys = bytes.map(|entry| usize::try_from(entry[0].as_u64().expect("a byte")));
@@ -476,8 +476,8 @@ async fn a_crash_at_any_write_is_repaired_by_a_restart() {
     crashes_are_repaired(alternately, Recovery::Restart).await;
 }
 
-/// A few runs of the story, each with faults at every nth write, so that each write has one once. A
-/// write that fails is tried again, and so each fault comes one write later than the last says.
+/// A few runs of the story, each with a fault at every nth write, so that together they cover every write. A failed
+/// write is repeated, so each fault comes one write later than the previous one suggests.
 async fn steps_succeed_by_themselves(fault: Fault) {
     const APART: usize = 4;
     let well = notify_well().await;

@@ -1,5 +1,5 @@
-//! A new site's first runs are free: its crawl and its audit are counted, and deleting the site
-//! does not bring them back. The directory knows of the first that completes.
+//! The first runs of a new site are free. Its crawl and its audit are counted, and deleting the site does not give them
+//! back. The directory records the first run that completes.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use vedette_domain::message::{CheckMessage, Message};
 
 use crate::scene::{Scene, URL};
 
-/// All tools but these.
+/// All tools except these.
 const SHORT: [Tool; 3] = [Tool::Status, Tool::Ssl, Tool::Dns];
 
-/// A team on a plan, in a service that has all tools.
+/// A team on a plan, in a service with all tools.
 async fn start(plan: Plan) -> Scene {
     let mut scene = Scene::on_plan(plan).await;
     scene.service.test.app.service.tools = Tool::ALL.to_vec();
@@ -33,8 +33,8 @@ impl Scene {
         assert_eq!(self.client().delete(&format!("/sites/{site}")).await.status, 204);
     }
 
-    /// Has the reconciler start the first runs of new sites; none of them is run. By tool, in the order
-    /// of the sites.
+    /// Runs the reconciler, which starts the first runs of new sites without waiting for them. Returns them by tool, in
+    /// the order of the sites.
     async fn first_runs(&self) -> Vec<(SiteId, Tool)> {
         for (message, _) in self.service.waiting() {
             self.service.deliver(&message).await;
@@ -46,7 +46,7 @@ impl Scene {
         sent.collect()
     }
 
-    /// The tools that run at once on a new site, which is gone again thereafter.
+    /// The tools that run at once on a new site, which is deleted afterwards.
     async fn first_runs_at(&self, url: &str) -> Vec<Tool> {
         let site = self.add(url).await;
         let runs = self.first_runs().await;
@@ -54,7 +54,7 @@ impl Scene {
         runs.into_iter().map(|(_, tool)| tool).collect()
     }
 
-    /// Has pages of a host crawled and audited at once.
+    /// Crawls and audits pages of a host at once.
     async fn use_up(&self, host: &str, times: usize) {
         for number in 1..=times {
             let url = format!("{host}/{number}");
@@ -62,7 +62,7 @@ impl Scene {
         }
     }
 
-    /// Adds sites at once and returns how many of them are crawled at once.
+    /// Adds sites at once, and returns how many of them are crawled at once.
     async fn crawled_of_many(&self, urls: &[&str]) -> usize {
         let sites: Vec<Value> = urls.iter().map(|url| json!({ "url": url })).collect();
         let path = format!("/teams/{}/sites/bulk", self.owner.team);

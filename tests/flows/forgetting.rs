@@ -1,5 +1,5 @@
-//! On-demand checks that are deleted while others are ordered, run and turn into history: what is
-//! counted is always what there is.
+//! On-demand checks are deleted while others are requested, run and become history: the count always matches the
+//! existing checks.
 
 use futures::future::join_all;
 use serde_json::json;
@@ -15,7 +15,7 @@ impl Scene {
         self.client().delete(&format!("/checks/{check}")).await.status
     }
 
-    /// Orders a check a minute later and has it run.
+    /// Requests a check a minute later and runs it.
     async fn run_ordered(&self, site: SiteId) -> String {
         self.service.advance_minutes(1);
         let message = self.order(site).await;

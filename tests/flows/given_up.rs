@@ -1,4 +1,4 @@
-//! What the operator learns of alerts that reach nobody, and what becomes of a test of a channel that is off.
+//! What the operator learns about alerts that reach nobody, and what happens to the test of a disabled channel.
 
 use vedette_domain::alerts::channel::{Channel, EventKind, Filter};
 use vedette_domain::alerts::delivery::{Content, Queued};

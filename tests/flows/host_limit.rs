@@ -1,4 +1,4 @@
-//! What all teams together send to one host, and what is stored of where channels lead.
+//! How much all teams together send to one host, and what is stored about the hosts of channels.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use vedette_tests::receivers::{self, Received};
 
 const EVENTS: u32 = 20;
 
-/// A program at this URL, to which so many events of one issue are to be sent.
+/// A program at this URL, and this many events of one issue for it.
 async fn flooded(service: &Service, team: TeamId, name: &str, url: String) -> Channel {
     let keys = SigningKeys::new(SigningKey::from_random([7; SigningKey::BYTES]));
     let target = Target::Webhook(Webhook { url: SecretUrl::new(url), keys });
@@ -43,7 +43,7 @@ async fn flooded(service: &Service, team: TeamId, name: &str, url: String) -> Ch
     channel
 }
 
-/// Has all channels looked at; returns what arrived.
+/// Runs a delivery for every channel, and returns what arrived.
 async fn look(service: &Service, channels: &[Channel]) -> Vec<Received> {
     for Channel { team, id, .. } in channels {
         service.notify(&AlertMessage::Channel { team: *team, channel: *id }).await;

@@ -1,5 +1,5 @@
-//! A site goes down and comes back. This is the story to read first: it follows one incident through
-//! the whole service, from the request that creates the site to the checks that are left of it.
+//! A site goes down and comes back. Read this story first: it follows one incident through the whole service, from the
+//! request that creates the site to its checks in the history.
 
 use serde_json::json;
 use vedette_domain::checks::tool::Tool;

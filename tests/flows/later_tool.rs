@@ -1,4 +1,4 @@
-//! A site that is older than a tool has the tool begun on it when it is synced, and from then on like any other.
+//! A site that is older than a tool starts with the tool when it is synced, and is then like any other site.
 
 use serde_json::json;
 use vedette_domain::checks::check::{CheckError, Finish};
@@ -10,7 +10,7 @@ use vedette_runs::Recorded;
 use crate::census::assert_balanced;
 use crate::scene::Scene;
 
-/// Stands for a tool that came later: its item is taken away.
+/// Stands for a tool that was added later: its item is removed.
 const LATER: Tool = Tool::Performance;
 
 #[tokio::test]

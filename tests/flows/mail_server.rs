@@ -1,4 +1,4 @@
-//! Mail by a real mail server on loopback, which refuses the service itself for a while.
+//! Email through a real mail server on loopback, which refuses the service itself for a while.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,12 +31,12 @@ struct MailServer {
 struct Seen {
     /// `MAIL FROM` commands.
     attempts: usize,
-    /// Mails that it took, with their headers.
+    /// Emails that it accepted, with their headers.
     mails: Vec<String>,
 }
 
 impl MailServer {
-    /// Starts it; says where it listens.
+    /// Starts the server, and returns its address.
     async fn start() -> (Self, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("smtp://{}", listener.local_addr().expect("an address"));
@@ -101,7 +101,7 @@ fn sender(url: &str) -> Sender {
 }
 
 impl Scene {
-    /// Looks at a channel, whose mail goes by a server.
+    /// Runs a delivery for a channel, whose email goes through a server.
     async fn mail(&self, sender: &Sender, channel: &Channel) {
         let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
         let app = &self.service.test.app;
@@ -113,7 +113,7 @@ impl Scene {
         self.service.test.app.store.deliveries(channel.into()).await.expect("read")
     }
 
-    /// An address whose reader is asked whether it may receive alerts.
+    /// An address whose reader is asked to confirm it.
     async fn ask(&self, address: &str) -> Channel {
         let (app, target) = (&self.service.test.app, Target::email(address).expect("an address"));
         let (team, filter) = (self.owner.team, Filter::default());

@@ -1,5 +1,4 @@
-//! Days are counted, closed and changed afterwards: whatever happens around midnight, the counters
-//! say what the rows say.
+//! Days are counted, closed and changed afterwards: whatever happens around midnight, the counters match the rows.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +35,7 @@ impl Scene {
         assert_balanced(&self.service).await;
     }
 
-    /// A field of the day item of a date, null where there is no such item.
+    /// A field of a date's day item; null if there is no such item.
     async fn day(&self, date: &str, field: &str) -> Value {
         let dump = self.service.test.table.dump().await;
         let sk = format!("T#status#{}", date.replace('-', ""));
@@ -44,7 +43,7 @@ impl Scene {
         item.map(|(_, item)| item[field].clone()).unwrap_or_default()
     }
 
-    /// The uptime report of the last days, as (total, up) a day.
+    /// The uptime report of the last days: (total, up) for each day.
     async fn reported(&self, site: SiteId, days: u32) -> Vec<(u64, u64)> {
         let path = format!("/sites/{site}/reports/uptime?days={days}");
         let report = self.client().get(&path).await;
@@ -174,7 +173,7 @@ async fn a_day_keeps_the_retention_of_its_first_check() {
     }
 }
 
-/// Numbers that look random and are the same in every run.
+/// Numbers that look random but are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -184,7 +183,7 @@ impl Dice {
     }
 }
 
-/// A site to which things happen at random, with the messages that are on their way.
+/// A site to which random things happen, and its messages in queues.
 struct Walk {
     scene: Scene,
     site: SiteId,
@@ -247,7 +246,7 @@ impl Walk {
         self.scene.service.waiting();
     }
 
-    /// Every page of a list under a filter, against the rows.
+    /// Compares every page of a filtered list with the rows.
     async fn assert_listed(&self, filter: &str, admits: impl Fn(Timestamp, &str) -> bool) {
         let dump = self.scene.service.test.table.dump().await;
         let expected: Vec<String> = checks(&dump)

@@ -1,4 +1,4 @@
-//! Settings change while sites are watched: schedules follow them, and so do runs under way.
+//! Settings change while sites are monitored: schedules follow them, and so do runs in progress.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use vedette_tests::Service;
 
 use crate::scene::{Scene, dropped, is_finished};
 
-/// Has a client change how often status checks run in the team, and whether.
+/// Changes, as a client, how often status checks run in the team, and whether they run.
 async fn patch_status(
     service: &Service,
     owner: &Member,
@@ -50,13 +50,13 @@ async fn create(service: &Service, owner: &Member, url: &str, settings: &Value) 
     SiteId::parse(&created.data("uuid")).expect("a site")
 }
 
-/// Takes the messages that wait for the reconciler; those for checkers are lost.
+/// Takes the messages for the reconciler; messages for checkers are lost.
 fn maintenance(service: &Service) -> Vec<Message> {
     let waiting = service.waiting().into_iter().map(|(message, _)| message);
     waiting.filter(|message| matches!(message, Message::Maintenance(_))).collect()
 }
 
-/// Has the reconciler handle its messages, and those they bring about.
+/// Lets the reconciler handle its messages, and the messages that these cause.
 async fn keep(service: &Service) {
     loop {
         let messages = maintenance(service);
@@ -69,7 +69,7 @@ async fn keep(service: &Service) {
     }
 }
 
-/// The sites that schedules fire a status check for until now.
+/// The sites for which schedules have fired a status check by now.
 async fn fired(service: &Service) -> BTreeSet<SiteId> {
     let Scheduler::Local(scheduler) = &service.test.app.scheduler else { panic!("not local") };
     let mut fired = BTreeSet::new();
@@ -87,7 +87,7 @@ async fn scheduled(service: &Service) -> BTreeSet<SiteId> {
     listed.into_iter().filter(|(_, tool)| *tool == Tool::Status).map(|(site, _)| site).collect()
 }
 
-/// Whether the table says that all schedules of a team follow its settings.
+/// Whether, according to the table, all schedules of a team match its settings.
 async fn is_synced(service: &Service, owner: &Member) -> bool {
     let team = service.test.app.store.team(owner.team, service.test.now()).await.expect("read");
     let team = team.expect("a team").team;
@@ -97,7 +97,7 @@ async fn is_synced(service: &Service, owner: &Member) -> bool {
     team.synced == team.cfg
 }
 
-/// Lets the time pass that a lost message is waited for, and has the reconciler look.
+/// Waits as long as for a lost message, and runs the reconciler.
 async fn redeliver(service: &Service) -> Vec<Message> {
     service.test.advance(SignedDuration::from_secs(121));
     service.redeliver().await;
@@ -259,7 +259,7 @@ async fn a_change_survives_what_goes_wrong_on_the_way_to_the_table() {
     }
 }
 
-/// Adds many sites, bypassing the API and unknown to the scheduler.
+/// Adds many sites without the API, so that the scheduler does not know them.
 async fn crowd(service: &Service, owner: &Member, sites: usize) {
     let app = &service.test.app;
     let team = app.store.team(owner.team, app.clock.now()).await.expect("read").expect("a team");
@@ -274,9 +274,9 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
     }
 }
 
-/// More sites than one message has synced.
+/// More sites than one message syncs.
 const CROWD: usize = 260;
-/// How many one message has synced.
+/// How many sites one message has synced.
 const SLICE: usize = 256;
 
 #[tokio::test]
@@ -356,7 +356,7 @@ async fn a_resync_begins_anew_when_settings_change_again() {
     assert!(is_synced(&service, &owner).await);
 }
 
-/// Syncs a site with the answer to its n-th read held back until something else is done.
+/// Syncs a site, and holds back the answer to its n-th read until something else is done.
 async fn sync_around(
     service: &Service,
     (team, site): (TeamId, SiteId),
@@ -416,7 +416,7 @@ async fn a_site_that_is_deleted_while_it_is_synced_leaves_no_schedule() {
     }
 }
 
-/// A web server that keeps every client waiting until it may answer.
+/// A web server that makes every client wait until it may answer.
 struct Slow {
     url: String,
     asked: Arc<Notify>,
@@ -442,7 +442,7 @@ impl Slow {
     }
 }
 
-/// A site at a slow server, known to the reconciler, whose first run is to come.
+/// A site at a slow server. The reconciler knows it, and its first run is to come.
 async fn slow_site(scene: &Scene) -> (Slow, SiteId) {
     let slow = Slow::start().await;
     let site = scene.create(&slow.url, &json!({})).await;
@@ -550,7 +550,7 @@ async fn a_tool_that_is_switched_off_has_no_retry_to_come() {
     assert_eq!(due(&scene.service).await, None, "nothing is outstanding");
 }
 
-/// When the reconciler must look at anything next.
+/// When the reconciler has to run next.
 async fn due(service: &Service) -> Option<Timestamp> {
     let dump = service.test.table.dump().await;
     let due = dump.values().filter_map(|item| item["due"].as_i64()).min();

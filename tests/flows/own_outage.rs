@@ -1,4 +1,4 @@
-//! The machine that checks has no connection: what it cannot reach is not down.
+//! The machine that runs checks has no connection: targets that it cannot reach are not down.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use vedette_probe::connectivity::NO_CONNECTIVITY;
 use vedette_testkit::{Member, NameServices, advance_timers, loopback, new_team};
 use vedette_tests::Service;
 
-/// The resolvers are asked again after this.
+/// After this time, the resolvers are asked again.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A team that watches a site whose name this machine's name server does not find, and the resolvers
-/// by which it knows whether it has a connection.
+/// A team that monitors a site whose name this machine's name server does not find, and the resolvers that tell whether
+/// the machine has a connection.
 struct Scene {
     service: Service,
     owner: Member,
@@ -45,7 +45,7 @@ impl Scene {
         Self { service, owner, names, site }
     }
 
-    /// Runs the tool a cadence later, by when the resolvers may be asked again.
+    /// Runs the tool a cadence later, when the resolvers may be asked again.
     async fn scheduled(&self, tool: Tool) -> Check {
         advance_timers(PAUSE).await;
         self.service.advance_minutes(7 * 24 * 60);
@@ -82,7 +82,7 @@ fn finished(handled: Handled) -> Check {
     finished.check
 }
 
-/// Asserts that a check failed for want of a connection.
+/// Asserts that a check failed because there is no connection.
 fn assert_not_connected(check: &Check) {
     assert_eq!(check.status, CheckStatus::Failed, "{check:?}");
     let error = check.error.as_ref().expect("an error");

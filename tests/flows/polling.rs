@@ -1,4 +1,4 @@
-//! Recurring runs from buckets: the same runs as schedules give, and none lost or doubled on the way
+//! Recurring runs from buckets: the same runs as with schedules. None is lost or duplicated when a deployment changes
 //! from one to the other.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::census::assert_balanced;
 use crate::reconciliation::partition;
 use crate::scene::{Scene, URL};
 
-/// A run: which site's tool, and for which instant.
+/// A run: the site, the tool and the instant.
 type Slot = (SiteId, Tool, Timestamp);
 
 struct Story {
@@ -55,7 +55,7 @@ impl Story {
         site
     }
 
-    /// What the minute's function sends.
+    /// The messages that the function sends each minute.
     async fn dispatch(&self) -> Vec<CheckMessage> {
         let sent =
             granted([&DISPATCH, &Grant::NONE], Box::pin(dispatch(&self.scene.service.test.app)));
@@ -65,7 +65,7 @@ impl Story {
         messages
     }
 
-    /// The slots of a tool on a site in some minutes from now.
+    /// The slots of a tool on a site in the next minutes.
     fn slots(&self, site: SiteId, tool: Tool, cadence: u32, minutes: i64) -> BTreeSet<Slot> {
         let test = &self.scene.service.test;
         let (scale, until) =
@@ -96,7 +96,7 @@ fn slot(message: &CheckMessage) -> Slot {
     }
 }
 
-/// Sends minute after minute.
+/// Sends the runs of several minutes, one after another.
 async fn minutes(story: &Story, minutes: i64) -> Vec<Slot> {
     let mut sent = Vec::new();
     for _ in 0..minutes {

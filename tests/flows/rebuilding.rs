@@ -22,7 +22,7 @@ use vedette_testkit::channels::{chat, webhook};
 use vedette_tests::receivers::{self, Received};
 
 impl Scene {
-    /// The nightly run, and what it asks for; returns the messages that are delayed.
+    /// Runs the nightly run and everything that it requests; returns the messages that are delayed.
     async fn rebuild(&self) -> Vec<(Message, Duration)> {
         assert_eq!(
             vedette_reconciler::rebuild_all(&self.service.test.app).await.expect("asked"),
@@ -33,7 +33,7 @@ impl Scene {
         delayed
     }
 
-    /// A site with a path of its own, whose schedules are there.
+    /// A site with its own path, which has its schedules.
     async fn watch_another(&self, path: &str) -> SiteId {
         let status = json!({ "cadence_minutes": 5 });
         let site = self.create(&format!("{URL}/{path}"), &status).await;

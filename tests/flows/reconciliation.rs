@@ -1,5 +1,4 @@
-//! Reconciliation with EventBridge Scheduler in front of it: what it asks for, and what one entry
-//! that cannot be read does to the others.
+//! Reconciliation with EventBridge Scheduler: what it requests, and how an unreadable entry affects the others.
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
@@ -13,15 +12,15 @@ use vedette_testkit::{Member, new_team};
 
 use crate::scene::{Scene, URL};
 
-/// Teams of a story, and sites of each: more than a batch has.
+/// Teams of a story, and sites per team: more than fit into a batch.
 const TEAMS: usize = 3;
 const SITES: usize = 20;
-/// Tools that run on each.
+/// Tools that run on each site.
 const TOOLS: [Tool; 4] = [Tool::Status, Tool::Ssl, Tool::Dns, Tool::BrokenLinks];
 /// Schedules of all sites.
 const ALL: u64 = (TEAMS * SITES * TOOLS.len()) as u64;
 
-/// Teams with sites, none of which has a schedule yet.
+/// Teams with sites that have no schedules yet.
 struct Story {
     scene: Scene,
     aws: Aws,
@@ -49,7 +48,7 @@ impl Story {
         Self { scene, aws, teams }
     }
 
-    /// A story in which all schedules are there.
+    /// A story in which all schedules exist.
     async fn begin_reconciled() -> Self {
         let story = Self::begin().await;
         story.reconcile().await;
@@ -76,7 +75,7 @@ impl Story {
         account.under_way = (0, 0);
     }
 
-    /// Makes an attribute of an item what no version writes.
+    /// Gives an item's attribute a value that no version writes.
     async fn spoil(&self, pk: &str, sk: &str, attribute: &str) {
         self.scene.service.test.table.set(pk, sk, attribute, "spoilt").await;
     }

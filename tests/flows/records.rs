@@ -1,4 +1,4 @@
-//! DNS records that are learnt, change, and are accepted.
+//! DNS records are learnt, change, and are accepted.
 
 use serde_json::{Value, json};
 use vedette_domain::checks::check::{DnsResult, Finish, ToolResult};
@@ -9,7 +9,7 @@ use vedette_runs::Recorded;
 
 use crate::scene::Scene;
 
-/// A check that found these addresses, and no other records.
+/// A check that found these addresses and no other records.
 fn found(addresses: &[&str]) -> Finish {
     let records: Vec<Value> = addresses
         .iter()
@@ -46,7 +46,7 @@ async fn start() -> (Scene, SiteId) {
     (scene, site)
 }
 
-/// An hour later, a check finds these addresses.
+/// A check an hour later finds these addresses.
 async fn next(scene: &Scene, site: SiteId, addresses: &[&str]) -> CheckId {
     scene.service.advance_minutes(60);
     let now = scene.service.test.now();

@@ -115,7 +115,7 @@ async fn a_deleted_check_leaves_nothing_of_its_result() {
     assert!(!dump.keys().any(|(_, sk)| sk.starts_with("H#broken-links")));
 }
 
-/// Text of URLs that hardly deflates.
+/// Text for URLs that hardly compresses.
 fn noise(seed: u32, length: usize) -> String {
     const URL: &[u8] =
         b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/?@!$&()*+,;=:%";
@@ -131,7 +131,7 @@ fn typed<T: serde::de::DeserializeOwned>(result: Value) -> T {
     serde_json::from_value(result).expect("a result")
 }
 
-/// The result by which a target that means harm makes a check of the tool as long as it can be.
+/// The longest result that a malicious target can cause for this tool.
 fn fattest(tool: Tool, url: &str, page: &str) -> ToolResult {
     let place = |seed, length| format!("http://site.test/{}", noise(seed, length));
     match tool {
@@ -233,7 +233,7 @@ fn fattest(tool: Tool, url: &str, page: &str) -> ToolResult {
     }
 }
 
-/// Adds a site and has each of its tools end with the longest result.
+/// Adds a site, and completes a run of each of its tools with the longest result.
 async fn fatten(scene: &Scene, body: &Value) -> (SiteId, Vec<CheckId>) {
     let created = scene.client().post(&format!("/teams/{}/sites", scene.owner.team), body).await;
     assert_eq!(created.status, 201, "{}", created.shown());

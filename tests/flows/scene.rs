@@ -1,4 +1,4 @@
-//! What the stories share: a team that watches a web server.
+//! What the stories share: a team that monitors a web server.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use vedette_testkit::{ApiResponse, Client, Member, TestApp, WebServer, loopback,
 use vedette_tests::receivers::Receivers;
 use vedette_tests::{Service, scheduled};
 
-/// The watched web server's address, the same in every story.
+/// The address of the monitored web server, the same in every story.
 pub(crate) const URL: &str = "http://site.test";
 
-/// A team, its service and the web server it watches.
+/// A team, its service and the web server that it monitors.
 pub(crate) struct Scene {
     pub(crate) service: Service,
     pub(crate) owner: Member,
@@ -44,7 +44,7 @@ impl Scene {
         Self { service, owner, target }
     }
 
-    /// The service as it is deployed to an account, on the table of the test.
+    /// The service as deployed to an account, on the table of the test.
     pub(crate) fn on_aws(&self, aws: &Aws, schedules: Schedules) -> App {
         let test = &self.service.test;
         let sdk = aws.sdk(test.table.database.http_client());
@@ -55,7 +55,7 @@ impl Scene {
         self.service.client(&self.owner)
     }
 
-    /// Has a client add a site; `status` are settings of its status checks, and no other tool runs.
+    /// Adds a site, as a client. `status` are the settings of its status checks, and no other tool runs.
     pub(crate) async fn post_site(&self, url: &str, status: &Value) -> ApiResponse {
         let body = json!({ "url": url, "monitoring_settings": only_status(status) });
         self.client().post(&format!("/teams/{}/sites", self.owner.team), &body).await
@@ -68,7 +68,7 @@ impl Scene {
         SiteId::parse(&created.data("uuid")).expect("an id")
     }
 
-    /// A site whose first run is done; retries and follow-ups as the settings say.
+    /// A site whose first run is done. The settings say whether retries and follow-ups follow.
     pub(crate) async fn watch_with(&self, status: &Value) -> SiteId {
         let site = self.create(URL, status).await;
         self.service.consume().await;
@@ -87,7 +87,7 @@ impl Scene {
         self.watch_with(&json!({})).await
     }
 
-    /// A site that is down: its issue is open, and its first follow-up is to come.
+    /// A site that is down: its issue is active, and its first follow-up is to come.
     pub(crate) async fn watch_down(&self, status: &Value) -> SiteId {
         let site = self.watch_with(status).await;
         self.target.answer(503);
@@ -113,7 +113,7 @@ impl Scene {
         self.state(site).await.timer.expect("a timer")
     }
 
-    /// Runs the outstanding retry or follow-up at its time, or now where that has passed.
+    /// Runs the outstanding retry or follow-up at its time, or now if that has passed.
     pub(crate) async fn run_timer(&self, site: SiteId) -> Handled {
         let timer = self.timer(site).await;
         self.service.test.set_clock(self.service.test.now().max(timer.due));
@@ -131,17 +131,17 @@ impl Scene {
         scheduled(self.owner.team, site, tool, slot)
     }
 
-    /// Has the reconciler bring a site's schedules in line.
+    /// Lets the reconciler sync a site's schedules.
     pub(crate) fn sync(&self, site: SiteId) -> Message {
         Message::Maintenance(Maintenance::Sync { team: self.owner.team, site })
     }
 
-    /// Has the reconciler remove what is left of a site.
+    /// Lets the reconciler remove the remains of a site.
     pub(crate) fn purge(&self, site: SiteId) -> Message {
         Message::Maintenance(Maintenance::Purge { team: self.owner.team, site })
     }
 
-    /// Orders a status check and takes its message out of the queue.
+    /// Requests a status check, and takes its message out of the queue.
     pub(crate) async fn order(&self, site: SiteId) -> CheckMessage {
         let path = format!("/sites/{site}/checks");
         let ordered = self.client().post(&path, &json!({ "tools": ["status"] })).await;
@@ -150,7 +150,7 @@ impl Scene {
         check_message(&message)
     }
 
-    /// Consumes the queues, until a single check is left, which is to come after a delay.
+    /// Handles all messages in the queues until a single, delayed check is left.
     pub(crate) async fn next_check(&self) -> (CheckMessage, Duration) {
         let [(message, delay)] =
             <[_; 1]>::try_from(self.service.consume().await).expect("one message");
@@ -165,20 +165,20 @@ impl Scene {
         issues
     }
 
-    /// Has the owner acknowledge an issue, given as the API shows it.
+    /// Acknowledges an issue as the owner. The issue is given in the API's form.
     pub(crate) async fn acknowledge(&self, issue: &Value) {
         let id = IssueId::parse(issue["uuid"].as_str().expect("a uuid")).expect("an id");
         self.service.acknowledge(id, self.owner.user).await;
     }
 
-    /// One pass of the reconciler; the messages that it sent, with their delays.
+    /// Runs the reconciler once, and returns the messages that it sent, with their delays.
     pub(crate) async fn redeliver(&self) -> Vec<(Message, Duration)> {
         self.service.redeliver().await;
         self.service.waiting()
     }
 }
 
-/// Engines that find hosts at web servers of the test.
+/// Engines that resolve hosts to web servers of the test.
 pub(crate) fn engines(hosts: &[(&str, &WebServer)]) -> Engines {
     let detour = |(host, target): &(&str, &WebServer)| {
         let address = target.url.strip_prefix("http://").expect("an address");
@@ -189,7 +189,7 @@ pub(crate) fn engines(hosts: &[(&str, &WebServer)]) -> Engines {
     Engines::new(outbound, EngineConfig::default()).expect("engines")
 }
 
-/// Settings of a site on which nothing but status checks run.
+/// Settings of a site on which only status checks run.
 fn only_status(settings: &Value) -> Value {
     let mut status = json!({ "enabled": true });
     for (name, value) in settings.as_object().expect("settings") {

@@ -1,5 +1,4 @@
-//! Schedules are a projection of the table: they follow settings and plan, and are rebuilt, whoever fires
-//! the runs.
+//! Schedules are derived from the table: they follow settings and plan, and can be rebuilt, whatever fires the runs.
 
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use vedette_testkit::aws::Aws;
 use crate::census::kinds;
 use crate::scene::{Scene, URL, check_message};
 
-/// Who fires recurring runs.
+/// What fires recurring runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Timers,
@@ -54,7 +53,7 @@ impl Story {
         schedules
     }
 
-    /// The runs that are sent at this instant.
+    /// The runs that fire at this instant.
     async fn fired(&self) -> Vec<CheckMessage> {
         let test = &self.scene.service.test;
         let now = test.now();
@@ -77,8 +76,8 @@ impl Story {
         }
     }
 
-    /// Asserts that the only schedule there is fires at the slots of this cadence: not before the
-    /// first after now, and then at the one after it.
+    /// Asserts that the only schedule fires at the slots of this cadence: not before the first slot after now, and then
+    /// at the next one.
     async fn assert_cadence(&self, site: SiteId, tool: Tool, minutes: u32) {
         let test = &self.scene.service.test;
         assert_eq!(self.schedules().await, [(site, tool)]);
@@ -102,7 +101,7 @@ impl Story {
         test.set_clock(now);
     }
 
-    /// Has all schedules lost.
+    /// Deletes all schedules.
     async fn lose_schedules(&self) {
         for (site, tool) in self.schedules().await {
             let scheduler = &self.scene.service.test.app.scheduler;
@@ -110,7 +109,7 @@ impl Story {
         }
     }
 
-    /// Changes the plan as the command line does; redelivery finds it.
+    /// Changes the plan like the command line does; redelivery finds the change.
     async fn set_plan(&self, plan: Plan, is_active: bool) {
         let Scene { service, owner, .. } = &self.scene;
         let (store, now) = (&service.test.app.store, service.test.now());
@@ -122,7 +121,7 @@ impl Story {
         service.waiting();
     }
 
-    /// A client changes the monitoring settings of a site.
+    /// Changes the monitoring settings of a site, as a client.
     async fn patch(&self, site: SiteId, settings: &Value) {
         let body = json!({ "url": URL, "monitoring_settings": settings }).to_string();
         let client = self.scene.client();
@@ -136,7 +135,7 @@ impl Story {
     }
 }
 
-/// Tells a story of each kind of scheduler.
+/// Plays a story with each kind of scheduler.
 macro_rules! notified_of_each {
     ($($story:ident),* $(,)?) => {
         mod timers { $(#[tokio::test] async fn $story() { super::$story(super::By::Timers).await; })* }
@@ -157,7 +156,7 @@ notified_of_each!(
     a_reconciliation_finds_sites_of_every_team,
 );
 
-/// Settings under which one tool runs, if it is enabled, and no other.
+/// Settings under which only one tool runs, if it is enabled.
 fn only(tool: Tool, enabled: bool, cadence_minutes: u32) -> Value {
     let tools = Tool::ALL.into_iter().map(|other| {
         let settings = if other == tool {

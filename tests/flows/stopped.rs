@@ -1,4 +1,4 @@
-//! What channels are told when nobody looks any more at a site that is down.
+//! What channels receive when the monitoring of a site that is down ends.
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
@@ -10,7 +10,7 @@ use vedette_tests::receivers::{self, Received};
 
 use crate::scene::{Scene, URL};
 
-/// The events, each with the reason that it gives.
+/// The events, each with its reason.
 fn reasons(received: &[Received]) -> Vec<(String, Value)> {
     let event = |received: &Received| match &received.message {
         receivers::Message::Event { body, .. } => {
@@ -52,7 +52,7 @@ impl Scene {
         self.service.deliver_alerts().await;
     }
 
-    /// Days go by.
+    /// Some days pass.
     async fn assert_that_nobody_is_reminded(&self) {
         for _ in 0..3 {
             self.service.advance_minutes(24 * 60);

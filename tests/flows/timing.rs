@@ -1,4 +1,4 @@
-//! Retries, follow-ups and orders come in time, once, and hold nobody up.
+//! Retries, follow-ups and on-demand checks run in time, once, and delay nothing else.
 
 use std::time::Duration;
 
@@ -86,8 +86,8 @@ async fn there_is_one_timer_at_most() {
     assert_eq!(dropped(&late), Dropped::Discarded(Discard::TimerGone), "all is well");
 }
 
-/// Redelivers every minute until the follow-up of an hour away is due, with scheduled runs so many
-/// minutes apart; asserts that it arrives when it is due. Returns how often.
+/// Redelivers every minute until the follow-up an hour from now is due, with a scheduled run every so many minutes.
+/// Asserts that the follow-up arrives when it is due, and returns how often it was sent.
 async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
     let scene = Scene::start().await;
     let site = scene.watch_with(&json!({ "incident_follow_up_minutes": 60 })).await;

@@ -1,4 +1,4 @@
-//! A finished run that cannot be saved is saved later, and its target is not asked again.
+//! A finished run that cannot be saved is saved later, without another request to its target.
 
 use vedette_checker::{Dropped, Handled};
 use vedette_domain::checks::tool::{CheckStatus, Tool};

@@ -1,4 +1,4 @@
-//! An outage is confirmed from other locations before anybody is woken.
+//! Other locations confirm an outage before anybody is woken.
 
 use serde_json::{Value, json};
 use vedette_domain::checks::tool::Tool;
@@ -17,7 +17,7 @@ async fn start() -> (Scene, TestWitnesses) {
 }
 
 impl Scene {
-    /// The fingerprints of issues of a status.
+    /// The fingerprints of the issues with a status.
     async fn fingerprints(&self, status: &str) -> Vec<Value> {
         self.issues(status).await.iter().map(|issue| issue["fingerprint"].clone()).collect()
     }
