@@ -1,4 +1,4 @@
-//! The files that pages are shown with.
+//! The static files of the pages.
 
 use lambda_http::http::HeaderValue;
 use vedette_testkit::TestApp;

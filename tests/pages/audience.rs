@@ -1,4 +1,4 @@
-//! Who is let in, of all pages at once.
+//! Who may open each page.
 
 use vedette_dashboard::{Audience, PAGES, Page};
 use vedette_domain::accounts::plan::Plan;
@@ -24,7 +24,7 @@ async fn open(browser: &mut Browser<'_>, page: &Page, address: &str) -> u16 {
     response.status().as_u16()
 }
 
-/// What is stored of teams and their sites.
+/// Everything that is stored about teams and their sites.
 async fn of_teams(service: &Service) -> Vec<String> {
     let dump = service.test.table.dump().await;
     let of_teams = dump.iter().filter(|((pk, _), _)| {

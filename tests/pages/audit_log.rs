@@ -1,4 +1,4 @@
-//! Who changed what: by the pages, by the API and by the command line.
+//! Who changed what: through the pages, the API and the command line.
 
 use jiff::SignedDuration;
 use lambda_http::Body;
@@ -53,7 +53,7 @@ fn text(markup: &str) -> String {
     text.trim().to_owned()
 }
 
-/// Does something in a browser, a minute after what was done before.
+/// Performs an action in a browser, a minute after the previous one.
 async fn act(browser: &mut Browser<'_>, path: &str, form: &str) -> String {
     browser.test.advance(SignedDuration::from_mins(1));
     let done = browser.post(path, form).await;

@@ -1,4 +1,4 @@
-//! The channels of a team: adding, trying, disabling and removing them.
+//! The channels of a team: adding, testing, disabling and removing them.
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Role, Scope};

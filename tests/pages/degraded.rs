@@ -1,11 +1,11 @@
-//! A service that cannot do its work says so on every page.
+//! Every page says so when the service cannot do its work.
 
 use vedette_runtime::health::Problem;
 use vedette_testkit::TestApp;
 
 use crate::support::{Browser, body};
 
-/// As a page shows it.
+/// The text as a page shows it.
 const WHAT: &str = "Nothing can be saved (disk full): ";
 
 #[tokio::test]

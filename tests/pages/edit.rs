@@ -13,7 +13,7 @@ use vedette_tests::Service;
 
 use crate::support::{Browser, fields_of, main_part, said, sent_to};
 
-/// A site of the API, with what is sent of it.
+/// A site in the API, with the fields that an update sends.
 async fn site(service: &Service, owner: &Member, body: &serde_json::Value) -> SiteId {
     let created = service.client(owner).post(&format!("/teams/{}/sites", owner.team), body).await;
     SiteId::parse(&created.data("uuid")).expect("an id")
@@ -24,7 +24,7 @@ async fn stored(service: &Service, id: SiteId) -> Site {
     found.expect("a site").site
 }
 
-/// The form as the page fills it in, with some fields changed; what is empty is left out.
+/// The form as the page fills it in, with some fields changed. Empty fields are left out.
 fn filled(page: &str, changes: &[(&str, &str)]) -> String {
     let mut fields = fields_of(page);
     fields.retain(|(name, _)| !changes.iter().any(|(changed, _)| changed == name));

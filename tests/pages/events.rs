@@ -1,4 +1,4 @@
-//! What happened to a team's sites.
+//! The page of what happened to a team's sites.
 
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;

@@ -1,4 +1,4 @@
-//! A site whose newest status check failed is never said to be up, whether or not an issue is active.
+//! No page says that a site is up if its newest status check failed, whether or not an issue is active.
 
 use serde_json::json;
 use vedette_domain::checks::tool::Tool;
@@ -11,7 +11,7 @@ use vedette_tests::Service;
 use crate::sites::add;
 use crate::support::{Browser, said, sent_to, text};
 
-/// A service that watches one site, whose browser looks at the pages.
+/// A service that monitors one site, and a browser that looks at the pages.
 struct Watched {
     service: Service,
     owner: Member,
@@ -24,7 +24,7 @@ impl Watched {
         Self { service, owner, target: WebServer::start().await }
     }
 
-    /// Adds the site while it answers with this code, and runs its first check.
+    /// Adds the site, which answers with this code, and runs its first check.
     async fn site(&self, browser: &mut Browser<'_>, code: u16) -> SiteId {
         self.target.answer(code);
         let site = add(browser, &self.service, self.owner.team, &self.target.url).await;
@@ -48,7 +48,7 @@ impl Watched {
     }
 }
 
-/// Asserts that list and page of a site show it in one state; the list counts it there and nowhere else.
+/// Asserts that the list and the site's page show it in the same state; the list counts it in that state only.
 async fn assert_shown(browser: &Browser<'_>, site: SiteId, state: &str, on_page: &str) {
     let list = browser.get("/").await;
     let list = said(&list);

@@ -1,4 +1,5 @@
-//! Invitations: who may give them, whom they reach, how they are answered, and how many transactional mails there are.
+//! Invitations: who may create them, whom they reach, how they are accepted or declined, and limits on transactional
+//! mail.
 
 use jiff::SignedDuration;
 use vedette_actions::{add_member, join_with_new_account, open_invitation};
@@ -17,7 +18,7 @@ use crate::mail::{email_of, only_mail, sent_mails, start};
 use crate::members::{link, page, role_of, seats};
 use crate::support::{Browser, main_part, said, sent_to};
 
-/// What a form of the page does whose path ends so.
+/// The target of the page's form whose path ends like this.
 fn action(page: &str, ending: &str) -> String {
     let found = page.split("action=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let mut found = found.filter(|path| path.ends_with(ending));

@@ -1,4 +1,4 @@
-//! The pages that mails lead to, asked as a reader of a mail and a mail program ask them.
+//! The pages that emails link to, as a reader and a mail program request them.
 
 use std::future::ready;
 
@@ -212,7 +212,7 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     assert!(stored(&test).await.disabled.is_some());
 }
 
-/// The links in mails lead to pages that are there.
+/// The links in emails lead to existing pages.
 #[test]
 fn every_link_has_a_page() {
     let target = Target::email("ada@example.com").expect("an address");

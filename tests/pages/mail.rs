@@ -1,4 +1,4 @@
-//! Links that come by mail: to sign in, and to join a team.
+//! Emailed links: to sign in, and to join a team.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) async fn start() -> TestApp {
     test
 }
 
-/// Takes the transactional mails that are asked for.
+/// Takes the requested transactional emails.
 fn asked(test: &TestApp) -> Vec<MailRequest> {
     let taken = test.queue.drain(Destination::Mailer).into_iter();
     taken
@@ -49,7 +49,7 @@ async fn write(
     Box::pin(granted([&LETTERS, &Grant::NONE], handled)).await
 }
 
-/// Has the transactional mails written that are asked for.
+/// Writes the requested transactional emails.
 pub(crate) async fn sent_mails(test: &TestApp) -> Vec<Posted> {
     let receivers = Receivers::default();
     for message in asked(test) {
@@ -58,7 +58,7 @@ pub(crate) async fn sent_mails(test: &TestApp) -> Vec<Posted> {
     receivers.take_mails()
 }
 
-/// The one mail, and the path that its link leads to.
+/// The only email, and the path of its link.
 pub(crate) async fn only_mail(test: &TestApp) -> (Posted, String) {
     let [mail] = <[Posted; 1]>::try_from(sent_mails(test).await).ok().expect("one letter");
     let path = mail.mail.url.strip_prefix(BASE).expect("a page").to_owned();

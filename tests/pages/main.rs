@@ -1,4 +1,4 @@
-//! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
+//! The pages for browsers, through the real handlers, each with the AWS rights of its function.
 
 mod assets;
 mod audience;

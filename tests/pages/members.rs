@@ -1,4 +1,4 @@
-//! Who belongs to a team, and who is invited to it.
+//! The members of a team, and its invitations.
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Membership, Role, Scope};
@@ -24,7 +24,7 @@ async fn email_of(test: &TestApp, user: UserId) -> String {
     test.app.store.account(user).await.expect("read").expect("a user").user.email
 }
 
-/// Seats as the API shows them: of members, of invitations, and all that are used.
+/// Seats as the API shows them: for members, for invitations, and all that are used.
 pub(crate) async fn seats(test: &TestApp, owner: &Member) -> [u64; 3] {
     let team = Client::new(&test.app, owner).get(&format!("/teams/{}", owner.team)).await;
     let seats = &team.body["data"]["limits"]["seats"];
@@ -170,7 +170,7 @@ async fn people_are_invited_within_the_seats_that_are_left() {
     assert_eq!(seats(&test, &owner).await, [1, 2, 3]);
 }
 
-/// The link of an invitation, as its answer shows it.
+/// The link of an invitation, as the response shows it.
 pub(crate) fn link(page: &str) -> String {
     let secret = page.split("/join/").nth(1).and_then(|rest| rest.split('<').next());
     format!("/join/{}", secret.expect("a link"))

@@ -1,4 +1,4 @@
-//! The ways from each page of a team to the others.
+//! The links from each page of a team to the others.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use vedette_testkit::channels::{add_channel, chat};
 
 use crate::support::{Browser, body, head};
 
-/// The path of the page that an address leads to, as the table of pages has it.
+/// The path of the page that an address leads to, as in the table of pages.
 fn page_at(address: &str) -> &'static str {
     let found = find(PAGES, &head("GET", address));
     found.unwrap_or_else(|| panic!("no page is at {address}")).route.path

@@ -1,4 +1,4 @@
-//! Signing in at an OpenID provider: who may, who may not, and what is then said.
+//! Sign-in with an OpenID provider: who may sign in, who may not, and what the page says then.
 
 use jiff::SignedDuration;
 use lambda_http::Body;
@@ -17,7 +17,7 @@ use vedette_testkit::open_id::{
 
 use crate::support::{ask, body, head, main_part, said, send_with, sent_to};
 
-/// A service whose one user is Ada, and a provider.
+/// A service with an OpenID provider; its only user is Ada.
 struct Scene {
     test: TestApp,
     op: OpenIdProvider,
@@ -48,7 +48,8 @@ impl Scene {
         send_with(&self.test, &self.dashboard, &head, "").await
     }
 
-    /// Begins a sign-in, and signs in there: the cookie, and the address that the browser is sent back to.
+    /// Starts a sign-in, and signs in at the provider. Returns the cookie, and the address to which the browser
+    /// returns.
     async fn at_provider(&self, email: &str) -> (String, String) {
         let begun = self.get("/oidc", "theme=x").await;
         let back = self.op.sign_in(sent_to(&begun), email, self.test.now());
@@ -62,7 +63,7 @@ impl Scene {
         self.get(&path, &cookie).await
     }
 
-    /// Nobody comes in with these lies; nothing is written, and this is said.
+    /// Asserts that nobody can sign in with these lies: nothing is written, and the page shows this text.
     async fn refuses(&self, lies: Lies, status: u16, why: &str) {
         self.op.lie(lies.clone());
         // Who failed before is asked again, and so is the source.
@@ -77,7 +78,7 @@ impl Scene {
     }
 }
 
-/// Pages at which people may sign in by this provider.
+/// Pages that offer sign-in with this provider.
 fn dashboard(issuer: &str) -> Dashboard {
     let read = |name: &str| {
         let value = match name {
@@ -106,7 +107,7 @@ async fn user(test: &TestApp, email: &str, is_verified: bool) -> UserId {
     id
 }
 
-/// The cookies that are set, without what they are to be kept with.
+/// The cookies that are set, without their attributes.
 fn cookies(response: &Response<Body>) -> Vec<String> {
     let set = response.headers().get_all(SET_COOKIE).into_iter();
     let pairs = set.map(|cookie| cookie.to_str().expect("text").split(';').next());

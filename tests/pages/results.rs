@@ -1,4 +1,4 @@
-//! Results of checks as hostile sites would have them, recorded without an engine.
+//! Results of checks of hostile sites, recorded without an engine.
 
 use serde_json::{Value, json};
 use vedette_domain::checks::check::{Finish, ToolResult};
@@ -8,12 +8,12 @@ use vedette_runs::Recorded;
 use vedette_testkit::status_result;
 use vedette_tests::Service;
 
-/// A text that turns around what follows it, and would be markup.
+/// A text that reverses the direction of what follows, and contains markup.
 pub(crate) const HOSTILE: &str = "<b onclick=x>\u{202e}";
 /// The same, as a page shows it.
 pub(crate) const HARMLESS: &str = "&lt;b onclick=x&gt;\u{202e}";
 
-/// An automatic check of now ends.
+/// Ends an automatic check now.
 pub(crate) async fn end(service: &Service, site: SiteId, finish: Finish) -> CheckId {
     let tool = match &finish {
         Finish::Completed(ToolResult::Status(_)) | Finish::Failed(_) | Finish::Skipped => {

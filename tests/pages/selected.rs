@@ -1,4 +1,4 @@
-//! Several sites of the list, paused, resumed or deleted at once.
+//! Several sites of the list are paused, resumed or deleted at once.
 
 use serde_json::json;
 use vedette_domain::accounts::account::{Role, Scope};
@@ -9,7 +9,7 @@ use vedette_tests::Service;
 
 use crate::support::{Browser, said, sent_to, text};
 
-/// Sites of a team by these names.
+/// Sites of a team with these names.
 async fn sites(service: &Service, owner: &Member, names: &[&str]) -> Vec<SiteId> {
     let mut sites = Vec::new();
     for name in names {

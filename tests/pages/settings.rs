@@ -1,4 +1,4 @@
-//! A team's monitoring settings, by forms.
+//! A team's monitoring settings, with forms.
 
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
@@ -24,7 +24,7 @@ fn path(owner: &Member, section: &str) -> String {
     format!("/teams/{}/settings/{section}", owner.team)
 }
 
-/// Where a section's settings stand.
+/// The address of a section's settings.
 fn place(section: &str) -> String {
     match section {
         "request-header" | "quiet-time" | "escalation" => section.replace('-', "_"),

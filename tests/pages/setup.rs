@@ -1,4 +1,4 @@
-//! The first minutes: from the link that the service prints to the first results, and where alerts go.
+//! The first minutes: from the link that the service prints to the first results, and the first channel.
 
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::session::SessionSecret;
@@ -11,7 +11,7 @@ use crate::support::{Browser, ask, body, main_part, said, sent_to, text};
 
 const ADA: &str = "name=Ada+Lovelace&email=Ada%40example.com";
 
-/// The path of a link by which the first user comes in.
+/// The path of the link for the first user.
 async fn setup_link(test: &TestApp) -> String {
     let secret = test.app.entropy.session_secret().expect("a secret");
     test.app.store.put_setup_link(&secret.hash()).await.expect("stored");

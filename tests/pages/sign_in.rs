@@ -1,4 +1,4 @@
-//! Signing in by a link, staying so, and going out.
+//! Signing in with a link, staying signed in, and signing out.
 
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
@@ -207,7 +207,7 @@ async fn who_is_not_signed_in_sends_no_more_than_4_kb() {
     assert_ne!(signed_in.status(), 413);
 }
 
-/// API Gateway takes cookies out of the headers.
+/// API Gateway removes cookies from the headers.
 #[tokio::test]
 async fn who_is_signed_in_is_known_behind_api_gateway() {
     let mut test = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! The list of sites, adding some, and the page of one.
+//! The list of sites, the forms that add sites, and the page of a site.
 
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;

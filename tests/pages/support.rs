@@ -1,4 +1,4 @@
-//! A browser: it keeps its cookie, and whatever it is shown must be a sound page.
+//! A browser. It keeps its cookie, and checks that every page is valid.
 
 use std::fmt::Write as _;
 use std::future::ready;
@@ -22,7 +22,7 @@ pub(crate) fn head(method: &str, path: &str) -> Parts {
     request.header("host", "monitor.test").body(()).expect("a request").into_parts().0
 }
 
-/// Asks as somebody without a cookie, and without what browsers say of where a form comes from.
+/// Sends a request without a cookie, and without the headers with which browsers say where a form comes from.
 pub(crate) async fn ask(test: &TestApp, method: &str, path: &str) -> Response<Body> {
     send(test, &head(method, path), "").await
 }
@@ -31,7 +31,7 @@ pub(crate) async fn send(test: &TestApp, head: &Parts, form: &str) -> Response<B
     send_with(test, &Dashboard::default(), head, form).await
 }
 
-/// As `send`, where there may be an OpenID provider.
+/// Like `send`, but possibly with an OpenID provider.
 pub(crate) async fn send_with(
     test: &TestApp,
     dashboard: &Dashboard,
@@ -58,7 +58,7 @@ pub(crate) async fn send_with(
     response
 }
 
-/// Status, headers and body, as they are but for the hashes in the names of files.
+/// Status, headers and body, unchanged except for the hashes in file names.
 pub(crate) fn whole(response: &Response<Body>) -> String {
     let mut text = format!("{}\n", response.status());
     for (name, value) in response.headers() {
@@ -79,7 +79,7 @@ pub(crate) fn body(response: &Response<Body>) -> &str {
     body
 }
 
-/// The main part of a page that is shown.
+/// The main part of a page.
 pub(crate) fn said(response: &Response<Body>) -> &str {
     assert_eq!(response.status(), 200, "{response:?}");
     main_part(response)
@@ -91,21 +91,21 @@ pub(crate) fn main_part(response: &Response<Body>) -> &str {
     main.split_once("</main>").expect("its end").0
 }
 
-/// What a part of a page says, without its tags; a space stands between what is in different ones.
+/// The text of a part of a page, without tags; texts of different elements are separated by a space.
 pub(crate) fn text(part: &str) -> String {
     let texts = part.split('<').map(|rest| rest.split_once('>').map_or(rest, |(_, text)| text));
     let words: Vec<&str> = texts.flat_map(str::split_whitespace).collect();
     unescaped(&words.join(" "))
 }
 
-/// Where a browser is sent.
+/// Where a browser is redirected.
 pub(crate) fn sent_to(response: &Response<Body>) -> &str {
     assert_eq!(response.status(), 303, "{response:?}");
     response.headers()[LOCATION].to_str().expect("text")
 }
 
-/// What must hold of any page: one heading, nothing that is run or styled within it, names for what is
-/// filled in and for tables, and a way past the navigation.
+/// What must hold for every page: one heading, no inline scripts or styles, names for form fields and tables, and a
+/// link that skips the navigation.
 fn assert_sound(page: &str) {
     assert_eq!(page.matches("<h1>").count(), 1, "{page}");
     assert!(page.contains("<html lang=\"en\">") && page.contains("href=\"#main\""), "{page}");
@@ -140,7 +140,7 @@ fn assert_sound(page: &str) {
     }
 }
 
-/// Somebody's browser.
+/// The browser of a person.
 pub(crate) struct Browser<'a> {
     pub(crate) test: &'a TestApp,
     pub(crate) cookie: Option<String>,
@@ -170,7 +170,7 @@ impl<'a> Browser<'a> {
         send(self.test, &self.head("GET", path), "").await
     }
 
-    /// Sends a form from one of our pages.
+    /// Sends a form of one of our pages.
     pub(crate) async fn post(&mut self, path: &str, form: &str) -> Response<Body> {
         let mut head = self.head("POST", path);
         head.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
@@ -192,7 +192,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// The path of a new link that signs a user in.
+/// The path of a new sign-in link for a user.
 pub(crate) async fn sign_in_link(test: &TestApp, user: UserId) -> String {
     // The ids of tests are counted, and so a secret of theirs is like no other.
     let secret = test.app.entropy.session_secret().expect("a secret");
@@ -202,7 +202,7 @@ pub(crate) async fn sign_in_link(test: &TestApp, user: UserId) -> String {
     link::sign_in("", &secret)
 }
 
-/// What a browser would send of a page's forms as they are filled in.
+/// What a browser would send for a page's forms as they are filled in.
 pub(crate) fn fields_of(page: &str) -> Vec<(String, String)> {
     let attribute = |tag: &str, name: &str| {
         let (_, rest) = tag.split_once(&format!(" {name}=\""))?;

@@ -1,4 +1,4 @@
-//! The time zone of a team, by a form.
+//! The time zone of a team, with a form.
 
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_testkit::{TestApp, member_of};

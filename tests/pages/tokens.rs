@@ -1,4 +1,4 @@
-//! The API tokens of who is signed in.
+//! The API tokens of the signed-in user.
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Role, Scope, Secret, TOKENS_MAX, Token};

@@ -1,4 +1,4 @@
-//! `$default`: paths and methods that are no route.
+//! `$default`: paths and methods that do not match a route.
 
 use lambda_http::Body;
 use vedette_api::ROUTES;

@@ -1,4 +1,4 @@
-//! What goes beside the bodies: how long an answer may be kept, and how bodies are encoded.
+//! Headers: how long a response may be cached, and how bodies are encoded.
 
 use std::io::Write as _;
 

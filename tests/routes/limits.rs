@@ -1,8 +1,8 @@
-//! Every limit of the settings that team and site share, as a request that breaks it.
+//! Every limit of the settings that teams and sites share, with a request that breaks it.
 
 use serde_json::{Value, json};
 
-/// What is wrong with one setting.
+/// An invalid value of one setting.
 pub(crate) struct Broken {
     /// The tool.
     pub(crate) tool: &'static str,
@@ -10,14 +10,14 @@ pub(crate) struct Broken {
     pub(crate) setting: &'static str,
     /// The value sent.
     pub(crate) value: Value,
-    /// What follows the setting's path where an item is at fault: `.0`.
+    /// What follows the setting's path if one item is invalid: `.0`.
     pub(crate) at: &'static str,
-    /// What is said of it.
+    /// The error message.
     pub(crate) complaint: &'static str,
 }
 
 impl Broken {
-    /// The tool's object, with what a team must say of every tool it sends.
+    /// The tool's object, with the fields that a team must send for every tool.
     pub(crate) fn tool_settings(&self) -> Value {
         let mut tool = json!({ "enabled": true, "cadence_minutes": 1440 });
         let field = self.setting.split('.').fold(&mut tool, |fields, name| &mut fields[name]);
@@ -25,7 +25,7 @@ impl Broken {
         tool
     }
 
-    /// The key among the errors, and its message.
+    /// The key in the errors, and its message.
     pub(crate) fn error(&self) -> (String, String) {
         let path = format!("monitoring_settings.tools.{}.{}{}", self.tool, self.setting, self.at);
         let message = format!("The {path} field {}.", self.complaint);
@@ -44,7 +44,7 @@ const FRAMING: &str = "must not be a header of the connection or of a body";
 const TOO_SMALL: &str = "must be at least 1";
 const TOO_LARGE: &str = "must not be greater than 2147483647";
 
-/// What breaks the limits of the tools' settings on the agency plan.
+/// Values that break the limits of the tools' settings on the agency plan.
 pub(crate) fn broken_settings() -> Vec<Broken> {
     let long = "p".repeat(256);
     let rows: Vec<(&str, &str, Value, &str, &str)> = vec![
@@ -145,7 +145,7 @@ pub(crate) fn broken_settings() -> Vec<Broken> {
     rows.into_iter().map(broken).collect()
 }
 
-/// Headers that are refused: what is sent, the part at fault, and what is said of it.
+/// Rejected headers: the value sent, the invalid part, and the message.
 pub(crate) fn broken_headers() -> Vec<(Value, &'static str, &'static str)> {
     let header = |name: Value, value: Value| json!({ "name": name, "value": value });
     vec![

@@ -1,5 +1,4 @@
-//! Every route: one file each, named as in the API's source, and what all routes share in
-//! `refusals` and `fallback`.
+//! Every route, one file each, named as in the API's source. `refusals` and `fallback` contain what all routes share.
 
 mod checks;
 mod fallback;

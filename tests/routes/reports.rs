@@ -21,7 +21,7 @@ fn set_clock(service: &Service, time: &str) {
     service.test.set_clock(time.parse().expect("a time"));
 }
 
-/// What `days` may not be, with what is said of it.
+/// Invalid values of `days`, with the error messages.
 const WRONG_DAYS: [(&str, &str); 9] = [
     ("0", "The days field must be at least 1."),
     ("366", "The days field must not be greater than 365."),

@@ -1,4 +1,4 @@
-//! `POST /sites/{site}/checks`: which checks can be ordered, and what becomes of them.
+//! `POST /sites/{site}/checks`: which checks can be requested, and what happens to them.
 
 use futures::future::join_all;
 use jiff::SignedDuration;

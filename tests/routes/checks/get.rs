@@ -1,4 +1,4 @@
-//! `GET /checks/{check}`: a check of each tool and state, for as long as it shows.
+//! `GET /checks/{check}`: a check of each tool in each state, as long as it is visible.
 
 use serde_json::json;
 use vedette_domain::accounts::account::Role;

@@ -40,8 +40,8 @@ fn set_clock(service: &Service, time: &str) {
     service.test.set_clock(time.parse().expect("a time"));
 }
 
-/// A site whose history holds every kind of check there is, over three days: nine automatic ones,
-/// of which two failed, and six on demand, of which one is pending.
+/// A site whose history contains every kind of check, over three days: nine automatic checks, of which two failed, and
+/// six on-demand checks, of which one is pending.
 async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     let target = WebServer::start().await;
     let site = new_site(service, owner, &target.url).await;
@@ -94,7 +94,7 @@ async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     site
 }
 
-/// Runs the one retry or follow-up that waits.
+/// Runs the only retry or follow-up that waits.
 async fn follow(service: &Service) {
     let waiting = service.waiting();
     let [(message, _)] = waiting.as_slice() else { panic!("{waiting:?}") };

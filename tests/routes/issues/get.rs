@@ -18,14 +18,14 @@ async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> ApiResp
     service.client(caller).get(&format!("/issues/{}", uuid.to_string())).await
 }
 
-/// The one issue there is.
+/// The only issue.
 async fn only(service: &Service, owner: &Member) -> IssueId {
     let list = service.client(owner).get("/issues").await;
     assert_eq!(list.body["meta"]["total"], 1, "{list:?}");
     IssueId::parse(list.body["data"][0]["uuid"].as_str().expect("a uuid")).expect("an id")
 }
 
-/// What was done to an issue, with the names of those who did it.
+/// What happened to an issue, with the names of the people who did it.
 fn timeline(answer: &ApiResponse) -> Vec<String> {
     let entries = answer.body["data"]["timeline"].as_array().expect("a timeline");
     let shown = entries.iter().map(|entry| {

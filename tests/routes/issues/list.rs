@@ -18,7 +18,7 @@ async fn list(service: &Service, caller: &Member, query: &str) -> ApiResponse {
     service.client(caller).get(&format!("/issues{query}")).await
 }
 
-/// The uuids that a query lists, after checking that the total says so too.
+/// The uuids in the result of a query, after checking that the total matches.
 async fn listed(service: &Service, caller: &Member, query: &str) -> Vec<String> {
     let answer = list(service, caller, query).await;
     assert_eq!(answer.status, 200, "{query}: {answer:?}");
@@ -27,7 +27,7 @@ async fn listed(service: &Service, caller: &Member, query: &str) -> Vec<String> 
     rows.iter().map(|row| row["uuid"].as_str().expect("a uuid").to_owned()).collect()
 }
 
-/// Two sites with an issue of every fingerprint between them, opened minute by minute.
+/// Two sites that together have an issue of every fingerprint, each opened a minute after the previous one.
 struct Troubles {
     sites: [SiteId; 2],
     issues: Vec<(SiteId, Fingerprint, IssueId)>,
@@ -47,7 +47,7 @@ async fn troubles(service: &Service, owner: &Member) -> Troubles {
 }
 
 impl Troubles {
-    /// Those that were opened last first.
+    /// The issues that were opened last come first.
     fn expected(&self, wanted: impl Fn(usize, SiteId, Fingerprint) -> bool) -> Vec<String> {
         let mut uuids: Vec<_> = self
             .issues

@@ -16,7 +16,7 @@ use crate::support::{
     new_site, new_site_with, odd_spellings, set_plan, suspend,
 };
 
-/// PATCHes settings, with one tool, as every PATCH needs one.
+/// PATCHes settings together with one tool, since every PATCH needs a tool.
 async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> ApiResponse {
     let mut settings = settings.clone();
     if settings.get("tools").is_none() {
@@ -25,7 +25,7 @@ async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> 
     patch(service, owner, &json!({ "monitoring_settings": settings })).await
 }
 
-/// PATCHes one tool; what is not said of it is sent as it is by default.
+/// PATCHes one tool; fields that are not given are sent with their defaults.
 async fn patch_tool(service: &Service, owner: &Member, tool: &str, said: &Value) -> ApiResponse {
     let mut settings = json!({ "enabled": true, "cadence_minutes": 1440 });
     for (name, value) in said.as_object().expect("settings") {

@@ -27,8 +27,8 @@ fn sum(values: &[f64]) -> Sum {
     sum
 }
 
-/// A day with completed performance checks, of which each measured a score, a response time in
-/// milliseconds and a Speed Index in seconds, or left one of them out.
+/// A day with completed performance checks. Each measured a score, a response time in milliseconds and a Speed Index in
+/// seconds; some lack one of them.
 fn day(date: Date, checks: &[(Option<f64>, Option<f64>, Option<f64>)]) -> Day {
     let mut day = Day::new(date, 365);
     let trigger = Trigger::Automatic(RunReason::Scheduled);
@@ -41,7 +41,7 @@ fn day(date: Date, checks: &[(Option<f64>, Option<f64>, Option<f64>)]) -> Day {
     day
 }
 
-/// Writes down an open day of the tool.
+/// Stores an open day of the tool.
 async fn put_day(service: &Service, site: SiteId, day: Day) {
     let store = &service.test.app.store;
     let partition = site.partition();

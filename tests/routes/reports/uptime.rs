@@ -51,7 +51,7 @@ async fn scheduled(service: &Service, site: SiteId, time: &str, finish: Finish) 
     ran(service, site, time, RunReason::Scheduled, finish).await;
 }
 
-/// A site that nothing has run on yet.
+/// A site without any runs yet.
 async fn quiet(plan: Plan) -> (Service, Member, SiteId) {
     let service = Service::start().await;
     let owner = new_team(&service.test, plan).await;

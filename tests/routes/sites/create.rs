@@ -1,5 +1,5 @@
-//! `POST /teams/{team}/sites`: a site is created, or is not; what it says of itself is in `fields`, of
-//! its monitoring in `settings`, and how many there may be in `limits`.
+//! `POST /teams/{team}/sites`: a site is created or rejected. `fields` tests the site's own fields, `settings` its
+//! monitoring, and `limits` how many sites are possible.
 
 mod fields;
 mod limits;
@@ -41,7 +41,7 @@ impl<'a> Creator<'a> {
         self.client.send("POST", &self.path, body.into()).await
     }
 
-    /// Creates a site with one field beside a URL of its own, which `n` makes different.
+    /// Creates a site with one additional field; `n` makes its URL unique.
     async fn post_with(&self, n: usize, field: &str, value: &Value) -> ApiResponse {
         self.post(&json!({ "url": format!("https://example.com/{n}"), field: value })).await
     }
@@ -70,7 +70,7 @@ async fn team_on(plan: Plan) -> (Service, Member) {
     (service, owner)
 }
 
-/// One more team of a user, with these settings.
+/// Another team of a user, with these settings.
 async fn team_with(service: &Service, owner: &Member, settings: &Settings) -> Member {
     let store = &service.test.app.store;
     let team = store.team(owner.team, service.test.now()).await.expect("read").expect("a team");

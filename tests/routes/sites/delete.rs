@@ -1,4 +1,4 @@
-//! `DELETE /sites/{site}`: a site is gone at once, with all that belongs to it.
+//! `DELETE /sites/{site}`: a site is gone at once, with everything that belongs to it.
 
 use std::time::Duration;
 

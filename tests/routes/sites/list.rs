@@ -42,7 +42,7 @@ async fn order(service: &Service, owner: &Member, site: SiteId, tool: &str) {
     assert_eq!(ordered.status, 202, "{ordered:?}");
 }
 
-/// A new site with a name, a minute after the one before.
+/// A new site with a name, a minute after the previous one.
 async fn named(service: &Service, owner: &Member, name: &str, url: &str) -> SiteId {
     service.advance_minutes(1);
     let body = json!({ "url": url, "name": name });

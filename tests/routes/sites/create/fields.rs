@@ -1,4 +1,4 @@
-//! `POST /teams/{team}/sites`: what a client says of a site beside its monitoring.
+//! `POST /teams/{team}/sites`: the fields of a site other than its monitoring.
 
 use serde_json::json;
 use vedette_tests::Service;

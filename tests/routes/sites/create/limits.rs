@@ -1,4 +1,4 @@
-//! `POST /teams/{team}/sites`: a URL once in a team, and as many sites as the plan allows.
+//! `POST /teams/{team}/sites`: each URL once per team, and as many sites as the plan allows.
 
 use futures::future::join_all;
 use serde_json::json;

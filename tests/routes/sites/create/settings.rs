@@ -1,4 +1,4 @@
-//! `POST /teams/{team}/sites`: how a new site is monitored otherwise than its team.
+//! `POST /teams/{team}/sites`: settings that differ from those of the team.
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
@@ -182,7 +182,7 @@ async fn without_a_cadence_the_smallest_plan_slows_the_defaults_down() {
     }
 }
 
-/// The settings that are numbers, with their bounds.
+/// The numeric settings, with their bounds.
 const NUMBERS: [(&str, u32, u32); 16] = {
     const MOST: u32 = 2_147_483_647;
     [

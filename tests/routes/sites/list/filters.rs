@@ -1,4 +1,4 @@
-//! What a filter shows, and what it does not.
+//! What each filter shows, and what it hides.
 
 use std::collections::BTreeSet;
 
