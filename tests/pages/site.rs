@@ -162,6 +162,19 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
 }
 
 #[tokio::test]
+async fn performance_checks_wait_for_a_browser_on_a_machine_that_has_none() {
+    let (mut service, owner, site) = watched().await;
+    service.test.app.service.tools.retain(|tool| *tool != Tool::Performance);
+    let path = format!("/sites/{site}");
+    let hint = "Waits for a browser. <code>vedette browser install</code> installs one.";
+    let page = Browser::of(&service.test, owner.user).await.get(&path).await;
+    assert!(!body(&page).contains(hint), "somebody may want none");
+    service.test.app.service.lacks_browser = true;
+    let page = Browser::of(&service.test, owner.user).await.get(&path).await;
+    assert_eq!(body(&page).matches(hint).count(), 1);
+}
+
+#[tokio::test]
 async fn the_list_has_a_bar_for_each_of_ninety_days() {
     let (service, owner, site) = watched().await;
     // A day that is up, one that is partly, none, one that is down, and today.

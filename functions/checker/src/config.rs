@@ -49,6 +49,9 @@ const BROWSER_FUNCTION: &str = "VEDETTE_BROWSER_FUNCTION";
 /// The variable with the URL of the RDAP service.
 const RDAP: &str = "VEDETTE_RDAP";
 
+/// The variable that names the folder of Lighthouse.
+pub const LIGHTHOUSE: &str = "VEDETTE_LIGHTHOUSE";
+
 /// Where `make lighthouse` installs Lighthouse, relative to the project's root.
 const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
 
@@ -61,7 +64,8 @@ impl Config {
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         // Outside of AWS, there is no function to call.
         let engines = EngineConfig::read(&|name| read(name).filter(|_| name != BROWSER_FUNCTION))?;
-        let service = Service { tools: engines.tools(), ..Service::read(read)? };
+        let lacks_browser = engines.auditor.is_none() && AuditorKind::read(read)?.is_none();
+        let service = Service { tools: engines.tools(), lacks_browser, ..Service::read(read)? };
         Ok(Self { service, outbound: targets(read)?, engines })
     }
 
@@ -156,7 +160,7 @@ struct Installed {
 
 impl Installed {
     fn read(read: Read<'_>) -> Self {
-        let lighthouse = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.into());
+        let lighthouse = read(LIGHTHOUSE).unwrap_or_else(|| LIGHTHOUSE_DEFAULT.into());
         Self {
             lighthouse: lighthouse.into(),
             chrome: read("VEDETTE_CHROME").map(PathBuf::from),
@@ -247,6 +251,21 @@ mod tests {
             // The browser function needs Lighthouse itself and cannot pass jobs on.
             let refused = Config::of_browser(&read).expect_err("no Lighthouse");
             assert_eq!(refused.name, AuditorKind::VARIABLE);
+        }
+    }
+
+    #[test]
+    fn only_a_machine_that_wants_a_browser_lacks_one() {
+        for (auditor, lacks_browser) in
+            [(None, true), (Some("none"), false), (Some("pagespeed"), false)]
+        {
+            let read = |name: &str| match name {
+                "VEDETTE_AUDITOR" => auditor.map(str::to_owned),
+                "VEDETTE_LIGHTHOUSE" => Some("/nonexistent".to_owned()),
+                _ => None,
+            };
+            let service = Config::read(&read).expect("a configuration").service;
+            assert_eq!(service.lacks_browser, lacks_browser, "{auditor:?}");
         }
     }
 

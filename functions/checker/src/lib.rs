@@ -33,7 +33,7 @@ use lease::{postpone, with_lease};
 use unsaved::Unsaved;
 
 pub use browser_function::{BrowserFunction, NotRun};
-pub use config::{BROWSER, Config, EngineConfig};
+pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
 pub use engines::{Engines, ProbeInput};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};

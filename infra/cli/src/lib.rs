@@ -9,6 +9,8 @@
 mod args;
 mod aws;
 mod backup;
+#[cfg(feature = "browser")]
+mod browser;
 mod channel;
 mod copy;
 mod dlq;
@@ -98,6 +100,10 @@ enum Command {
     /// Creates missing schedules, updates the others, and removes those that should not exist. On
     /// one machine, `vedette serve` rebuilds its schedules whenever it starts.
     Reconcile,
+    /// Install the browser that performance checks need
+    #[cfg(feature = "browser")]
+    #[command(subcommand)]
+    Browser(browser::Command),
     /// Report whether the service on this machine runs and works
     ///
     /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; or
@@ -162,6 +168,8 @@ async fn run(
             doctor.run(app, notices, data, &mut out).await
         }
         Command::Dlq(command) => command.run(deployed, &mut out).await,
+        #[cfg(feature = "browser")]
+        Command::Browser(command) => command.run(cli.target.data(), &mut out).await,
         Command::Health => health::tell(notices, &mut out),
         Command::Backup(backup) => backup.run(cli.target.data(), &app.clock, &mut out).await,
         Command::Restore(restore) => restore.run(cli.target.data(), &mut out).await,
@@ -206,6 +214,10 @@ impl Cli {
                 return done.map_err(|failure| self.target.explain(failure));
             }
             Command::Restore(restore) => return restore.run(self.target.data(), &mut shown).await,
+            #[cfg(feature = "browser")]
+            Command::Browser(command) => {
+                return command.run(self.target.data(), &mut shown).await;
+            }
             _ => {}
         }
         if matches!(self.command, Command::Health) {

@@ -146,6 +146,7 @@ impl Bench {
                 time_scale: TimeScale::default(),
                 tools: vec![Tool::Status],
                 concurrency: None,
+                lacks_browser: false,
                 writes_blocks: true,
                 sends_mail: false,
                 trusted_proxies: TrustedProxies::default(),

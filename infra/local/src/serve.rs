@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use vedette_checker::Config;
+use vedette_checker::{Config, LIGHTHOUSE};
 use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
+use vedette_embedded::INSTALLED_LIGHTHOUSE;
 use vedette_notifier::send::{MailTransport, SendConfig};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
@@ -61,7 +62,12 @@ struct Configured {
 }
 
 fn configured(options: &Options) -> Result<Configured, ConfigError> {
-    let config = Config::read(&environment)?;
+    let installed = options.data.join(INSTALLED_LIGHTHOUSE);
+    let config = Config::read(&|name| match name {
+        LIGHTHOUSE => environment(name)
+            .or_else(|| installed.is_dir().then(|| installed.to_string_lossy().into_owned())),
+        _ => environment(name),
+    })?;
     let send = SendConfig::read(&environment, MailTransport::Folder(options.data.join("mail")))?;
     if matches!(options.operator_url, Some(Operator::Mail(_))) && !send.mail.reaches_people() {
         let problem = "names an address, and mails go nowhere: VEDETTE_SMTP is not set".to_owned();

@@ -15,9 +15,10 @@ pub(crate) const COMPLETIONS: &str = "completions";
 pub(crate) const MAN: &str = "man";
 
 /// Commands that do not take all global options, and those that they take.
-const TAKES: [(&str, &[&str]); 5] = [
+const TAKES: [(&str, &[&str]); 6] = [
     (SERVE, &["data"]),
     ("probe", &["json"]),
+    ("browser", &["data", "json"]),
     ("health", &["data", "json"]),
     (COMPLETIONS, &[]),
     (MAN, &[]),
@@ -38,6 +39,10 @@ pub(crate) fn command() -> Command {
 
 /// Hides the global options that a command has no use for from its help.
 fn hide_the_others(command: Command, (name, takes): (&str, &[&str])) -> Command {
+    // Some commands exist only with a feature.
+    if command.find_subcommand(name).is_none() {
+        return command;
+    }
     let others = command.get_arguments().filter(|argument| argument.is_global_set());
     let others = others.filter(|argument| !takes.contains(&argument.get_id().as_str()));
     let others: Vec<_> = others.map(|argument| argument.clone().global(false).hide(true)).collect();

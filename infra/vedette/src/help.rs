@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
-    ("Maintenance", &["health", "doctor", "reconcile", "dlq"]),
+    ("Maintenance", &["browser", "health", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
 ];
 
@@ -69,6 +69,7 @@ mod tests {
           copy         Copy teams with their history between a data folder and a deployment, or two folders
 
         Maintenance:
+          browser      Install the browser that performance checks need
           health       Report whether the service on this machine runs and works
           doctor       Say what is wrong, and what to do about it
           reconcile    Rebuild the schedules of a deployment from the table

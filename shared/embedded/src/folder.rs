@@ -91,6 +91,9 @@ pub enum FolderError {
     },
 }
 
+/// The folder inside the data folder into which `vedette browser install` puts Lighthouse, Node and a browser.
+pub const INSTALLED_LIGHTHOUSE: &str = "lighthouse";
+
 /// The oldest format that is still read.
 pub(crate) const OLDEST_FORMAT: u32 = 1;
 

@@ -27,7 +27,7 @@ pub use client::{sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};
 pub use files::{FileFault, FileProblem};
-pub use folder::{Folder, FolderError};
+pub use folder::{Folder, FolderError, INSTALLED_LIGHTHOUSE};
 pub use integrity::{Damage, Examination, TableFault, examine};
 pub use jobs::Priority;
 pub use layout::TABLE;

@@ -28,6 +28,9 @@ pub struct Service {
     /// The tools that have an engine in this deployment; the others are not scheduled, and on
     /// demand they are skipped.
     pub tools: Vec<Tool>,
+    /// Whether performance checks wait until somebody installs a browser on this machine. On AWS, the deployment
+    /// decides whether there is one.
+    pub lacks_browser: bool,
     /// How many crawls, or audits, run at a time in all processes together; `None` if one process
     /// runs them all and itself sees to it that teams share.
     pub concurrency: Option<usize>,
@@ -41,6 +44,11 @@ pub struct Service {
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
 const THROTTLE_DEFAULT: u32 = 60;
+
+/// Whether a team may use a tool, and has switched it on.
+fn is_wanted(tool: Tool, team: &Team, settings: &Settings) -> bool {
+    team.plan_active && team.plan.allows(tool) && settings.tools.is_enabled(tool)
+}
 
 /// Where a Lambda function finds the rest of the deployment.
 #[derive(Debug, Clone)]
@@ -93,10 +101,15 @@ impl Service {
     /// Whether a tool runs on a site with these settings: its team's plan is active and has the
     /// tool, the settings enable it, and this deployment has an engine for it.
     pub fn runs(&self, tool: Tool, team: &Team, settings: &Settings) -> bool {
-        team.plan_active
-            && team.plan.allows(tool)
-            && settings.tools.is_enabled(tool)
-            && self.tools.contains(&tool)
+        is_wanted(tool, team, settings) && self.tools.contains(&tool)
+    }
+
+    /// Whether a tool would run on a site with these settings if this machine had the browser that it needs.
+    pub fn waits_for_browser(&self, tool: Tool, team: &Team, settings: &Settings) -> bool {
+        tool.definition().needs == Some(Need::Auditor)
+            && self.lacks_browser
+            && is_wanted(tool, team, settings)
+            && !self.tools.contains(&tool)
     }
 
     /// Base address of links outside of a request, ending in `/api/v1`, if there is one.
@@ -164,6 +177,7 @@ impl Service {
             throttle,
             time_scale: TimeScale::default(),
             tools,
+            lacks_browser: false,
             concurrency,
             writes_blocks,
             sends_mail: read(Self::MAIL_FROM).is_some(),

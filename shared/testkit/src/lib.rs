@@ -86,6 +86,7 @@ impl TestApp {
             time_scale: TimeScale::default(),
             tools: vec![Tool::Status],
             concurrency: None,
+            lacks_browser: false,
             writes_blocks: true,
             sends_mail: false,
             trusted_proxies: TrustedProxies::default(),

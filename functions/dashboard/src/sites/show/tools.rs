@@ -31,6 +31,7 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
     let check = latest.and_then(|latest| view.history.checks.get(&latest.id()));
     let settings = &view.settings;
     let is_on = view.runs(tool);
+    let waits = view.service.waits_for_browser(tool, &view.access.team.team, settings);
     let title = html! { h3 { (look::tool(tool)) (words::tool(tool)) } };
     let cadence = cadence_label(settings.tools.cadence_minutes(tool));
     match check {
@@ -51,8 +52,12 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
         }
         None => html! {
             div.card.tool {
-                div.row { (title) @if is_on { (Look::Pending.bare("Waiting")) } @else { (Look::Paused.bare("Off")) } }
-                p.quiet { @if is_on { "No check yet." } @else { "No automatic checks." } }
+                div.row { (title) @if is_on || waits { (Look::Pending.bare("Waiting")) } @else { (Look::Paused.bare("Off")) } }
+                p.quiet {
+                    @if waits { "Waits for a browser. " code { "vedette browser install" } " installs one." }
+                    @else if is_on { "No check yet." }
+                    @else { "No automatic checks." }
+                }
                 @if is_on { p.quiet { (cadence) } }
             }
         },
