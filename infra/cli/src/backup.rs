@@ -1,15 +1,17 @@
 //! `vedette backup` and `vedette restore`: the table of this machine in a file, and back.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{
-    Backup as Made, BackupDestination, BackupError, BackupRecord, Folder, FolderError, Reached,
-    back_up, reach,
+    Backup as Made, BackupDestination, BackupError, BackupRecord, Cancellation, Folder,
+    FolderError, Reached, back_up, reach,
 };
 use vedette_runtime::Clock;
 
@@ -46,10 +48,34 @@ impl Backup {
             (None, None) => return Err(Failure::Usage("a backup needs a FILE or --to".to_owned())),
         };
         let (data, now) = (data.to_owned(), clock.now());
-        let made = spawn_blocking(move || back_up(&data, &destination, VERSION, now)).await;
+        let cancellation = Cancellation::default();
+        let stopped = asked_to_stop().map_err(Failure::because)?;
+        let mut work = spawn_blocking({
+            let cancellation = cancellation.clone();
+            move || back_up(&data, &destination, VERSION, now, &cancellation)
+        });
+        let made = tokio::select! {
+            made = &mut work => made,
+            () = stopped => {
+                cancellation.cancel();
+                work.await
+            }
+        };
         let made = made.map_err(Failure::because)?.map_err(not_made)?;
         Ok(out.show(&BackedUp::from(made))?)
     }
+}
+
+/// Ends when somebody interrupts or terminates this process.
+fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }
 
 #[derive(Debug, Args)]
@@ -95,6 +121,7 @@ fn not_made(error: BackupError) -> Failure {
         BackupError::InDataFolder(_) => Failure::Usage(why),
         BackupError::Exists(_)
         | BackupError::UnderWay(_)
+        | BackupError::Cancelled
         | BackupError::Full { .. }
         | BackupError::Copy { .. }
         | BackupError::Io { .. } => Failure::Refused(why),

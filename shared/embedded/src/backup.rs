@@ -7,12 +7,13 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags, params};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,9 @@ pub enum BackupError {
         /// Bytes of the table.
         needed: u64,
     },
+    /// Somebody cancelled it.
+    #[error("the backup was cancelled; nothing is left of it")]
+    Cancelled,
     /// SQLite did not copy the table.
     #[error("the table cannot be copied to {}", .file.display())]
     Copy {
@@ -144,6 +148,37 @@ pub enum BackupError {
     },
 }
 
+/// Cancels a backup from another thread. Clones cancel the same backup.
+#[derive(Clone, Default)]
+pub struct Cancellation(Arc<Mutex<Progress>>);
+
+/// How far a backup is that may be cancelled.
+#[derive(Default)]
+struct Progress {
+    is_cancelled: bool,
+    /// Interrupts the copy while SQLite makes it.
+    copy: Option<InterruptHandle>,
+}
+
+impl Cancellation {
+    /// Cancels the backup. It has no effect on one that is complete.
+    pub fn cancel(&self) {
+        let mut progress = self.progress();
+        progress.is_cancelled = true;
+        if let Some(copy) = &progress.copy {
+            copy.interrupt();
+        }
+    }
+
+    fn check(&self) -> Result<(), BackupError> {
+        if self.progress().is_cancelled { Err(BackupError::Cancelled) } else { Ok(()) }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Copies the table of a data folder, whether a service runs on it or not, and waits until the copy is on the
 /// disk. `version` is this version of Vedette.
 ///
@@ -157,6 +192,7 @@ pub fn back_up(
     destination: &BackupDestination,
     version: &str,
     now: Timestamp,
+    cancellation: &Cancellation,
 ) -> Result<Backup, BackupError> {
     let table = data.join(DATABASE);
     if !table.exists() {
@@ -166,8 +202,8 @@ pub fn back_up(
     folder::read_format(data)?;
     let place = Place::take(data, destination, now)?;
     let partial = with_suffix(&place.file, PARTIAL);
-    let made = copy(data, &table, &partial, version, now)
-        .and_then(|record| place.name(&partial).map(|size| (record, size)));
+    let made = copy(data, &table, &partial, version, now, cancellation)
+        .and_then(|record| place.name(&partial, cancellation).map(|size| (record, size)));
     let (record, size) = made.inspect_err(|_| discard(&partial))?;
     let removed = place.remove_old()?;
     Ok(Backup { checksum: checksum_file(&place.file), file: place.file, size, record, removed })
@@ -219,26 +255,26 @@ impl Place {
         if fs::symlink_metadata(&place.file).is_ok() {
             return Err(BackupError::Exists(place.file));
         }
-        place.sweep()?;
+        discard(&with_suffix(&place.file, PARTIAL));
+        if matches!(destination, BackupDestination::Folder { .. }) {
+            place.sweep()?;
+        }
         Ok(place)
     }
 
-    /// Removes what backups left that were cut off.
+    /// Removes what interrupted backups left in a folder of backups.
     fn sweep(&self) -> Result<(), BackupError> {
-        discard(&with_suffix(&self.file, PARTIAL));
-        if self.keep.is_some() {
-            for name in names(&self.folder)? {
-                let whole = name.split_once(PARTIAL).map(|(whole, _)| whole);
-                if whole.is_some_and(is_backup) {
-                    discard(&self.folder.join(name));
-                }
+        for name in names(&self.folder)? {
+            let whole = name.split_once(PARTIAL).map(|(whole, _)| whole);
+            if whole.is_some_and(is_backup) {
+                discard(&self.folder.join(name));
             }
         }
         Ok(())
     }
 
     /// Gives a complete copy its name, after its checksum, and says how long it is.
-    fn name(&self, partial: &Path) -> Result<u64, BackupError> {
+    fn name(&self, partial: &Path, cancellation: &Cancellation) -> Result<u64, BackupError> {
         let failed = |path: &Path| {
             let (path, folder, size) = (path.to_owned(), self.folder.clone(), length(partial));
             move |error: io::Error| match error.kind() {
@@ -249,6 +285,7 @@ impl Place {
         let copied = File::open(partial).map_err(failed(partial))?;
         copied.sync_all().map_err(failed(partial))?;
         let (digest, size) = digest(copied).map_err(failed(partial))?;
+        cancellation.check()?;
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         let checksum = checksum_file(&self.file);
         let draft = with_suffix(&checksum, PARTIAL);
@@ -303,6 +340,7 @@ fn copy(
     partial: &Path,
     version: &str,
     now: Timestamp,
+    cancellation: &Cancellation,
 ) -> Result<BackupRecord, BackupError> {
     let mut options = OpenOptions::new();
     let made = options.create_new(true).write(true).mode(0o600).open(partial);
@@ -321,6 +359,7 @@ fn copy(
             BackupError::Full { folder, needed: length(table) }
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => unreadable(source),
+        Some(ErrorCode::OperationInterrupted) => BackupError::Cancelled,
         _ => BackupError::Copy { file: partial.to_owned(), source },
     };
     let source = integrity::open(table).map_err(unreadable)?;
@@ -329,8 +368,11 @@ fn copy(
         path: partial.to_owned(),
         error: io::Error::new(io::ErrorKind::InvalidFilename, "the path is not Unicode"),
     })?;
+    cancellation.progress().copy = Some(source.get_interrupt_handle());
+    cancellation.check()?;
     source.execute("VACUUM INTO ?1", params![path]).map_err(failed)?;
     drop(source);
+    cancellation.check()?;
     // Read after the copy: a version that writes a newer format says so before it writes the first item.
     let format = folder::read_format(data)?;
     record(partial, format, version, now).map_err(failed)
@@ -476,7 +518,8 @@ mod tests {
     }
 
     fn to_file(data: &tempfile::TempDir, file: &Path) -> Result<Backup, BackupError> {
-        back_up(data.path(), &BackupDestination::File(file.to_owned()), "0.1.0", at(0))
+        let destination = BackupDestination::File(file.to_owned());
+        back_up(data.path(), &destination, "0.1.0", at(0), &Cancellation::default())
     }
 
     fn listing(folder: &Path) -> Vec<String> {
@@ -547,7 +590,7 @@ mod tests {
         let folder = backups.path().join("new/backups");
         let make = |second, keep| {
             let destination = BackupDestination::Folder { path: folder.clone(), keep };
-            back_up(data.path(), &destination, "0.1.0", at(second))
+            back_up(data.path(), &destination, "0.1.0", at(second), &Cancellation::default())
         };
         for second in 0..3 {
             assert!(make(second, None).expect("made").removed.is_empty());
@@ -589,6 +632,20 @@ mod tests {
         fs::write(path(&data, "format"), "1000").expect("written");
         assert!(refused(&path(&elsewhere, "backup.db")).contains("a newer version of Vedette"));
         assert_eq!(listing(elsewhere.path()), ["there"]);
+        database.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_backup_leaves_nothing() {
+        let (data, _folder, database) = data(0..1).await;
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let destination = BackupDestination::File(path(&elsewhere, "backup.db"));
+        let cancellation = Cancellation::default();
+        cancellation.cancel();
+        let refused = back_up(data.path(), &destination, "0.1.0", at(0), &cancellation);
+        let refused = refused.expect_err("cancelled");
+        assert!(matches!(refused, BackupError::Cancelled), "{refused}");
+        assert!(listing(elsewhere.path()).is_empty());
         database.close().await;
     }
 

@@ -22,7 +22,7 @@ mod socket;
 mod sync;
 mod watch;
 
-pub use backup::{Backup, BackupDestination, BackupError, BackupRecord, back_up};
+pub use backup::{Backup, BackupDestination, BackupError, BackupRecord, Cancellation, back_up};
 pub use client::{sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::issues::{Fingerprint, IssueStatus};
-use vedette_embedded::{BackupDestination, Database, Fsync, Reached, back_up, reach};
+use vedette_embedded::{BackupDestination, Cancellation, Database, Fsync, Reached, back_up, reach};
 use vedette_store::{SiteWithTools, Store};
 
 use crate::start;
@@ -108,8 +108,14 @@ async fn a_folder_of_each_format_is_backed_up_and_restored() {
         let elsewhere = tempfile::tempdir().expect("a folder");
         let file = elsewhere.path().join("backup.db");
         let destination = BackupDestination::File(file.clone());
-        let made =
-            back_up(folder.path(), &destination, "0.1.0", Timestamp::UNIX_EPOCH).expect("made");
+        let made = back_up(
+            folder.path(),
+            &destination,
+            "0.1.0",
+            Timestamp::UNIX_EPOCH,
+            &Cancellation::default(),
+        )
+        .expect("made");
         assert_eq!((made.record.format.to_string().as_str(), made.record.sites), (table.0, 2));
         let again = tempfile::tempdir().expect("a folder");
         let Ok(Reached::Free(alone)) = reach(again.path()).await else { panic!("nobody has it") };
