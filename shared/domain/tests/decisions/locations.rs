@@ -1,8 +1,8 @@
-//! Lives of one site that is watched from several locations: home's network breaks in part, and witnesses lie, die, are
-//! slow or late, answer twice, are killed between question and answer, or are revoked while they look.
+//! Simulates a site that is watched from several locations: home's network breaks in part, and witnesses lie, die, are
+//! slow or late, answer twice, are killed between question and answer, or are revoked while they check.
 //!
-//! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time of
-//! a question.
+//! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time
+//! of a question.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -32,35 +32,35 @@ use vedette_domain::sites::site_url::SiteUrl;
 
 use crate::random::Random;
 
-/// Lives of each run of the tests.
+/// Lives in each run of the tests.
 const SEEDS: u64 = 4_000;
-/// Runs of a life.
+/// Runs in a life.
 const RUNS: usize = 120;
 
-/// What a witness is like for a while.
+/// How a witness behaves for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
     Honest,
-    /// Says the contrary of what it sees.
+    /// Says the opposite of what it sees.
     Liar,
-    /// Says that every site is up, or that every site is down.
+    /// Always says that the site is up, or that it is down.
     AlwaysUp,
     AlwaysDown,
     /// Never answers.
     Dead,
     /// Answers just in time.
     Slow,
-    /// Answers when nobody waits any more.
+    /// Answers when nothing waits for it any more.
     Late,
-    /// Answers twice, the second time the contrary.
+    /// Answers twice, the second time with the opposite.
     Twice,
-    /// Is killed between question and answer, or revoked meanwhile.
+    /// Is killed between question and answer, or revoked in the meantime.
     Gone,
     /// Has lost its own connection.
     Offline,
-    /// Is refused by the target, for where it is.
+    /// Is refused by the target because of its location.
     Refused,
-    /// Sends what is no answer.
+    /// Sends something that is not an answer.
     Babbling,
 }
 
@@ -79,7 +79,7 @@ const NATURES: [Nature; 12] = [
     Nature::Babbling,
 ];
 
-/// What happened in lives.
+/// Counts of what happened in lives.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     confirmed: u64,
@@ -107,7 +107,7 @@ impl Add for Counts {
     }
 }
 
-/// A site with what is stored of its status checks.
+/// A site with the stored state of its status checks.
 struct Watched {
     run: Run,
     state: ToolState,
@@ -134,7 +134,7 @@ impl Watched {
         Self { run, state: ToolState::new(), issues: BTreeMap::new() }
     }
 
-    /// A run of which home sees this, whether or not it counts.
+    /// Begins a run in which home sees this, whether or not it counts.
     fn begin(
         &mut self,
         reason: RunReason,
@@ -193,12 +193,12 @@ fn location(number: usize) -> Location {
     Location::parse(["eu-west-1", "us-east-1", "office"][number]).expect("a name")
 }
 
-/// What is written to the wire for a code, as a witness does or somebody with its token.
+/// The bytes that a witness, or an attacker with its token, sends for a code.
 fn sent(code: u16) -> Vec<u8> {
     format!(r#"{{"saw":{{"code":{code},"response_time":12.5}}}}"#).into_bytes()
 }
 
-/// Asks a witness, which sees this code; its answer, or what comes in its place, and after how many seconds.
+/// Asks a witness that sees this code. Returns its answer, or the silence instead, and after how many seconds.
 fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, Silence>, u64) {
     let contrary = if sees == 200 { 503 } else { 200 };
     let (body, after) = match nature {
@@ -234,7 +234,7 @@ fn live(seed: u64) -> Counts {
     let witnesses = usize::try_from(random.below(4)).expect("small");
     let mut natures: Vec<Nature> = (0..witnesses).map(|_| random.one_of(&NATURES)).collect();
     let (mut is_up, mut is_home_broken) = (true, false);
-    // Runs in a row that were to open an issue, while none was active.
+    // Runs in a row that would have opened an issue, while none was active.
     let (mut waited, mut waits_since) = (0, None);
     let cadence = SignedDuration::from_mins(i64::from(small(&mut random, 5)));
     let mut scheduled = now;
@@ -263,7 +263,7 @@ fn live(seed: u64) -> Counts {
         let code = if is_home_broken { random.one_of(&[0, 0, 200]) } else { elsewhere };
         let ended = site.begin(reason, slot, code);
         let would_open = site.state.suspects(&site.run, &ended.1[0]);
-        // Somebody has written in between, so that the run was not known to open the issue.
+        // Another writer has saved in between, so the run was not known to open the issue.
         let is_in_conflict = would_open && random.happens(40);
         let mut took = 0;
         let testimony = if witnesses == 0 {
@@ -289,7 +289,7 @@ fn live(seed: u64) -> Counts {
         let said = format!("seed {seed} at {slot}: {natures:?} {testimony:?}");
         assert!(!(is_down && is_partial), "{said}");
 
-        // What opens was asked about, and not against the word of all who said anything.
+        // Witnesses were asked about an issue that opens, and not all that answered contradict it.
         let opened = |fingerprint| {
             change.events.iter().any(|event| {
                 event.evaluation.fingerprint == fingerprint
@@ -315,7 +315,7 @@ fn live(seed: u64) -> Counts {
         counts.resolved += u64::from(was_down && !is_down) + u64::from(was_partial && !is_partial);
         counts.not_asked += u64::from(is_in_conflict && witnesses > 0);
 
-        // The bounded delay.
+        // The limit of the delay.
         if would_open && !is_down && !is_partial {
             waited += u32::from(!is_in_conflict);
             waits_since.get_or_insert(now);
@@ -339,7 +339,7 @@ fn live(seed: u64) -> Counts {
             waited = 0;
         }
 
-        // Without witnesses nothing differs from a service that knows of none.
+        // Without witnesses, everything is as in a service without locations.
         if witnesses == 0 {
             let ended = alone.begin(reason, slot, code);
             alone.end(ended, &Testimony::default(), now);
@@ -372,40 +372,40 @@ fn an_outage_is_reported_within_two_retries_whatever_witnesses_do() {
     }
 }
 
-/// What an outage, or a fault of home's network, comes to.
+/// The result of an outage, or of a fault in home's network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     /// It ended before anything opened.
     Nothing,
-    /// `status:down` opened, so many seconds after the first run that was to open it.
+    /// `status:down` opened, this many seconds after the first run that would have opened it.
     Down(u64),
-    /// `status:partial` opened, and `status:down` never.
+    /// `status:partial` opened, and `status:down` never did.
     Partial,
 }
 
-/// What is simulated for the figures.
+/// The parameters of a simulation for the figures.
 #[derive(Debug, Clone, Copy)]
 struct Vantage {
     witnesses: usize,
-    /// The share of time, in a thousand parts of a percent, in which a location does not reach a target that is up.
+    /// How often a location cannot reach a target that is up, in thousandths of a percent of the time.
     fault_per_100_000: u64,
-    /// Seconds that a witness takes for its answer.
+    /// How many seconds a witness takes to answer.
     answers_in: u64,
 }
 
 const CADENCE: i64 = 300;
-/// The mean length of a fault of a network, in seconds.
+/// The mean length of a network fault, in seconds.
 const FAULT_MEAN: f64 = 300.0;
 
-/// A time with this mean, exponentially distributed.
+/// A random time with this mean, exponentially distributed.
 fn exponential(random: &mut Random, mean: f64) -> f64 {
     let uniform = (random.below(1 << 52) + 1) as f64 / (1_u64 << 52) as f64;
     -uniform.ln() * mean
 }
 
-/// Lives through a time of failures as home sees them, with default settings. `is_outage` says whether the site is down;
-/// otherwise home's network is at fault. A witness is at fault when it is asked as often as home is; of these faults half
-/// are noticed, and it is silent, and the other half look like an outage.
+/// Simulates a time of failures as home sees them, with default settings. `is_outage` says whether the site is down;
+/// otherwise home's network has a fault. When a witness is asked, it has a fault as often as home does. Half of these
+/// faults are noticed, so the witness is silent; the other half look like an outage.
 fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -> Outcome {
     let start: Timestamp = "2026-11-20T00:00:00Z".parse().expect("a timestamp");
     let mut site = Watched::new(start, (2, 2, 2));
@@ -455,7 +455,7 @@ fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -
     }
 }
 
-/// False openings for each million checks: outages, and warnings.
+/// False openings per million checks: outages, and warnings.
 fn false_openings(vantage: Vantage, episodes: u32) -> (f64, f64) {
     let mut random = Random::new(11);
     let (mut down, mut partial) = (0_u32, 0_u32);
@@ -467,14 +467,14 @@ fn false_openings(vantage: Vantage, episodes: u32) -> (f64, f64) {
             Outcome::Nothing => {}
         }
     }
-    // A site is checked so often from the beginning of one fault to that of the next.
+    // How often a site is checked from the beginning of one fault to that of the next.
     let share = vantage.fault_per_100_000 as f64 / 100_000.0;
     let checks = f64::from(episodes) * FAULT_MEAN / share / CADENCE as f64;
     let per_million = |count: u32| f64::from(count) * 1e6 / checks;
     (per_million(down), per_million(partial))
 }
 
-/// What witnesses add to the time until a real outage is reported, in seconds: median and 99th percentile.
+/// How much later a real outage is reported because of witnesses, in seconds: median and 99th percentile.
 fn added_delay(vantage: Vantage, outages: usize) -> (u64, u64) {
     let mut random = Random::new(12);
     let mut delays: Vec<u64> = (0..outages)

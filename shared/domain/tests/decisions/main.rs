@@ -1,11 +1,11 @@
-//! Lives of the decisions alone, each from a seed that repeats it: without a table, without a network,
-//! quick enough to live thousands.
+//! Simulates lives of the decisions alone, each from a seed that repeats it: without a table or a network, and fast
+//! enough for thousands of lives.
 //!
-//! [`locations`] lives through outages as witnesses confirm or deny them.
+//! [`locations`] simulates outages that witnesses confirm or deny.
 //!
-//! [`service`] does what the handlers do, as far as the domain decides it; [`world`] is hostile to it;
-//! [`truth`] and [`readers`] know by rules of their own what must happen, and when. A life that does not
-//! hold prints its seed and what led to it; `make simulate ARGS='decisions 7'` repeats that of seed 7.
+//! [`service`] does what the handlers do, as far as the domain decides it, and [`world`] is hostile to it. [`truth`]
+//! and [`readers`] have their own rules about what must happen, and when. A life that breaks them prints its seed and
+//! what led to the failure; `make simulate ARGS='decisions 7'` repeats the life with seed 7.
 
 mod locations;
 mod readers;
@@ -26,9 +26,9 @@ use std::thread::ScopedJoinHandle;
 use crate::readers::Counts;
 use crate::world::World;
 
-/// Seeds of each run of the tests.
+/// Seeds in each run of the tests.
 const SEEDS: u64 = 2_000;
-/// Lives lived side by side.
+/// How many lives run at once.
 const CONCURRENCY: usize = 2;
 
 fn live(seed: u64, is_notified: bool) -> Counts {
@@ -40,7 +40,7 @@ fn live(seed: u64, is_notified: bool) -> Counts {
             eprintln!("seed {seed}, the end of its life:\n{}", world.log());
             resume_unwind(panic)
         }
-        // Lived again, and written down.
+        // Run again, this time with a log.
         Err(_) => live(seed, true),
     }
 }
@@ -94,7 +94,7 @@ fn a_seed_repeats_its_life() {
 fn one_life() {
     #[expect(clippy::disallowed_methods, reason = "the domain has nobody who reads it")]
     let asked = std::env::var("SIMULATE").unwrap_or_default();
-    // Or the name of what else is simulated.
+    // Otherwise the name of another simulation.
     if let Some(Ok(seed)) = asked.strip_prefix("decisions ").map(str::parse) {
         let counts = live(seed, false);
         #[expect(clippy::print_stderr, reason = "what it was asked for")]

@@ -1,5 +1,5 @@
-//! The other ends of channels: what they know, and what they are owed. They notice at once when they are
-//! told what is not owed to them, and soon when they are not told what is.
+//! The recipients of channels: what they know, and what they are owed. They notice at once when they receive something
+//! that is not owed to them, and soon when they do not receive what is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
@@ -12,17 +12,17 @@ use vedette_domain::sites::settings::{Escalation, QuietTime};
 
 use crate::truth::{Truth, awaits_a_reminder, is_quiet, passed_a_reminder};
 
-/// An issue: the number of its site, and what it is about.
+/// An issue: the number of its site, and its fingerprint.
 pub(crate) type Key = (usize, Fingerprint);
 pub(crate) type Truths = BTreeMap<Key, Truth>;
 
-/// Waits after each failure in a row, in seconds: of people, and of programs.
+/// Waits after each failure in a row, in seconds: for people, and for programs.
 const WAITS: [&[i64]; 2] = [
     &[5, 30, 120, 300, 900, 3_600, 10_800],
     &[5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
 ];
 
-/// What lives came to.
+/// Counts over lives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) transitions: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// How many of each there are in a life.
+    /// The average counts per life.
     pub(crate) fn of_a_life(self, lives: u64) -> [(&'static str, u64); 9] {
         [
             ("transitions", self.transitions / lives),
@@ -71,32 +71,32 @@ impl Add for Counts {
     }
 }
 
-/// What a reader knows of an issue.
+/// What a reader knows about an issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Mind {
-    /// The opening that it takes to be active.
+    /// The opening that the reader takes to be active.
     knows: Option<Timestamp>,
-    /// The last opening that it knows to be over.
+    /// The last opening that the reader knows to be over.
     over: Option<Timestamp>,
-    /// The last opening or reminder.
+    /// When the reader was last notified of an opening or with a reminder.
     notified_at: Timestamp,
 }
 
 #[derive(Debug, Default)]
 struct Place {
     mind: Mind,
-    /// The same, as the service may believe: it has died before it could save what it told.
+    /// The same according to the service, which may have died before it saved what it sent.
     saved: Mind,
     owed_since: Option<Timestamp>,
-    /// Transitions that a program is to be told of, and how many it was told of.
+    /// Transitions that a program must receive, and how many it has received.
     expected: Vec<(EventKind, Timestamp)>,
     received: usize,
     ids: BTreeSet<String>,
-    /// Reminders that are made and have not arrived.
+    /// Reminders that were created and have not arrived.
     reminders: BTreeSet<Timestamp>,
 }
 
-/// How a receiver has answered lately.
+/// How a receiver has answered recently.
 #[derive(Debug, Default, Clone, Copy)]
 struct Patience {
     failures: usize,
@@ -108,11 +108,11 @@ struct Patience {
 pub(crate) struct Reader {
     places: BTreeMap<Key, Place>,
     patience: BTreeMap<Option<String>, Patience>,
-    /// That of people when the pass began: all that the service knows of it if it dies.
+    /// The patience for people when the pass began: all that the service knows about it if it dies.
     patience_before: Option<Patience>,
-    /// By then it was asked again, however it has failed.
+    /// The time by which it must have been asked again, however it has failed.
     asked_again_by: Timestamp,
-    /// What is the case as far as the pass that is under way has read.
+    /// The state of all issues, as far as the current pass has read it.
     seen: Truths,
     in_pass: Vec<(Key, Option<String>)>,
     unsaved: BTreeSet<String>,
@@ -120,7 +120,7 @@ pub(crate) struct Reader {
     pub(crate) counts: Counts,
 }
 
-/// What decides beside the issue.
+/// What matters besides the issue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) channel: &'a Channel,
@@ -144,7 +144,7 @@ impl Scene<'_> {
         tool && severity && since && truth.opened_at > Timestamp::UNIX_EPOCH
     }
 
-    /// What people who know this much are to be told now.
+    /// What people who know this much must be told now.
     fn owed(&self, key: Key, truth: &Truth, mind: Mind) -> Option<AlertKind> {
         if is_quiet(self.quiet_time, self.now) || !self.follows(key, truth) {
             return None;
@@ -175,13 +175,13 @@ impl Scene<'_> {
 }
 
 impl Reader {
-    /// Somebody begins to send, having read the current state.
+    /// A pass begins to send after it has read the current state.
     pub(crate) fn begin_pass(&mut self, truths: &Truths) {
         self.seen.clone_from(truths);
         self.patience_before = self.patience.get(&None).copied();
     }
 
-    /// What was sent is saved, or the process has died before it could be.
+    /// The sent messages are saved, or the process died before that.
     pub(crate) fn end_pass(&mut self, is_saved: bool) {
         if let Some(patience) = self.patience_before.take().filter(|_| !is_saved) {
             self.patience.insert(None, patience);
@@ -197,14 +197,14 @@ impl Reader {
         }
     }
 
-    /// Somebody asks people, or a program to take an event: not before it is to be asked.
+    /// People are asked, or a program is asked to accept an event. This must not happen too early.
     pub(crate) fn is_asked(&self, event: Option<&str>, now: Timestamp) {
         let event = event.map(str::to_owned);
         let not_before = self.patience.get(&event).map_or(now, |patience| patience.not_before);
         assert!(not_before <= now, "asked at {now}, and not from {not_before} on");
     }
 
-    /// It does not take a message.
+    /// The receiver does not accept a message.
     pub(crate) fn fails(
         &mut self,
         event: Option<&str>,
@@ -255,14 +255,14 @@ impl Reader {
                 _ => Mind { knows: None, over: opened_at, ..before },
             };
             if owed[0] == Some(kind) && place.saved != before {
-                // The death before was before the send.
+                // The previous death was before the send.
                 place.saved = before;
             }
             self.in_pass.push((*key, None));
         }
     }
 
-    /// An issue opened or is over: programs are to be told of it.
+    /// An issue opened or is over: programs must be told.
     pub(crate) fn expect(&mut self, scene: Scene<'_>, key: Key, truth: &Truth, kind: EventKind) {
         if scene.follows(key, truth) && scene.wants(kind) {
             let place = self.places.entry(key).or_default();
@@ -270,7 +270,7 @@ impl Reader {
         }
     }
 
-    /// A reminder is made for a program.
+    /// A reminder is created for a program.
     pub(crate) fn reminder_is_made(&mut self, scene: Scene<'_>, key: Key) {
         let truth = &self.seen[&key];
         let place = self.places.entry(key).or_default();
@@ -281,7 +281,7 @@ impl Reader {
         self.counts.reminders += 1;
     }
 
-    /// A program takes an event.
+    /// A program accepts an event.
     pub(crate) fn take(
         &mut self,
         scene: Scene<'_>,
@@ -309,13 +309,13 @@ impl Reader {
             assert_eq!(next, Some(&(kind, opened_at)), "the next event of {key:?}");
             place.received += 1;
             if kind == EventKind::Resolved {
-                // It has overtaken them.
+                // This event has overtaken them.
                 place.reminders.clear();
             }
         }
     }
 
-    /// Whether nothing is owed for longer than it may be.
+    /// Whether nothing is owed for longer than allowed.
     pub(crate) fn is_told_in_time(
         &mut self,
         scene: Scene<'_>,
@@ -328,7 +328,7 @@ impl Reader {
             let owed = if scene.channel.target.is_for_people() {
                 scene.owed(*key, truth, place.mind).map(|kind| format!("{kind:?}"))
             } else if is_quiet(scene.quiet_time, now) || !self.patience.is_empty() {
-                // What failed before is held for the end of the quiet time as it was then.
+                // What failed before is held until the end of the quiet time as it was then.
                 None
             } else if let Some(next) = place.expected.get(place.received) {
                 Some(format!("{next:?}"))
@@ -351,7 +351,7 @@ impl Reader {
         }
     }
 
-    /// Whether nothing will ever be due to it of an issue as it is.
+    /// Whether nothing will ever be due to the reader for an issue in this state.
     pub(crate) fn may_rest(&self, scene: Scene<'_>, key: Key, truth: &Truth) -> bool {
         let Some(place) = self.places.get(&key) else { return true };
         if truth.is_active != place.mind.knows.is_some() && scene.wants(EventKind::Opened) {
@@ -364,12 +364,12 @@ impl Reader {
         !awaits
     }
 
-    /// Knows the issue, if only that there may be one.
+    /// Starts to track an issue, even if the reader does not know it yet.
     pub(crate) fn follow(&mut self, key: Key) {
         self.places.entry(key).or_default();
     }
 
-    /// Compares what it knows in the end with the current state.
+    /// Compares the reader's final knowledge with the current state.
     pub(crate) fn judge(&self, scene: Scene<'_>, truths: &Truths) {
         for (key, truth) in truths {
             let Some(place) = self.places.get(key) else { continue };

@@ -1,4 +1,4 @@
-//! What the handlers do, as far as the domain decides it: they load, ask, and save under a `rev`.
+//! What the handlers do, as far as the domain decides it: they load, decide, and save under a `rev`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use vedette_domain::id::IssueId;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
 
-/// What is stored of a channel.
+/// What is stored about a channel.
 #[derive(Debug, Clone)]
 pub(crate) struct ChannelRows {
     pub(crate) channel: Channel,
@@ -28,7 +28,7 @@ pub(crate) struct ChannelRows {
 }
 
 impl ChannelRows {
-    /// Writes a delivery state, whose `rev` is one above the one that was read.
+    /// Writes a delivery state, whose `rev` must be one above the one that was read.
     fn put_delivery_state(&mut self, delivery: DeliveryState) -> bool {
         let is_ours = self.rev(delivery.issue) == delivery.rev - 1;
         if is_ours {
@@ -53,7 +53,7 @@ impl ChannelRows {
         self.queued.insert((queued.group.clone(), queued.place.clone()), queued);
     }
 
-    /// Writes something that a run asks for, and says whether it was as it had been read.
+    /// Applies a write of a run, and returns whether the item was still as it had been read.
     fn write(&mut self, write: &Write, now: Timestamp) -> bool {
         match write {
             Write::PutState(delivery) => self.put_delivery_state(delivery.clone()),
@@ -83,7 +83,7 @@ impl ChannelRows {
         is_ours
     }
 
-    /// Has the channel learn of a change.
+    /// Passes a change to the channel.
     pub(crate) fn learn(&mut self, entry: &OutboxEntry, now: Timestamp) {
         let issue = &entry.issue;
         if !self.channel.follows(issue) {
@@ -99,7 +99,7 @@ impl ChannelRows {
         }
     }
 
-    /// Has everything looked at again.
+    /// Marks everything to be checked again.
     pub(crate) fn look_again(&mut self, now: Timestamp) {
         for delivery in self.deliveries.values_mut() {
             *delivery = DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery.clone() };
@@ -116,7 +116,7 @@ impl ChannelRows {
     }
 }
 
-/// An event; its body says what the simulated receivers want to know of it.
+/// An event; its body contains what the simulated receivers need to know about it.
 fn event_of(
     issue: &Issue,
     place: String,
@@ -131,12 +131,12 @@ fn event_of(
     Queued::event(issue.id, place, content, now)
 }
 
-/// What a receiver does with a message.
+/// What happens to a message at a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Taken,
     Failed(Option<SignedDuration>),
-    /// The process dies before it knows.
+    /// The process dies before it knows the result.
     Died,
 }
 
@@ -144,18 +144,18 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) struct Died;
 
-/// What a delivery run needs of the world around it.
+/// What a delivery run needs from its environment.
 pub(crate) trait Around {
     fn now(&self) -> Timestamp;
     fn rows(&mut self) -> &mut ChannelRows;
     fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
-    /// An alert, of which people know no more than they read.
+    /// Sends an alert to people, who only know what they read in it.
     fn notify(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, queued: &Queued) -> Answer;
     fn reminder_is_made(&mut self, issue: IssueId);
 }
 
-/// Executes a delivery run, and gives the channel back; it stays leased where the process dies.
+/// Executes a delivery run, and returns the channel; the channel stays leased if the process dies.
 pub(crate) fn deliver(
     world: &mut impl Around,
     context: DeliveryContext<'_>,
@@ -175,7 +175,7 @@ pub(crate) fn deliver(
                 let issues = deliveries.iter().map(issue).collect();
                 run.loaded(deliveries, issues);
             }
-            // Nobody has a name here.
+            // Users have no names here.
             DeliveryStep::LoadUsers(_) => {}
             DeliveryStep::CheckOutbox(check) => {
                 panic!("sites stay, and channels stay on: {check:?}")
@@ -212,7 +212,7 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// Queues reminders, which are the only events that a run makes: sites stay watched.
+/// Queues reminders, which are the only events that a run creates: sites stay monitored.
 fn queue_events(world: &mut impl Around, plan: &EventPlan) -> Option<Vec<Queued>> {
     assert!(plan.next.notified.is_some(), "sites stay watched");
     if !world.rows().put_delivery_state(plan.next.clone()) {

@@ -1,10 +1,10 @@
-//! What is the case, by rules written down once more: streaks, openings and resolutions, quiet time, the
-//! instants of reminders.
+//! The correct state, by rules that are written independently: streaks, openings and resolutions, quiet time, and the
+//! times of reminders.
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::sites::settings::{Escalation, QuietTime};
 
-/// An issue as it must be.
+/// An issue in its correct state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Truth {
     open_after: u32,
@@ -14,11 +14,11 @@ pub(crate) struct Truth {
     pub(crate) is_active: bool,
     pub(crate) opened_at: Timestamp,
     pub(crate) snoozed_until: Option<Timestamp>,
-    /// Since when it is as it is.
+    /// Since when it has been in this state.
     pub(crate) changed_at: Timestamp,
 }
 
-/// What an observation brings about.
+/// The effect of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transition {
     Opened,
@@ -54,7 +54,7 @@ impl Truth {
         Some(Transition::Opened)
     }
 
-    /// It is over, by a check or by hand.
+    /// The issue is over, because of a check or a person.
     pub(crate) fn resolve(&mut self, now: Timestamp) {
         self.is_active = false;
         (self.failures, self.successes) = (0, 0);
@@ -62,7 +62,7 @@ impl Truth {
     }
 }
 
-/// Whether people are left alone at an instant.
+/// Whether people are not to be notified at an instant.
 pub(crate) fn is_quiet(quiet: &QuietTime, now: Timestamp) -> bool {
     let minute = u16::try_from(now.as_second().rem_euclid(86_400) / 60).expect("a day's minute");
     let (start, end) = (quiet.starts_at.minute_of_day(), quiet.ends_at.minute_of_day());
@@ -74,7 +74,7 @@ pub(crate) fn is_quiet(quiet: &QuietTime, now: Timestamp) -> bool {
         }
 }
 
-/// Whether an instant of a reminder lies after `after`, and not after `now`.
+/// Whether there is a time for a reminder after `after`, but not after `now`.
 pub(crate) fn passed_a_reminder(
     escalation: &Escalation,
     opened_at: Timestamp,
@@ -93,7 +93,7 @@ pub(crate) fn passed_a_reminder(
         })
 }
 
-/// Whether an instant of a reminder is still to come.
+/// Whether there will be another time for a reminder.
 pub(crate) fn awaits_a_reminder(
     escalation: &Escalation,
     opened_at: Timestamp,

@@ -1,5 +1,5 @@
-//! A world that does the service no favors: targets flap, runs and messages are lost, doubled, late and
-//! out of order, receivers fail, people change their minds, and the process dies around sends.
+//! A world that does the service no favors: targets flap; runs and messages are lost, duplicated, late and out of
+//! order; receivers fail; people change their minds; and the process dies around sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -42,11 +42,11 @@ use crate::service::{Answer, Around, ChannelRows, deliver};
 use crate::truth::{Transition, Truth};
 
 const DAYS: i64 = 3;
-/// Sites of each team: one has enough for storms.
+/// Sites of each team: one team has enough for storms.
 const SITES: [usize; 2] = [4, 2];
-/// Between two passes of redelivery.
+/// The time between two passes of redelivery.
 const REDELIVERY: SignedDuration = SignedDuration::from_mins(15);
-/// Between two things that people, receivers or targets do.
+/// The time between two actions of people, receivers or targets.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
 const CADENCE: u32 = 120;
 const TOOLS: [(Tool, Fingerprint); 2] =
@@ -54,15 +54,15 @@ const TOOLS: [(Tool, Fingerprint); 2] =
 
 #[derive(Debug, Clone)]
 enum Action {
-    /// The schedule of a tool on a site sends its next run.
+    /// The schedule of a tool for a site sends its next run.
     Schedule(usize, Tool),
     /// A run begins.
     Begin(CheckMessage),
-    /// It ends.
+    /// A run ends.
     End(usize, CheckId, Box<Finish>),
-    /// The channels of a team learn of an issue.
+    /// The channels of a team receive news about an issue.
     FanOut(usize, Key),
-    /// Somebody sends to a channel.
+    /// A delivery run sends to a channel.
     Deliver(usize),
     Rederive(usize),
     Redeliver,
@@ -72,7 +72,7 @@ enum Action {
 struct TeamRows {
     team: Team,
     settings: Settings,
-    /// Whether due times do not follow from the settings yet.
+    /// Whether due times do not match the settings yet.
     is_stale: bool,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct World {
     planned: u64,
     teams: Vec<TeamRows>,
     sites: Vec<(usize, Rc<Site>)>,
-    /// The last run on each site: settings that decide on runs do not change.
+    /// The last run on each site; settings that affect runs do not change.
     runs: Vec<Run>,
     tools: BTreeMap<(usize, Tool), ToolState>,
     days: BTreeMap<(usize, Tool, Date), Day>,
@@ -100,17 +100,17 @@ pub(crate) struct World {
     channels: Vec<(usize, ChannelRows)>,
     /// The channel that is being sent to.
     current: usize,
-    /// What the world does to it.
+    /// The state of the world around the service.
     is_up: BTreeMap<Key, bool>,
     failing: BTreeMap<usize, Option<SignedDuration>>,
     crashes: u64,
     died_at: BTreeMap<usize, Vec<Timestamp>>,
-    /// Nothing goes wrong between the service's own parts.
+    /// Whether nothing goes wrong between the parts of the service.
     is_kind: bool,
-    /// Its sites have names so long that a message does not have room for all of them.
+    /// Whether its sites have names so long that a message does not have room for all of them.
     is_wordy: bool,
     is_over: bool,
-    /// What must be.
+    /// The correct state.
     truths: Truths,
     counted: BTreeMap<(usize, Tool), Timestamp>,
     readers: Vec<Reader>,
@@ -197,7 +197,7 @@ impl World {
             let url = SiteUrl::parse(&format!("http://site-{place}.test")).expect("a URL");
             let mut site = Site::new(id, self.teams[number].team.id, url, now);
             if self.is_wordy {
-                // A message has room for a few of these, and Slack for fewer.
+                // A message has room for a few of these names, and a Slack message for fewer.
                 site.name.push_str(&" &".repeat(120));
             }
             let check = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, now);
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// The end of what happened.
+    /// The end of the log.
     pub(crate) fn log(&self) -> String {
         let lines = self.log.as_deref().unwrap_or_default();
         lines[lines.len().saturating_sub(80)..].join("\n")
@@ -263,7 +263,7 @@ impl World {
         self.agenda.insert((at, self.planned), action);
     }
 
-    /// Sends a message through a queue that may lose it, double it, and deliver it late.
+    /// Sends a message through a queue that may lose, duplicate or delay it.
     fn send(&mut self, at: Timestamp, action: Action) {
         if self.is_kind || self.is_over {
             return self.plan(at, action);
@@ -277,7 +277,7 @@ impl World {
     fn schedule(&mut self, place: usize, tool: Tool, after: Timestamp) {
         let (team, site) = &self.sites[place];
         let cadence = self.teams[*team].settings.tools.cadence_minutes(tool);
-        // All at once, so that there are storms.
+        // All at once, to cause storms.
         let first = self.sites[0].1.id;
         let slot = TimeScale::default().next_after(first, tool, cadence, after);
         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
@@ -293,7 +293,7 @@ impl World {
         }
     }
 
-    /// Lives for three days, and then sees to it that everything comes to rest.
+    /// Simulates three days, and then lets everything come to rest.
     pub(crate) fn live(&mut self) -> Counts {
         let mut steps = 0;
         while let Some(((at, _), action)) = self.agenda.pop_first() {
@@ -309,7 +309,7 @@ impl World {
     fn act(&mut self, action: Action) {
         match action {
             Action::Schedule(place, tool) => self.schedule(place, tool, self.now),
-            // Active issues are followed up for ever.
+            // Active issues get follow-up runs forever.
             Action::Begin(_) if self.is_over => {}
             Action::Begin(message) => self.begin_run(message),
             Action::End(place, check, finish) => self.end_run(place, check, &finish),
@@ -427,7 +427,7 @@ impl World {
         }
     }
 
-    /// Holds an issue against what it must be, and has its transition expected.
+    /// Compares an issue with its correct state, and makes readers expect its transition.
     fn hold(&mut self, key: Key, transition: Option<Transition>) {
         let truth = &self.truths[&key];
         if let Some(issue) = self.issues.get(&key) {
@@ -454,7 +454,7 @@ impl World {
         }
     }
 
-    /// Writes a change of an issue, and with it what channels have to learn of it.
+    /// Writes a change of an issue, together with the news for its channels.
     fn commit(&mut self, key: Key, change: IssueChange) {
         let team = self.sites[key.0].0;
         let rev = |issue: Option<&Issue>| issue.map_or(0, |issue| issue.rev);
@@ -536,7 +536,7 @@ impl World {
         }
     }
 
-    /// Sends what is overdue again, and holds what is outstanding against what must be.
+    /// Sends again what is overdue, and compares what is outstanding with the correct state.
     fn redeliver(&mut self) {
         let now = self.now;
         for team in 0..self.teams.len() {
@@ -569,7 +569,7 @@ impl World {
     }
 
     fn inspect(&mut self) {
-        // A pass that dies twice, and a lease, each found by the next redelivery.
+        // A pass that dies twice, and a lease, each of which the next redelivery finds.
         let longest = if self.is_kind { REDELIVERY / 2 } else { 5 * REDELIVERY };
         for (number, (team, rows)) in self.channels.iter().enumerate() {
             let scene = self.teams[*team].scene(&rows.channel, self.now);
@@ -589,7 +589,7 @@ impl World {
         (place, issue.fingerprint())
     }
 
-    /// The issues that a text names, by the beginnings of its sites' names.
+    /// The issues in a text, identified by the beginnings of their sites' names.
     fn keys_in(&self, reading: &Reading) -> Vec<Key> {
         let place = |name: &str| {
             let number = name.strip_prefix("site-")?.split_once(".test")?.0;
@@ -603,7 +603,7 @@ impl World {
         named.filter_map(|(name, said)| Some((place(name)?, fingerprint(&said)))).collect()
     }
 
-    /// Something that people, receivers or targets do.
+    /// An action of people, receivers or targets.
     fn happen(&mut self) {
         let keys = u64::try_from(self.truths.len()).expect("small");
         let one = |random: &mut Random, of: u64| usize::try_from(random.below(of)).expect("small");
@@ -612,7 +612,7 @@ impl World {
             *self.is_up.get_mut(&key).expect("a target") ^= true;
         }
         if self.random.happens(20) {
-            // A data center burns, or is repaired.
+            // A data center fails, or is repaired.
             let is_up = self.random.happens(600);
             self.is_up.values_mut().for_each(|target| *target = is_up);
         }
@@ -647,7 +647,7 @@ impl World {
         }
     }
 
-    /// A person takes, ends or silences an issue.
+    /// A person acknowledges, resolves or snoozes an issue.
     fn decide(&mut self, key: Key) {
         let Some(issue) = self.issues.get(&key).filter(|issue| issue.lifecycle.is_active()) else {
             return;
@@ -693,7 +693,7 @@ impl World {
         self.send(self.now, Action::Rederive(team));
     }
 
-    /// A reader agrees to be written to, or wants other news.
+    /// A reader agrees to be notified, or subscribes to other news.
     fn change_channel(&mut self, channel: usize) {
         let now = self.now;
         let (team, rows) = &mut self.channels[channel];
@@ -709,7 +709,7 @@ impl World {
         self.send(now, Action::Rederive(team));
     }
 
-    /// Nothing goes wrong any more; whatever is outstanding is done.
+    /// Nothing goes wrong any more, and everything outstanding is done.
     fn come_to_rest(&mut self) {
         (self.is_over, self.crashes) = (true, 0);
         self.failing.clear();
@@ -718,7 +718,7 @@ impl World {
             team.settings.escalation.enabled = false;
             team.is_stale = true;
         }
-        // The longest wait is as long as the failures lasted, and with jitter longer.
+        // The longest wait is as long as the failures lasted, and longer with jitter.
         for hour in 0..40 {
             self.plan(self.now + SignedDuration::from_hours(hour), Action::Redeliver);
         }
@@ -735,7 +735,7 @@ impl World {
         assert!(self.outbox.is_empty(), "{:?}", self.outbox);
     }
 
-    /// Whether the process dies at a send: twice in a while at most, or nothing could be told in time.
+    /// Whether the process dies at a send: at most twice in a while, since otherwise nothing could be sent in time.
     fn dies(&mut self) -> bool {
         let (now, channel) = (self.now, self.current);
         let died = self.died_at.entry(channel).or_default();
@@ -747,7 +747,7 @@ impl World {
         dies
     }
 
-    /// Something else goes on while a message is being sent.
+    /// Something else happens while a message is being sent.
     fn meanwhile(&mut self) {
         if !self.is_kind && self.random.happens(100) {
             let keys: Vec<Key> = self.truths.keys().copied().collect();
