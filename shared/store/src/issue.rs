@@ -21,14 +21,14 @@ pub(crate) use index::index_row;
 
 stored!(attributes: Issue);
 
-/// An issue with the site and the tool that it is about.
+/// An issue with its site and the state of its tool.
 #[derive(Debug, Clone)]
 pub struct IssueWithSite {
     /// The issue.
     pub issue: Issue,
     /// Its site.
     pub site: Site,
-    /// What is remembered of the tool that found it.
+    /// The state of the tool that found the issue.
     pub state: ToolState,
 }
 
@@ -49,14 +49,14 @@ impl Store {
         self.query(issues).await?.into_iter().map(Stored::read).collect()
     }
 
-    /// An issue by its id alone; `None` if it is not there, or its site is gone.
+    /// Reads an issue by its id alone; `None` if the issue does not exist, or its site is gone.
     pub async fn issue_with_site(&self, id: IssueId) -> Result<Option<IssueWithSite>, StoreError> {
         let keys = keys_with_site(id);
         issue_of(id, &keys, &self.batch_get(keys.clone()).await?)
     }
 
-    /// Issues to be shown, by id, perhaps as they were a moment ago; those that are not there, or
-    /// whose site is gone, are left out.
+    /// Reads issues for display, by id, with an eventually consistent read. Skips issues that do not exist and those
+    /// whose site is gone.
     pub async fn issues_with_sites(
         &self,
         ids: impl IntoIterator<Item = IssueId>,
@@ -66,7 +66,7 @@ impl Store {
         issues_of(&wanted, &self.batch_get_relaxed(keys).await?)
     }
 
-    /// As [`Store::issues_with_sites`], as they are now, to decide something.
+    /// Like [`Store::issues_with_sites`], but with a consistent read, for decisions.
     pub async fn current_issues(
         &self,
         ids: impl IntoIterator<Item = IssueId>,
@@ -77,7 +77,7 @@ impl Store {
     }
 }
 
-/// The issue, its site and its tool.
+/// The keys of the issue, its site and its tool.
 fn keys_with_site(id: IssueId) -> [Key; 3] {
     let (partition, fingerprint) = (id.partition(), id.fingerprint());
     let tool = keys::tool(partition, fingerprint.tool());

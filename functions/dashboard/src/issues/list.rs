@@ -1,4 +1,4 @@
-//! A team's issues: those that are open, or those that were resolved.
+//! A team's issues: the active ones or the resolved ones.
 
 use std::cmp::Reverse;
 
@@ -18,10 +18,10 @@ use crate::layout::{Heading, NavTab};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, layout, look, words};
 
-/// The issues of a page.
+/// Issues per page.
 const PAGE: usize = 25;
 
-/// Which issues somebody asks for.
+/// Which issues to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Open,
@@ -50,7 +50,7 @@ impl Wanted {
     }
 }
 
-/// Shows a page of issues: open ones by how grave they are, resolved ones the newest first.
+/// Shows a page of issues: active ones by severity, resolved ones newest first.
 pub(crate) async fn list(
     context: RequestContext<'_>,
     team: TeamWithSettings,

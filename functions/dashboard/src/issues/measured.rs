@@ -1,4 +1,4 @@
-//! What was measured when an issue opened, in words. Of what has no words here, nothing is shown.
+//! What was measured when an issue opened, in words. A figure that has no words here is not shown.
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use vedette_domain::sites::site::Site;
 use crate::sites::outward;
 use crate::words;
 
-/// A figure with what it is called.
+/// The figures, each with its label.
 pub(super) fn facts(measured: &Value, site: &Site) -> Vec<(&'static str, Markup)> {
     let Some(measured) = measured.as_object() else { return Vec::new() };
     let text =
@@ -62,7 +62,7 @@ fn milliseconds(ms: f64, most: Option<f64>) -> Markup {
     }
 }
 
-/// What of it is a list: records that changed or are missing, and links that are broken.
+/// The lists among the measurements: records that changed or are missing, and links that are broken.
 pub(super) fn tables(measured: &Value) -> Markup {
     let part = |name: &str| measured[name].as_object().filter(|part| !part.is_empty());
     html! {

@@ -1,15 +1,15 @@
-//! Whether an outage that home sees is confirmed: whether `status:down` opens, waits, or is `status:partial` instead.
+//! Whether an outage that home sees is confirmed: `status:down` opens, waits, or `status:partial` opens instead.
 //!
-//! The rule is pure. Whoever saves a run asks all witnesses once, where [`ToolState::suspects`] says that the run would open
-//! `status:down`, and hands their [`Testimony`] over with the run.
+//! The rule is pure. If [`ToolState::suspects`] says that a run would open `status:down`, the caller that saves the run
+//! asks all witnesses once and passes their [`Testimony`] with the run.
 //!
 //! - One witness that agrees opens the issue at once.
-//! - Silence of all is held against nobody twice: the first one holds the issue, the next opens it unconfirmed.
-//! - Dissent holds the issue. At the third run that was to open it, `status:partial` opens in its place.
-//! - A run that was to open it and for which nobody was asked holds it, and counts as one of the three.
+//! - When all witnesses are silent, the first silent run holds the issue, and the next one opens it unconfirmed.
+//! - Dissent holds the issue. The third run that would open it opens `status:partial` in its place.
+//! - A run that would open it, but for which no witness was asked, holds it and counts as one of the three.
 //!
-//! So an outage opens `status:down` or `status:partial` at the third run that was to open it, whatever witnesses say:
-//! one that lies can downgrade an outage, and cannot silence it.
+//! So an outage opens `status:down` or `status:partial` by the third run that would open it, whatever the witnesses
+//! say: a witness that lies can downgrade an outage, but cannot hide it.
 //!
 //! [`ToolState::suspects`]: crate::checks::tool_state::ToolState::suspects
 
@@ -20,10 +20,10 @@ use super::tracker::{Phase, Ruling, Tracker, TrackerPolicy};
 use super::{Fingerprint, Outcome};
 use crate::locations::{HOME, Location, Testimony, Verdict};
 
-/// How many runs in a row may hold an issue before one of the two opens.
+/// How many runs in a row may hold an issue before `status:down` or `status:partial` opens.
 const HOLDS_MAX: u32 = 2;
 
-/// Decides about a run that is to open `status:down`, by the tracker as it was before. `is_partial` says whether
+/// Decides about a run that would open `status:down`, given the tracker before the run. `is_partial` says whether
 /// `status:partial` is active.
 pub(crate) fn rule(
     tracker: &Tracker,
@@ -51,7 +51,7 @@ pub(crate) fn rule(
     }
 }
 
-/// What a run says of `status:partial`: of a site of this host that fails from home, and answers elsewhere.
+/// What a run says about `status:partial`: the site fails from home, and answers from elsewhere.
 pub(crate) fn partial(
     status: &Evaluation,
     outcome: Outcome,
@@ -97,7 +97,7 @@ mod tests {
         Testimony::Given(vec![Statement::new(location, answer, home)])
     }
 
-    /// What runs of an outage come to, by what witnesses say of each: `a`grees, `d`issents, `s`ilent, `n`ot asked.
+    /// What runs of an outage lead to, given what the witnesses say in each: `a`gree, `d`issent, `s`ilent, `n`ot asked.
     fn rulings(said: &str) -> String {
         let policy = TrackerPolicy {
             open_after: NonZeroU32::new(2).expect("not zero"),
@@ -148,7 +148,7 @@ mod tests {
             ("ss", "-D"),
             ("dss", "--D"),
             ("nss", "--D"),
-            // Dissent holds, and the third run opens one of the two.
+            // Dissent holds, and the third run opens one of the two issues.
             ("dd", "--"),
             ("ddd", "--P"),
             ("sdd", "--P"),
@@ -157,9 +157,9 @@ mod tests {
             ("dds", "--D"),
             ("sds", "--D"),
             ("nns", "--D"),
-            // Nothing opens without anybody having been asked.
+            // Nothing opens if no witness was ever asked.
             ("nnnn", "----"),
-            // What is partial stays so until a witness agrees, or all are silent twice.
+            // A partial outage stays partial until a witness agrees, or all are silent twice.
             ("ddddd", "--PPP"),
             ("dddsd", "--PPP"),
             ("dddss", "--PPD"),

@@ -1,8 +1,8 @@
 //! What a run's result means for issues.
 //!
-//! A tool has one function here that turns its result into one [`Evaluation`] per fingerprint that
-//! it decides; each goes to the tracker of its fingerprint. A fingerprint about which a result says
-//! nothing has no evaluation, and its tracker observes nothing.
+//! Each tool has one function here. The function turns a result into one [`Evaluation`] per fingerprint that the result
+//! decides, and each evaluation goes to the tracker of its fingerprint. If a result says nothing about a fingerprint,
+//! there is no evaluation, and the tracker observes nothing.
 
 mod dns;
 mod links;
@@ -24,26 +24,26 @@ use self::links::links;
 use self::performance::performance;
 use self::ssl::ssl;
 
-/// The longest text taken from outside into an evaluation, in characters: an issue's record, which
-/// keeps some of them, is to stay small.
+/// The longest outside text in an evaluation, in characters. An issue's record keeps some of these texts and must stay
+/// small.
 const MAX_TEXT: usize = 200;
 
-/// What one result says of one fingerprint.
+/// What one result says about one fingerprint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The condition.
     pub fingerprint: Fingerprint,
     /// Whether it holds.
     pub outcome: Outcome,
-    /// For people, one line without a full stop; of a condition that holds it ends with why.
+    /// One line for people, without a full stop. If the condition holds, the line ends with the reason.
     pub summary: String,
-    /// What was measured, and the limits it was compared with: part of the issue's context.
+    /// What was measured, and the limits that apply: part of the issue's context.
     pub measured: serde_json::Value,
 }
 
-/// What a result says of each fingerprint that its tool decides. `expected` are the site's own
-/// expected records and `baseline` those that were learnt; both decide on DNS checks only. `now` is
-/// when it is judged: a domain's registration ends at an instant, of which days are counted.
+/// What a result says about each fingerprint that its tool decides. `expected` are the site's own expected records and
+/// `baseline` the learnt ones; both matter for DNS checks only. `now` is the time of the evaluation, from which the
+/// days until a domain expires are counted.
 pub fn evaluate(
     result: &ToolResult,
     settings: &Settings,
@@ -67,10 +67,10 @@ pub fn evaluate(
     }
 }
 
-/// Evaluates a status check: down when no answer came, or one of the `incident_codes`.
+/// Evaluates a status check: down when no answer came, or when the code is one of the `incident_codes`.
 ///
-/// This is not `up`: a 404 that is no incident code is down in the uptime report, and yet a
-/// success for the issue.
+/// This differs from `up`: a 404 that is not an incident code is down in the uptime report, but a success for the
+/// issue.
 fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
     let answer = if result.code == 0 {
         match result.error.as_deref().map(str::trim) {
@@ -98,7 +98,7 @@ fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
     }
 }
 
-/// `HTTP 503 Service Unavailable`; without the phrase for codes that cannot be incidents.
+/// `HTTP 503 Service Unavailable`; codes that cannot be incidents have no phrase.
 fn http_status(code: u16) -> String {
     match STATUS_INCIDENT_CODES.iter().find(|option| option.code == code) {
         Some(option) => format!("HTTP {code} {}", option.label),
@@ -106,13 +106,13 @@ fn http_status(code: u16) -> String {
     }
 }
 
-/// The host of a monitored URL, or all of a text that is none.
+/// The host of a monitored URL, or the whole text if it is not a URL.
 fn host(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     clipped(parsed.as_ref().and_then(Url::host_str).unwrap_or(url))
 }
 
-/// At most [`MAX_TEXT`] characters, the last being an ellipsis where something was cut off.
+/// At most [`MAX_TEXT`] characters; the last is an ellipsis if text was cut off.
 fn clipped(text: &str) -> String {
     if text.chars().nth(MAX_TEXT).is_none() {
         return text.to_owned();
@@ -122,7 +122,7 @@ fn clipped(text: &str) -> String {
 
 #[cfg(test)]
 impl Evaluation {
-    /// Whether its summary can be repeated once the problem is over.
+    /// Whether the summary has a past tense, for when the problem is over.
     fn has_past(&self) -> bool {
         let past = crate::issues::past_tense::past(self.fingerprint, &self.summary);
         self.outcome == Outcome::Up || past != self.summary
@@ -157,7 +157,7 @@ mod tests {
         StatusResult { error: error.map(str::to_owned), ..answer(0) }
     }
 
-    /// A result by which all that its tool watches is known, and is well.
+    /// A result in which everything that the tool watches is known and fine.
     fn sound(tool: Tool) -> ToolResult {
         match tool {
             Tool::Status => ToolResult::Status(answer(200)),
@@ -186,7 +186,7 @@ mod tests {
                 judged.insert(evaluation.fingerprint);
             }
         }
-        // By what witnesses say beside it: `issues::confirmation`.
+        // Witnesses decide this one: `issues::confirmation`.
         judged.insert(Fingerprint::StatusPartial);
         assert_eq!(judged, Fingerprint::ALL.into());
     }
@@ -200,7 +200,7 @@ mod tests {
             (answer(503), codes(), "example.com is down: HTTP 503 Service Unavailable"),
             (answer(404), codes(), "example.com is down: HTTP 404 Not Found"),
             (answer(500), listed.clone(), "example.com is down: HTTP 500 Internal Server Error"),
-            // No answer, also when no code is listed, and whatever is said about it.
+            // No answer, even if no code is listed, and whatever the error text says.
             (
                 silence(Some("connection refused")),
                 codes(),

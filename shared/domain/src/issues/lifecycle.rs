@@ -1,4 +1,4 @@
-//! The life of an issue: open, acknowledged, resolved, and open again.
+//! The life cycle of an issue: open, acknowledged, resolved, and open again.
 
 use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 use super::IssueStatus;
 use crate::id::UserId;
 
-/// Who took an issue, and when.
+/// Who acknowledged an issue, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
-    /// When it was acknowledged.
+    /// When the issue was acknowledged.
     #[serde(with = "millisecond::required")]
     pub at: Timestamp,
-    /// The member who took it.
+    /// The member who acknowledged the issue.
     pub by: UserId,
 }
 
-/// Where an issue stands in its life. Stored as it is, instants in milliseconds since the epoch.
+/// The state of an issue in its life cycle. Stored as is, with instants in milliseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub enum Lifecycle {
-    /// The problem is there and nobody has taken it.
+    /// The problem persists, and nobody has acknowledged the issue.
     Open {
         /// When the threshold was breached.
         #[serde(with = "millisecond::required")]
         opened_at: Timestamp,
     },
-    /// The problem is there and somebody has taken it.
+    /// The problem persists, and a member has acknowledged the issue.
     Acknowledged {
         /// When the threshold was breached.
         #[serde(with = "millisecond::required")]
         opened_at: Timestamp,
-        /// When it was acknowledged.
+        /// When the issue was acknowledged.
         #[serde(with = "millisecond::required")]
         at: Timestamp,
-        /// The member who took it.
+        /// The member who acknowledged the issue.
         by: UserId,
     },
     /// The problem is over.
@@ -43,30 +43,30 @@ pub enum Lifecycle {
         /// When the threshold was breached.
         #[serde(with = "millisecond::required")]
         opened_at: Timestamp,
-        /// Who had taken it, if anybody had.
+        /// Who had acknowledged the issue, if anybody.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         acknowledged: Option<Acknowledgement>,
-        /// When it was resolved.
+        /// When the issue was resolved.
         #[serde(with = "millisecond::required")]
         at: Timestamp,
-        /// The member who resolved it; none when the checks did.
+        /// The member who resolved the issue; `None` if the checks did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<UserId>,
     },
 }
 
-/// A move between the states of an issue.
+/// A transition between the states of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
-    /// A member takes the issue.
+    /// A member acknowledges the issue.
     Acknowledge,
-    /// A member gives the issue back.
+    /// A member withdraws the acknowledgement.
     Unacknowledge,
-    /// The problem clears, or a member says so.
+    /// The problem clears, or a member resolves the issue.
     Resolve,
-    /// The problem returns after its resolution.
+    /// The problem returns after the issue was resolved.
     Reopen,
-    /// A member silences its reminders.
+    /// A member snoozes the issue's reminders.
     Snooze,
 }
 
@@ -82,13 +82,13 @@ impl std::fmt::Display for Transition {
     }
 }
 
-/// A move that the issue's state does not allow.
+/// A transition that the issue's state does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an issue that is {from} cannot be {transition}")]
 pub struct InvalidTransition {
     /// The state of the issue.
     pub from: IssueStatus,
-    /// The move that was tried.
+    /// The attempted transition.
     pub transition: Transition,
 }
 
@@ -98,7 +98,7 @@ impl Lifecycle {
         Self::Open { opened_at }
     }
 
-    /// A member takes the issue.
+    /// Acknowledges the issue for a member.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Lifecycle {
         }
     }
 
-    /// Nobody has taken the issue any more.
+    /// Withdraws the acknowledgement.
     ///
     /// # Errors
     ///
@@ -126,11 +126,11 @@ impl Lifecycle {
         }
     }
 
-    /// The problem clears (`by` none), or a member says so. An acknowledgement is kept.
+    /// Resolves the issue: the problem clears (`by` is `None`), or a member resolves it. Keeps an acknowledgement.
     ///
     /// # Errors
     ///
-    /// When the issue is resolved already.
+    /// When the issue is already resolved.
     pub const fn resolve(
         self,
         at: Timestamp,
@@ -147,8 +147,8 @@ impl Lifecycle {
         }
     }
 
-    /// The problem is back: the same record opens again, without its acknowledgement and
-    /// resolution, which remain in its timeline.
+    /// Opens the issue again when the problem is back. The record is the same, without its acknowledgement and
+    /// resolution, which remain in the timeline.
     ///
     /// # Errors
     ///
@@ -173,12 +173,12 @@ impl Lifecycle {
         }
     }
 
-    /// Whether the problem is still there: open or acknowledged.
+    /// Whether the issue is active: open or acknowledged.
     pub const fn is_active(self) -> bool {
         self.status().is_active()
     }
 
-    /// When the threshold was breached, the last time.
+    /// When the threshold was last breached.
     pub const fn opened_at(self) -> Timestamp {
         match self {
             Self::Open { opened_at }
@@ -187,7 +187,7 @@ impl Lifecycle {
         }
     }
 
-    /// Who took the issue, if anybody has.
+    /// Who acknowledged the issue, and when, if anybody did.
     pub const fn acknowledgement(self) -> Option<Acknowledgement> {
         match self {
             Self::Open { .. } => None,
@@ -196,7 +196,7 @@ impl Lifecycle {
         }
     }
 
-    /// When the issue was resolved, if it is.
+    /// When the issue was resolved, if it is resolved.
     pub const fn resolved_at(self) -> Option<Timestamp> {
         match self {
             Self::Open { .. } | Self::Acknowledged { .. } => None,
@@ -204,7 +204,7 @@ impl Lifecycle {
         }
     }
 
-    /// The member who resolved the issue, if one did.
+    /// The member who resolved the issue, if a member did.
     pub const fn resolved_by(self) -> Option<UserId> {
         match self {
             Self::Open { .. } | Self::Acknowledged { .. } => None,
@@ -317,8 +317,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is tried in whatever order: a move succeeds exactly where it should, a refused
-        /// one names the state, and the opening is kept until the issue is reopened.
+        /// Tries transitions in any order: a transition succeeds exactly where it should, an error names the state, and
+        /// the opening stays the same until the issue is reopened.
         #[test]
         fn any_row_of_moves_keeps_the_rules(moves in prop::collection::vec(0_u8..5, 0..40)) {
             let mut issue = Lifecycle::open(at(0));

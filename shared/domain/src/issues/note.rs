@@ -7,33 +7,33 @@ use crate::id::UserId;
 
 /// The longest note, in characters.
 const NOTE_MAX: usize = 500;
-/// How many notes are kept with an issue, the newest: each read of the issue reads them.
+/// How many notes an issue keeps, the newest ones: every read of the issue loads them.
 pub(crate) const NOTES_KEPT: usize = 10;
 
-/// What a member wrote about an issue.
+/// A member's note about an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// When.
+    /// When the member wrote the note.
     pub at: Timestamp,
-    /// Who.
+    /// The member who wrote the note.
     pub by: UserId,
-    /// What; it may have several lines.
+    /// The text, which may have several lines.
     pub text: String,
 }
 
-/// Why a text is no note; the messages continue "The note field".
+/// Why a text is not a valid note; the messages continue "The note field".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// Nothing is there.
+    /// The text is empty.
     #[error("must not be empty")]
     Empty,
-    /// It is longer than [`NOTE_MAX`] characters.
+    /// The text is longer than [`NOTE_MAX`] characters.
     #[error("must not be longer than {NOTE_MAX} characters")]
     TooLong,
 }
 
 impl Note {
-    /// Reads what somebody wrote, without the space around it.
+    /// Reads a member's text, without surrounding white space.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! What an issue's summary says once the problem is over.
+//! The summary of an issue once the problem is over.
 
 use super::Fingerprint;
 
-/// How the summaries of a fingerprint speak of a problem that is there, and of one that was.
+/// How the summaries of a fingerprint describe a current problem, and a past one.
 const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
     match fingerprint {
         Fingerprint::StatusDown => &[[" is down: ", " was down: "]],
@@ -29,8 +29,8 @@ const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
     }
 }
 
-/// The summary of an issue that is over: `example.com was down: HTTP 503`. A summary that is not in the
-/// present tense stays as it is.
+/// The summary of an issue that is over: `example.com was down: HTTP 503`. A summary that is not in the present tense
+/// stays the same.
 pub fn past(fingerprint: Fingerprint, summary: &str) -> String {
     // A host has no spaces, so the first match is our own word.
     let found = tenses(fingerprint).iter().find(|[is, _]| summary.contains(is));

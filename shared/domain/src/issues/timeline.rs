@@ -1,5 +1,5 @@
-//! What happened to an issue, as far as it is kept: part of its record, and packed, so that record
-//! and timeline are one small item.
+//! What happened to an issue, as far as it is kept. The timeline is part of the issue's record, in a packed form, so
+//! that both are one small item.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use super::Lifecycle;
 use crate::bytes;
 use crate::id::UserId;
 
-/// Entries of a timeline that are kept: the newest.
+/// How many entries a timeline keeps, the newest ones.
 pub(crate) const TIMELINE_MAX: usize = 100;
 
-/// Something that happened to an issue.
+/// An entry of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineEntry {
     /// What happened.
     pub key: TimelineKey,
-    /// When, to the millisecond.
+    /// When it happened, to the millisecond.
     pub timestamp: Timestamp,
-    /// Who did it; `None` if a check did.
+    /// The member who did it; `None` if a check did.
     pub user: Option<UserId>,
 }
 
@@ -41,7 +41,7 @@ pub enum TimelineKey {
 pub struct Timeline(Vec<TimelineEntry>);
 
 impl From<Lifecycle> for TimelineEntry {
-    /// The moment at which an issue came to where it stands.
+    /// The entry for the state that an issue has reached.
     fn from(lifecycle: Lifecycle) -> Self {
         let (key, timestamp, user) = match lifecycle {
             Lifecycle::Open { opened_at } => (TimelineKey::Opened, opened_at, None),
@@ -53,7 +53,7 @@ impl From<Lifecycle> for TimelineEntry {
 }
 
 impl Timeline {
-    /// A timeline of some entries, oldest first.
+    /// A timeline of these entries, oldest first.
     pub(super) fn of(entries: &[TimelineEntry]) -> Self {
         Self(entries.to_vec())
     }
@@ -63,8 +63,7 @@ impl Timeline {
         &self.0
     }
 
-    /// When the issue was active, as far as the entries tell: each opening with its end, where it has
-    /// one; oldest first.
+    /// When the issue was active, as far as the entries tell: each opening with its end, if it has one. Oldest first.
     pub fn spans(&self) -> Vec<(Timestamp, Option<Timestamp>)> {
         let mut spans: Vec<(Timestamp, Option<Timestamp>)> = Vec::new();
         for entry in &self.0 {
@@ -77,7 +76,7 @@ impl Timeline {
         spans
     }
 
-    /// The timeline of an issue that has come to this; where it is full, the oldest entry goes.
+    /// The timeline with an entry for the state that the issue has reached. A full timeline drops its oldest entry.
     #[must_use]
     pub fn then(&self, lifecycle: Lifecycle) -> Self {
         let past = self.0.len().saturating_sub(TIMELINE_MAX - 1);
@@ -86,12 +85,12 @@ impl Timeline {
     }
 }
 
-/// In a stored entry's first byte, beside the key: the user follows.
+/// Flag in the first byte of a stored entry, next to the key: a user follows.
 const HAS_USER: u8 = 0x80;
 /// Bytes of a stored instant: milliseconds since the epoch, as in ids.
 const MILLIS: usize = 6;
 
-/// An entry is a byte for the key, [`MILLIS`] bytes, and 16 for the user where there is one.
+/// An entry is a byte for the key, [`MILLIS`] bytes for the instant, and 16 bytes for the user, if there is one.
 impl Serialize for Timeline {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();

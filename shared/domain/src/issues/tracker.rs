@@ -1,8 +1,8 @@
-//! The tracker: when a row of observations opens an issue and when it resolves it.
+//! The tracker: which sequence of observations opens an issue, and which resolves it.
 //!
-//! One tracker per site and fingerprint. It is pure: the caller loads it, hands it one observation
-//! and saves what comes back, on the condition that nobody saved another in between. Alerts are
-//! decided elsewhere and never feed back into it.
+//! There is one tracker per site and fingerprint. It is pure: the caller loads it, passes one observation, and saves
+//! the result on the condition that nobody saved another tracker in between. Alerts are decided elsewhere and never
+//! affect the tracker.
 
 use std::num::NonZeroU32;
 
@@ -14,10 +14,10 @@ use super::Outcome;
 use crate::clock::is_ahead;
 use crate::id::IssueId;
 
-/// The thresholds in force for one observation. There is no default: most of them are settings.
+/// The thresholds that apply to one observation. There is no default, since most thresholds are settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrackerPolicy {
-    /// Failing observations in a row that open an issue.
+    /// Failing observations in a row that open the issue.
     pub open_after: NonZeroU32,
     /// Clean observations in a row that resolve it.
     pub resolve_after: NonZeroU32,
@@ -26,20 +26,20 @@ pub struct TrackerPolicy {
 /// One evaluated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// The instant that names the run, of which whole milliseconds count.
+    /// The instant that names the run, in whole milliseconds.
     pub slot: Timestamp,
-    /// What the run says of the fingerprint.
+    /// What the run says about the fingerprint.
     pub outcome: Outcome,
-    /// Whether an issue may open by it.
+    /// Whether an issue may open with this observation.
     pub ruling: Ruling,
 }
 
-/// What an observation does that is to open an issue; [`confirmation`](super::confirmation) decides.
+/// What happens at an observation that would open an issue; [`confirmation`](super::confirmation) decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     /// The issue opens, as it would without witnesses.
     Open,
-    /// It does not open yet.
+    /// The issue does not open yet.
     Hold {
         /// Whether all witnesses were silent.
         is_silent: bool,
@@ -48,20 +48,20 @@ pub enum Ruling {
     },
 }
 
-/// The failing observations that make up an incident, or may come to make one up.
+/// The failing observations of an incident, or of what may become one.
 ///
-/// Before an issue opens they are in a row, since any clean observation ends them. While it is
-/// active they go on: a recovery that does not hold ends nothing, and its clean observations are
-/// not counted.
+/// Before an issue opens, the observations are in a row, since any clean observation ends the sequence. While the issue
+/// is active, the sequence continues: a recovery that does not last ends nothing, and its clean observations are not
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// Slot of the first one.
+    /// Slot of the first observation.
     #[serde(rename = "f", with = "millisecond::required")]
     pub first: Timestamp,
-    /// Slot of the last one so far.
+    /// Slot of the last observation so far.
     #[serde(rename = "l", with = "millisecond::required")]
     pub last: Timestamp,
-    /// How many; stops counting at [`u32::MAX`], which is above every threshold.
+    /// How many observations; the count stops at [`u32::MAX`], which is above every threshold.
     #[serde(rename = "n")]
     pub streak: NonZeroU32,
 }
@@ -80,29 +80,29 @@ impl Failures {
     }
 }
 
-/// What the observations so far amount to.
+/// What the observations so far add up to.
 ///
-/// Stored under one-letter names: three of these share an item that must stay below 1 KB.
+/// Stored under one-letter names: three trackers share an item that must stay below 1 KB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Phase {
-    /// Nothing observed since the beginning, or since a person resolved the issue.
+    /// No observations yet, or none since a person resolved the issue.
     #[default]
     #[serde(rename = "p")]
     Pending,
-    /// Clean.
+    /// The last observation was clean.
     #[serde(rename = "u")]
     Up {
         /// Slot of the first clean observation.
         #[serde(rename = "s", with = "millisecond::required")]
         since: Timestamp,
     },
-    /// Failing below the threshold, or held there until the failure is confirmed.
+    /// Failing, but below the threshold, or held at the threshold until the failure is confirmed.
     #[serde(rename = "f")]
     Failing {
         /// The failing observations so far.
         #[serde(rename = "f")]
         failures: Failures,
-        /// Whether the last one was held, and all witnesses were silent.
+        /// Whether the last observation was held and all witnesses were silent.
         #[serde(rename = "q", default, skip_serializing_if = "is_false")]
         is_unanswered: bool,
     },
@@ -112,7 +112,7 @@ pub enum Phase {
         /// The issue.
         #[serde(rename = "i")]
         issue: IssueId,
-        /// The failing observations that opened it, and those since.
+        /// The failing observations that opened the issue, and those since.
         #[serde(rename = "f")]
         failures: Failures,
     },
@@ -122,13 +122,13 @@ pub enum Phase {
         /// The issue.
         #[serde(rename = "i")]
         issue: IssueId,
-        /// The failing observations that opened it, and those since.
+        /// The failing observations that opened the issue, and those since.
         #[serde(rename = "f")]
         failures: Failures,
         /// Slot of the first clean observation of this recovery.
         #[serde(rename = "s", with = "millisecond::required")]
         since: Timestamp,
-        /// Clean observations in a row; stops counting at [`u32::MAX`].
+        /// Clean observations in a row; the count stops at [`u32::MAX`].
         #[serde(rename = "n")]
         streak: NonZeroU32,
     },
@@ -153,13 +153,13 @@ impl Phase {
     }
 }
 
-/// Everything remembered about one fingerprint of one site.
+/// The state that is kept for one fingerprint of one site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracker {
-    /// What the observations so far amount to.
+    /// What the observations so far add up to.
     #[serde(rename = "p")]
     pub phase: Phase,
-    /// Slot of the last observation counted.
+    /// Slot of the last observation that was counted.
     #[serde(
         rename = "s",
         default,
@@ -178,20 +178,20 @@ impl Tracker {
         }
     }
 
-    /// The tracker once the clock was set back to `now`: nothing in it lies ahead, so that the next observation
-    /// counts.
+    /// The tracker after the clock was set back to `now`: no instant in it lies in the future, so that the next
+    /// observation counts.
     #[must_use]
     pub fn rewound(&self, now: Timestamp) -> Self {
         let last_slot = self.last_slot.filter(|last| !is_ahead(*last, now));
         Self { phase: self.phase.rewound(now), last_slot }
     }
 
-    /// Whether the last observation failed without an issue being active: a confirmation is due.
+    /// Whether the last observation failed and no issue is active: a confirmation run is due.
     pub(crate) const fn is_failing_below_threshold(&self) -> bool {
         matches!(self.phase, Phase::Failing { .. })
     }
 
-    /// The failing observations of the active issue, or of the one that may come.
+    /// The failing observations of the active issue, or of the issue that may open.
     pub const fn failures(&self) -> Option<Failures> {
         match self.phase {
             Phase::Pending | Phase::Up { .. } => None,
@@ -202,7 +202,7 @@ impl Tracker {
     }
 }
 
-/// What an observation brings about, beside the new tracker.
+/// The event that an observation causes, besides the new tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The threshold is reached: the issue opens, or its record opens again.
@@ -216,7 +216,7 @@ pub enum Event {
     Resolved {
         /// The issue.
         issue: IssueId,
-        /// The failing observations it had.
+        /// The failing observations of the issue.
         failures: Failures,
     },
 }
@@ -230,26 +230,25 @@ impl Event {
     }
 }
 
-/// The answer to one observation.
+/// The result of one observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The slot is not after the last one counted: a duplicate, or a run overtaken by another.
-    /// It counts nothing.
+    /// The slot is not after the last one counted: a duplicate, or a run that another overtook. Nothing is counted.
     Stale,
     /// The observation counts.
     Advanced {
         /// The tracker to save.
         next: Tracker,
-        /// What to do about it.
+        /// The event to handle.
         event: Option<Event>,
     },
 }
 
 /// Counts one observation.
 ///
-/// `issue` is the id to use if this observation opens an issue: the id of the fingerprint's
-/// record where there is one, otherwise a new one. Thresholds are those of this moment: a lowered
-/// one takes effect at the next failing (or clean) observation, never on its own.
+/// `issue` is the id to use if this observation opens an issue: the id of the fingerprint's record if there is one,
+/// otherwise a new one. The current thresholds apply: a lowered threshold takes effect at the next failing (or clean)
+/// observation, never on its own.
 pub fn observe(
     tracker: &Tracker,
     policy: &TrackerPolicy,
@@ -257,7 +256,7 @@ pub fn observe(
     issue: IssueId,
 ) -> Step {
     let Observation { slot, outcome, ruling } = observation;
-    // Compared as stored, or a replayed slot with a finer fraction would count twice.
+    // Compared as stored; otherwise a replayed slot with a finer fraction would count twice.
     if tracker.last_slot.is_some_and(|last| slot.as_millisecond() <= last.as_millisecond()) {
         return Step::Stale;
     }
@@ -316,8 +315,7 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// A person resolves the issue: the next observation starts afresh, and slots counted so far stay
-/// counted.
+/// A person resolves the issue: the next observation starts a new sequence, and slots that were counted stay counted.
 pub(crate) const fn resolve_by_hand(tracker: &Tracker) -> Tracker {
     Tracker { phase: Phase::Pending, last_slot: tracker.last_slot }
 }
@@ -366,7 +364,7 @@ mod tests {
         observe(tracker, policy, observation, new)
     }
 
-    /// Observes, expecting that it counts.
+    /// Observes, and expects that the observation counts.
     fn advance(
         tracker: &mut Tracker,
         policy: &TrackerPolicy,
@@ -398,28 +396,28 @@ mod tests {
         assert_eq!(tracker.phase, Phase::Up { since: at(10) }, "since the first one");
         assert_eq!((tracker.issue(), tracker.failures()), (None, None));
 
-        // A failure, to be confirmed.
+        // A failure that is not confirmed yet.
         assert_eq!(advance(&mut tracker, &policy, 30, true, id(9)), None);
         assert!(tracker.is_failing_below_threshold());
         assert_eq!((tracker.issue(), tracker.failures()), (None, Some(failures(30, 30, 1))));
 
-        // Confirmed.
+        // The failure is confirmed.
         let opened = Event::Opened { issue: id(1), failures: failures(30, 40, 2) };
         assert_eq!(advance(&mut tracker, &policy, 40, true, id(1)), Some(opened));
         assert_eq!(tracker.issue(), Some(id(1)));
         assert!(!tracker.is_failing_below_threshold());
 
-        // It goes on, under the id it has.
+        // The issue continues under its id.
         assert_eq!(advance(&mut tracker, &policy, 50, true, id(9)), None);
         assert_eq!(tracker.failures(), Some(failures(30, 50, 3)));
 
-        // A recovery that does not hold.
+        // A recovery that does not last.
         assert_eq!(advance(&mut tracker, &policy, 60, false, id(9)), None);
         assert_eq!(tracker.issue(), Some(id(1)), "recovering is active");
         assert_eq!(advance(&mut tracker, &policy, 70, true, id(9)), None);
         assert_eq!(tracker.failures(), Some(failures(30, 70, 4)));
 
-        // One that does: it starts over, and is known by its first success.
+        // A recovery that lasts: it starts over, and its first success identifies it.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
         let resolved = Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
         assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));
@@ -475,14 +473,14 @@ mod tests {
 
     #[test]
     fn changed_thresholds_take_effect_at_the_next_observation() {
-        // Lowered below the streak: opens at the next failure, not on its own.
+        // The threshold is lowered below the streak: the issue opens at the next failure, not on its own.
         let mut tracker = Tracker::default();
         for second in 1..=4 {
             assert_eq!(advance(&mut tracker, &policy(5, 5), second, true, id(1)), None);
         }
         let opened = Event::Opened { issue: id(1), failures: failures(1, 5, 5) };
         assert_eq!(advance(&mut tracker, &policy(2, 5), 5, true, id(1)), Some(opened));
-        // Raised while the issue is active: it stays open.
+        // The threshold is raised while the issue is active: the issue stays open.
         assert_eq!(advance(&mut tracker, &policy(u32::MAX, 5), 6, true, id(1)), None);
         assert_eq!(tracker.issue(), Some(id(1)));
         // The same for the recovery.
@@ -491,7 +489,7 @@ mod tests {
         }
         let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6) };
         assert_eq!(advance(&mut tracker, &policy(2, 1), 10, false, id(1)), Some(resolved));
-        // Lowered, and then clean: the streak is over.
+        // The threshold is lowered, and a clean observation follows: the streak is over.
         assert_eq!(advance(&mut tracker, &policy(5, 1), 11, true, id(2)), None);
         assert_eq!(advance(&mut tracker, &policy(1, 1), 12, false, id(2)), None);
         assert_eq!(tracker.phase, Phase::Up { since: at(12) });
@@ -528,9 +526,9 @@ mod tests {
         advance(&mut tracker, &policy(1, 3), 20, false, id(1));
         let reset = resolve_by_hand(&tracker);
         assert_eq!(reset, Tracker { phase: Phase::Pending, last_slot: Some(at(20)) });
-        // Slots counted before stay counted.
+        // Slots that were counted before stay counted.
         assert_eq!(step(&reset, &policy(1, 1), at(20), true, id(2)), Step::Stale);
-        // Still failing: the streak begins again, and the record opens again.
+        // Still failing: a new streak begins, and the record opens again.
         let mut tracker = reset;
         assert_eq!(advance(&mut tracker, &policy(2, 1), 30, true, id(1)), None);
         let opened = Event::Opened { issue: id(1), failures: failures(30, 40, 2) };
@@ -575,12 +573,12 @@ mod tests {
         let new = json!({"p": "p"});
         assert_eq!(serde_json::to_value(Tracker::default()).expect("json"), new);
         assert_eq!(serde_json::from_value::<Tracker>(new).expect("readable"), Tracker::default());
-        // Trackers were once counted.
+        // Older versions numbered trackers.
         let counted = json!({"p": "p", "g": 3});
         let read = serde_json::from_value::<Tracker>(counted).expect("readable");
         assert_eq!(read, Tracker::default());
 
-        // Three of the largest leave most of a kilobyte to the rest of the item.
+        // Three of the largest trackers leave most of a kilobyte for the rest of the item.
         let late = at(4_000_000_000);
         let many = Failures { first: late, last: late, streak: NonZeroU32::MAX };
         let largest = Tracker {
@@ -605,12 +603,12 @@ mod tests {
         }
     }
 
-    /// The same rules, derived from the whole sequence of observations instead of from a state: what is
-    /// remembered is looked up again every time.
+    /// The same rules, derived from the whole sequence of observations instead of from a state: every step looks
+    /// everything up again.
     #[derive(Default)]
     struct Story {
-        /// Slot and whether it failed, of the observations since the last opening, resolution or
-        /// reset that matter for the next one.
+        /// The observations since the last opening, resolution or reset that matter for the next one: the slot, and
+        /// whether the observation failed.
         row: Vec<(Timestamp, bool)>,
         open: Option<IssueId>,
     }
@@ -658,8 +656,8 @@ mod tests {
         }
     }
 
-    /// Every state that short rows reach, under every small policy: each step is compared with what
-    /// must be true of steps in general.
+    /// Every state that short sequences reach, under every small policy: each step is checked against the general
+    /// properties of steps.
     #[test]
     fn every_small_state_keeps_the_rules() {
         const SLOTS: i64 = 6;
@@ -673,7 +671,7 @@ mod tests {
             for policy in &policies {
                 for slot in 0..SLOTS {
                     for down in [true, false] {
-                        // Each opening has an id of its own, so that a mix-up shows.
+                        // Each opening has its own id, so that a mix-up shows.
                         let new = id(u128::try_from(slot).expect("positive") + 1);
                         let step = step(&tracker, policy, at(slot), down, new);
                         check(&tracker, policy, at(slot), down, new, step);
@@ -709,7 +707,7 @@ mod tests {
         assert_eq!(next.last_slot, Some(slot), "{said}");
         assert_eq!(step(&next, policy, slot, down, new), Step::Stale, "{said}");
 
-        // Issues open and resolve in turn, and every event names the one that is open.
+        // Issues open and resolve in turn, and every event names the active issue.
         match event {
             Some(Event::Opened { issue, failures }) => {
                 assert_eq!((tracker.issue(), next.issue()), (None, Some(issue)), "{said}");
@@ -744,7 +742,7 @@ mod tests {
             }
         }
 
-        // Nothing rests at or above its threshold.
+        // No phase stays at or above its threshold.
         match next.phase {
             Phase::Failing { failures, .. } => {
                 assert!(failures.streak < policy.open_after, "{said}");
@@ -761,9 +759,8 @@ mod tests {
     }
 
     proptest! {
-        /// Event by event, the tracker says what the row of observations says; thresholds may
-        /// change before any of them, slots may come twice or late, and the tracker may go through
-        /// its stored form at any time.
+        /// After every event, the tracker agrees with the sequence of observations. Thresholds may change before any
+        /// observation, slots may come twice or late, and the tracker may go through its stored form at any time.
         #[test]
         fn it_tells_the_same_story_as_the_row(
             row in prop::collection::vec((0_i64..3, any::<bool>(), thresholds(), any::<bool>(), 0_u8..20), 0..60),
@@ -808,7 +805,7 @@ mod tests {
             }
         }
 
-        /// Thresholds hold exactly, however high.
+        /// Thresholds are exact, however high.
         #[test]
         fn thresholds_hold_exactly(open_after in 1_u32..300, resolve_after in 1_u32..300) {
             let policy = policy(open_after, resolve_after);

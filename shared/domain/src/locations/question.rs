@@ -1,7 +1,7 @@
 //! What a witness is asked, and what it may answer.
 //!
-//! An agent's token can be stolen, and an outpost runs in an account's other region: an answer is judged like data from
-//! a stranger. It says a code, an error and a time, each within bounds, and nothing else of it is kept.
+//! An agent's token can be stolen, and an outpost runs in another region of the account, so an answer is treated like
+//! data from a stranger: only a code, an error and a time are kept, each within bounds.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use super::Silence;
 use crate::checks::browser_job::JobHeader;
 use crate::checks::check::{CheckError, StatusResult};
 
-/// The version of question and answer. A witness that knows another one refuses to answer.
+/// The version of question and answer. A witness with another version refuses to answer.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Bytes that an answer may take.
+/// The longest answer, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 4 * 1024;
 
-/// Characters of an error that are kept.
+/// How many characters of an error are kept.
 const ERROR_MAX: usize = 120;
 
-/// The longest time that a witness can have measured, in milliseconds.
+/// The longest time that a witness can report, in milliseconds.
 const RESPONSE_TIME_MAX: f64 = 60_000.0;
 
-/// What a witness is to look at. It names no site and no team, and holds no settings; the header, whose value is a
-/// secret, is sent to the URL's host.
+/// What a witness is to check. The question names no site and no team, and contains no settings. The header, whose
+/// value is a secret, is sent to the URL's host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// [`PROTOCOL_VERSION`] of who asks.
+    /// The [`PROTOCOL_VERSION`] of the sender.
     pub version: u32,
     /// The monitored URL.
     pub url: Url,
@@ -46,7 +46,7 @@ impl Question {
         Self { version: PROTOCOL_VERSION, url, header: header.map(JobHeader::from), deadline_ms }
     }
 
-    /// How long the witness may take, at most as long as anybody waits for it.
+    /// How long the witness may take, at most as long as the caller waits for it.
     pub fn deadline(&self) -> Duration {
         Duration::from_millis(self.deadline_ms).min(super::QUESTION_TIMEOUT)
     }
@@ -56,40 +56,40 @@ impl Question {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// What it saw.
+    /// What the witness saw.
     Saw(Sighting),
-    /// Why it cannot say anything.
+    /// Why the witness cannot say anything.
     Silent(Silence),
 }
 
 /// What a witness saw of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sighting {
-    /// HTTP status of the final answer; 0 when no answer came.
+    /// HTTP status of the final answer; 0 if no answer came.
     pub code: u16,
     /// Why no answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long that took, in milliseconds.
+    /// How long the check took, in milliseconds.
     pub response_time: f64,
 }
 
-/// Why an answer is refused.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It is longer than an answer can be.
+    /// The answer is too long.
     #[error("it is longer than an answer can be")]
     TooLong,
-    /// It is not JSON, or does not have the shape of an answer.
+    /// The answer is not JSON, or does not have the shape of an answer.
     #[error("it is unreadable")]
     Unreadable,
-    /// It has a code or a time that no target can have.
+    /// The answer has a code or a time that no target can have.
     #[error("its figures cannot be")]
     Implausible,
 }
 
 impl Answer {
-    /// What a status check at the witness comes to.
+    /// The answer for a status check that ran at the witness.
     pub fn of(checked: Result<StatusResult, CheckError>) -> Self {
         match checked {
             Ok(StatusResult { code, error, response_time, .. }) => {
@@ -103,7 +103,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// When no witness can have answered so.
+    /// When no valid witness could have sent this answer.
     pub fn parse(sent: &[u8]) -> Result<Self, AnswerError> {
         if sent.len() > ANSWER_BYTES_MAX {
             return Err(AnswerError::TooLong);
@@ -122,7 +122,7 @@ impl Answer {
     }
 }
 
-/// A text on one line, no longer than [`ERROR_MAX`]. It stands in alerts and on pages.
+/// A text on one line, at most [`ERROR_MAX`] characters long. Alerts and pages show it.
 fn clipped(text: &str) -> String {
     let plain = text.trim().chars().map(|char| if char.is_control() { ' ' } else { char });
     let mut clipped: String = plain.take(ERROR_MAX).collect();

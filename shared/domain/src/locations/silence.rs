@@ -5,28 +5,28 @@ use serde_json::Value;
 
 use crate::checks::check::CheckError;
 
-/// Why a witness says nothing. Silence is no vote.
+/// Why a witness says nothing. Silence does not count as a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Silence {
     /// No answer came in time.
     NoAnswer,
-    /// Too many questions wait, or the witness has too much to do.
+    /// Too many questions are waiting, or the witness is too busy.
     Busy,
     /// The witness has lost its own connection.
     Offline,
-    /// The witness may not reach the target.
+    /// The witness is not allowed to reach the target.
     Forbidden,
-    /// The target refuses the witness, where it does not refuse home.
+    /// The target refuses the witness, but not home.
     Refused,
-    /// What came is no answer.
+    /// The answer is unreadable.
     Unreadable,
-    /// The witness could not look for another reason.
+    /// The witness could not check for another reason.
     Failed,
 }
 
 impl Silence {
-    /// The reason that a check gives that could not run.
+    /// The reason for the error of a check that could not run.
     pub(super) fn of(error: &CheckError) -> Self {
         match error.code.as_str() {
             "target_forbidden" => Self::Forbidden,
@@ -35,7 +35,7 @@ impl Silence {
         }
     }
 
-    /// The value that is stored.
+    /// The stored value.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoAnswer => "no_answer",
@@ -48,7 +48,7 @@ impl Silence {
         }
     }
 
-    /// In words, for people.
+    /// The reason in words, for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoAnswer => "did not answer in time",

@@ -1,4 +1,4 @@
-//! What witnesses said, beside what home saw.
+//! What the witnesses said, compared with what home saw.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{Answer, Location, Sighting, Silence};
 use crate::checks::check::StatusResult;
 
-/// Codes by which a target refuses whoever asks, for where they are: from a witness alone they say nothing of the site.
+/// Codes with which a target refuses clients because of their location: from a witness alone, they say nothing about
+/// the site.
 const REFUSALS: [u16; 4] = [401, 403, 429, 451];
 
 /// What a statement counts as.
@@ -17,7 +18,7 @@ pub enum Vote {
     Agrees,
     /// The site is up from there.
     Dissents,
-    /// No vote.
+    /// The witness does not vote.
     Silent(Silence),
 }
 
@@ -26,30 +27,30 @@ pub enum Vote {
 pub struct Statement {
     /// The witness.
     pub location: Location,
-    /// What it counts as.
+    /// What the statement counts as.
     pub vote: Vote,
-    /// What the witness saw, if it looked.
+    /// What the witness saw, if it checked.
     pub saw: Option<Sighting>,
 }
 
 /// What home saw, and how codes are judged.
 #[derive(Debug, Clone, Copy)]
 pub struct HomeSaw<'a> {
-    /// The code that home was answered with; 0 for no answer.
+    /// The code that home received; 0 for no answer.
     pub code: u16,
     /// The codes that count as failed.
     pub incident_codes: &'a BTreeSet<u16>,
 }
 
 impl<'a> HomeSaw<'a> {
-    /// What home saw, by its result and the settings of the site.
+    /// What home saw, from its result and the settings of the site.
     pub const fn of(result: &StatusResult, incident_codes: &'a BTreeSet<u16>) -> Self {
         Self { code: result.code, incident_codes }
     }
 }
 
 impl Statement {
-    /// What an answer means beside what home saw.
+    /// What an answer means, compared with what home saw.
     pub fn new(location: Location, answer: Result<Answer, Silence>, home: HomeSaw<'_>) -> Self {
         match answer {
             Err(silence) | Ok(Answer::Silent(silence)) => {
@@ -68,7 +69,7 @@ impl Statement {
         }
     }
 
-    /// As it stands in the context of an issue.
+    /// The statement as stored in the context of an issue.
     fn stored(&self) -> Value {
         let mut stored = match self.vote {
             Vote::Agrees => json!({ "location": self.location, "vote": "down" }),
@@ -85,7 +86,7 @@ impl Statement {
         stored
     }
 
-    /// The statement that stands in the context of an issue.
+    /// Reads a statement from the context of an issue.
     fn read(stored: &Value) -> Option<Self> {
         let location = Location::parse(stored["location"].as_str()?).ok()?;
         let vote = match stored["vote"].as_str()? {
@@ -121,26 +122,26 @@ impl Statement {
     }
 }
 
-/// What is known from witnesses about a run that failed.
+/// What witnesses say about a failed run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Testimony {
     /// No witness is asked about this target, now or later: home decides alone.
     #[default]
     NoWitness,
-    /// There are witnesses, and none was asked.
+    /// There are witnesses, but none was asked.
     NotAsked,
-    /// All were asked, and this is what they said.
+    /// All witnesses were asked, and these are their statements.
     Given(Vec<Statement>),
 }
 
-/// What the statements of a run come to.
+/// What the statements of a run amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// At least one witness agrees.
     Confirmed,
     /// None agrees, and at least one finds the site up.
     Denied,
-    /// Nobody says anything.
+    /// No witness votes.
     Unconfirmed,
 }
 
@@ -156,7 +157,7 @@ impl Verdict {
 }
 
 impl Testimony {
-    /// What the witnesses said; nothing where none was asked.
+    /// What the witnesses said; empty if none was asked.
     pub fn statements(&self) -> &[Statement] {
         match self {
             Self::NoWitness | Self::NotAsked => &[],
@@ -164,7 +165,7 @@ impl Testimony {
         }
     }
 
-    /// What it comes to; none where nobody was asked.
+    /// The verdict; `None` if no witness was asked.
     pub fn verdict(&self) -> Option<Verdict> {
         let Self::Given(statements) = self else { return None };
         let has = |vote: Vote| statements.iter().any(|statement| statement.vote == vote);
@@ -181,7 +182,7 @@ impl Testimony {
         self.statements().iter().filter(dissents).map(|statement| &statement.location)
     }
 
-    /// Adds it to the context of an issue that opens; where nobody was asked, the context stays as it is.
+    /// Adds the testimony to the context of an issue that opens. If no witness was asked, the context stays the same.
     pub(crate) fn add_to(&self, context: &mut Value) {
         let Some(verdict) = self.verdict() else { return };
         context["confirmation"] = json!(verdict.as_str());
@@ -189,13 +190,13 @@ impl Testimony {
         context["witnesses"] = Value::Array(stored);
     }
 
-    /// What the context of an issue says of witnesses.
+    /// Reads the testimony from the context of an issue.
     pub fn read(context: &Value) -> Self {
         let Some(stored) = context["witnesses"].as_array() else { return Self::NoWitness };
         Self::Given(stored.iter().filter_map(Statement::read).collect())
     }
 
-    /// In sentences, for alerts and pages: `Confirmed from eu-west-1: HTTP 503 in 41 ms.`
+    /// The testimony in sentences, for alerts and pages: `Confirmed from eu-west-1: HTTP 503 in 41 ms.`
     pub fn sentences(&self) -> Vec<String> {
         let Some(verdict) = self.verdict() else { return Vec::new() };
         let said = |statement: &Statement| {
@@ -248,7 +249,7 @@ mod tests {
             (0, saw(0), Vote::Agrees),
             (503, saw(200), Vote::Dissents),
             (0, saw(404), Vote::Dissents),
-            // Who is refused for where they are says nothing, unless home is refused in the same way.
+            // A witness that is refused because of its location says nothing, unless home is refused in the same way.
             (503, saw(403), Vote::Silent(Silence::Refused)),
             (0, saw(401), Vote::Silent(Silence::Refused)),
             (0, saw(429), Vote::Silent(Silence::Refused)),

@@ -13,26 +13,26 @@ use crate::{StoreError, keys};
 
 stored!(attributes: IndexRow);
 
-/// What a team's index says of an issue: enough to filter and sort without loading it.
+/// What a team's index says about an issue: enough to filter and sort without loading it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexRow {
     /// The issue.
     pub id: IssueId,
     /// The site.
     pub site: SiteId,
-    /// What is wrong; says tool and severity.
+    /// What is wrong; determines the tool and the severity.
     pub fingerprint: Fingerprint,
     /// Its state.
     pub status: IssueStatus,
-    /// When it opened, the last time.
+    /// When the issue last opened.
     pub opened_at: Timestamp,
-    /// When it was resolved since, if it is; rows of older versions do not say.
+    /// When the issue was resolved, if it is resolved; rows of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<Timestamp>,
 }
 
 impl IndexRow {
-    /// When something happened to the issue that is an event, the last time.
+    /// When the last event of the issue happened.
     pub fn last_event(&self) -> Timestamp {
         self.resolved_at.unwrap_or(self.opened_at)
     }
@@ -50,7 +50,7 @@ pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
 }
 
 impl Store {
-    /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
+    /// Lists a team's active issues, or its resolved ones, with an eventually consistent read.
     pub async fn issue_index(
         &self,
         team: TeamId,

@@ -10,25 +10,22 @@ use crate::issues::{Fingerprint, Outcome};
 use crate::sites::settings::{DnsRecordType, DnsSettings, ExpectedRecords};
 use crate::time::wire;
 
-/// Bytes of JSON of the values that an evaluation names, so that the context which holds them is
-/// small enough to be kept; the others are counted.
+/// Bytes of JSON for the values that an evaluation names, so that the context stays small enough to be kept. Further
+/// values are only counted.
 const NAMED_BYTES: usize = 900;
 
 /// Evaluates a DNS check.
 ///
 /// - `dns:lookup_failed`: down when the name cannot be looked up.
-/// - `dns:records_missing`: down when an expected record is missing; more records than expected are
-///   no harm.
-/// - `dns:records_changed`: down when the records of a monitored type are not those of the
-///   `baseline`.
-/// - `dns:domain_expiring`: down when the domain's registration ends in [`DOMAIN_EXPIRY_DAYS`] days
-///   or fewer, or has ended; also of a name that cannot be looked up, for this may be why.
+/// - `dns:records_missing`: down when an expected record is missing; additional records are fine.
+/// - `dns:records_changed`: down when the records of a monitored type differ from the `baseline`.
+/// - `dns:domain_expiring`: down when the domain's registration ends in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or has
+///   ended. This also applies to a name that cannot be looked up, since the expiry may be the cause.
 ///
-/// A condition that settings do not ask for (`hard_failures_only`, no expected records or, for
-/// changes, some; no baseline yet) is up, so that an issue from the time before ends. A name that
-/// cannot be looked up says nothing of its records, and neither does a type that no resolver
-/// answered for: unless the other types show the condition, there is then no evaluation of it. Nor
-/// is there one of a registration whose end is not known.
+/// A condition that the settings turn off is up, so that an issue from before ends: with `hard_failures_only`; without
+/// expected records (or, for changes, with some); or without a baseline yet. A name that cannot be looked up says
+/// nothing about its records, and neither does a type for which no resolver answered: unless the other types show the
+/// condition, it has no evaluation. A registration whose end is unknown has none either.
 pub(super) fn dns(
     result: &DnsResult,
     settings: &DnsSettings,
@@ -203,7 +200,7 @@ fn expiring(result: &DnsResult, settings: &DnsSettings, now: Timestamp) -> Optio
     let (end, days) = ((*expires_at)?, registration.days_left(now)?);
     let (domain, date) = (clipped(domain), TimeZone::UTC.to_datetime(end).date());
     let down = registration.expires_soon(now);
-    // No days that are left: the issue is read on other days, too.
+    // No number of days left, since people also read the issue on later days.
     let state = match days {
         _ if !down => format!("does not expire soon: on {date}"),
         ..0 => format!("expired on {date}"),
@@ -233,7 +230,7 @@ fn listing(types: &[DnsRecordType]) -> String {
     }
 }
 
-/// The values that are named, as long as there is room for them.
+/// The values to name, as long as there is room for them.
 #[derive(Default)]
 struct Named {
     by_type: Map<String, Value>,

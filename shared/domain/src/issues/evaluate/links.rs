@@ -7,14 +7,14 @@ use crate::checks::check::{BrokenLink, LinksResult};
 use crate::issues::{Fingerprint, Outcome};
 use crate::sites::settings::LinksSettings;
 
-/// Broken links that an evaluation names.
+/// The number of broken links that an evaluation names.
 const NAMED: usize = 5;
 
-/// Evaluates a broken-links check: down from `min_broken_count` broken links on.
+/// Evaluates a broken-links check: down if at least `min_broken_count` links are broken.
 ///
-/// A crawl that saw too little of the site ([`is_representative`]: it ran out of time, or did not
-/// get past the first page) can reach the threshold, but says nothing where it does not: then there
-/// is no evaluation, and an issue neither resolves nor loses its streak.
+/// A crawl that saw too little of the site ([`is_representative`]: it ran out of time, or did not get past the first
+/// page) can reach the threshold. If it does not, it says nothing: there is no evaluation, and an issue neither
+/// resolves nor loses its streak.
 ///
 /// [`is_representative`]: crate::checks::check::FinishReason::is_representative
 pub(super) fn links(result: &LinksResult, settings: &LinksSettings) -> Option<Evaluation> {
@@ -58,8 +58,8 @@ pub(super) fn links(result: &LinksResult, settings: &LinksSettings) -> Option<Ev
     })
 }
 
-/// The first few of the gravest links: no answer, then gone for good, then errors of the server,
-/// then what a person may still get to see.
+/// The first few of the most serious links: no answer, then gone for good, then server errors, then links that may
+/// still work for people.
 fn worst(urls: &[BrokenLink]) -> Vec<&BrokenLink> {
     let mut worst: Vec<_> = urls.iter().collect();
     worst.sort_by_key(|link| match link.status {

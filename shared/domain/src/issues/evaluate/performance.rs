@@ -1,4 +1,4 @@
-//! Performance: one audit against the site's budget.
+//! Performance: one audit compared with the site's budget.
 
 use serde_json::json;
 
@@ -7,11 +7,11 @@ use crate::checks::check::PerformanceResult;
 use crate::issues::{Fingerprint, Outcome};
 use crate::sites::settings::PerformanceSettings;
 
-/// Evaluates a performance check: down when the score is under its limit, or a time beyond its own.
-/// A figure that equals its limit keeps it.
+/// Evaluates a performance check: down when the score is below its limit, or a time above its limit. A figure equal to
+/// its limit is within it.
 ///
-/// A figure that was not measured breaks nothing. None when nothing that has a limit was measured:
-/// that is no observation, neither for an issue nor against it.
+/// A figure that was not measured breaks nothing. Returns `None` when no figure with a limit was measured: the audit
+/// then says nothing about the issue.
 pub(super) fn performance(
     result: &PerformanceResult,
     settings: &PerformanceSettings,
@@ -21,7 +21,7 @@ pub(super) fn performance(
     let max_ttfb = settings.max_ttfb_ms.map(|limit| f64::from(limit.get()));
     let max_load_time = settings.max_load_time_seconds.map(|limit| f64::from(limit.get()));
 
-    // Of each limited figure that was measured: what it broke, if it did.
+    // For each limited figure that was measured: the limit that it broke, if any.
     let verdicts = [
         score.map(|score| {
             (score < settings.min_score)
@@ -124,9 +124,9 @@ pub(super) mod tests {
                           12.5 s is over 5 s",
                 )),
             ),
-            // Without a limit nothing is too slow.
+            // Without a limit, nothing is too slow.
             (measured(Some(50), Some(1e9), Some(1e9)), &score_only, Some(Ok(": score 50"))),
-            // What was not measured breaks nothing, and alone says nothing.
+            // A figure that was not measured breaks nothing, and alone it says nothing.
             (measured(None, Some(80.0), None), &all, Some(Ok(""))),
             (
                 measured(None, Some(801.0), None),

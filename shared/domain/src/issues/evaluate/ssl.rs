@@ -8,12 +8,12 @@ use super::{Evaluation, clipped};
 use crate::checks::check::{SslFailure, SslResult};
 use crate::issues::{Fingerprint, Outcome};
 
-/// Evaluates an ssl check against the days before expiry from which to alert.
+/// Evaluates a certificate check; `expiry_days` is how many days before expiry to alert.
 ///
-/// `ssl:invalid` is down when the certificate is not valid. `ssl:expiring` is down when the
-/// certificate is valid and `days_left` is at most `expiry_days`, both as clients see them: with 14
-/// days it is reported on the day that shows 14 days left, up to a day before exactly 14 days remain.
-/// Of an invalid certificate nothing is said about expiring, so an issue of it stays as it is.
+/// `ssl:invalid` is down when the certificate is not valid. `ssl:expiring` is down when the certificate is valid and
+/// `days_left` is at most `expiry_days`, both as clients see them: with 14 days it is reported on the day that shows 14
+/// days left, up to a day before exactly 14 days remain. An invalid certificate says nothing about expiry, so an issue
+/// about expiry stays as it is.
 pub(super) fn ssl(result: &SslResult, expiry_days: NonZeroU32) -> Vec<Evaluation> {
     let mut evaluations = vec![invalid(result, expiry_days)];
     if result.is_valid {
@@ -34,7 +34,7 @@ fn invalid(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
 }
 
 fn expiring(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
-    // No days that are left: the issue is read on other days, too.
+    // No number of days left, since people also read the issue on later days.
     let end = match &result.valid_to {
         Some(end) => format!("{} UTC", clipped(end)),
         None => "its end is unknown".to_owned(),
@@ -50,7 +50,7 @@ fn expiring(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
     }
 }
 
-/// What is wrong in the result's own words, or else by the kind of failure.
+/// What is wrong: the result's own words, or else the kind of failure.
 fn cause(result: &SslResult) -> String {
     match result.failure_message.as_deref().map(str::trim) {
         Some(message) if !message.is_empty() => clipped(message),
@@ -120,12 +120,12 @@ pub(super) mod tests {
         };
         let cases = [
             (broken(Expired, Some("expired on a day"), -3), "expired on a day"),
-            // Soon to expire, far from it, and unknown: not observed, whatever `days_left` says.
+            // Expiring soon, far from expiry, and unknown: not observed, whatever `days_left` says.
             (broken(HostnameMismatch, Some("for another host"), 3), "for another host"),
             (broken(UntrustedChain, Some("self-signed"), 300), "self-signed"),
             (broken(NoCertificate, Some("no TLS"), 0), "no TLS"),
             (broken(ConnectionFailed, Some(" refused\n"), 0), "refused"),
-            // Without words of its own.
+            // Without its own words.
             (broken(Expired, None, -3), "the certificate is not valid today"),
             (broken(HostnameMismatch, None, 3), "the certificate is for another host"),
             (broken(UntrustedChain, Some(" "), 3), "the certificate is not trusted"),

@@ -1,4 +1,4 @@
-//! What DNS results say of each fingerprint, case by case.
+//! What DNS results say about each fingerprint, case by case.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn expected(values: &[(DnsRecordType, &[&str])]) -> ExpectedRecords {
     values.iter().map(|(kind, texts)| (*kind, owned(texts))).collect()
 }
 
-/// Learnt from this result, whose row is still there.
+/// A baseline learnt from this result, whose row still exists.
 fn learnt(result: &DnsResult) -> DnsBaseline {
     DnsBaseline { hashes: result.hashes(), records: Some(result.records.clone()) }
 }
@@ -111,7 +111,7 @@ fn a_failed_lookup_is_down_and_says_nothing_of_records() {
     }
     let told_of = dns(&result(&[]), &settings, &expected, None);
     assert_eq!(told(&told_of, DnsLookupFailed), some(false, "example.com can be looked up"));
-    // Silence about one family is fine, about both it is neither up nor down.
+    // If one family was not answered, that is fine; if both were not, the name is neither up nor down.
     let told_of = dns(&without(&[A], result(&[])), &settings, &expected, None);
     assert!(told(&told_of, DnsLookupFailed).is_some());
     let told_of = dns(&without(&[A, Aaaa], result(&[])), &settings, &expected, None);
@@ -134,7 +134,7 @@ fn missing_records_are_down_and_more_records_are_not() {
             down("A, NS and TXT"),
         ),
         (expected(&[]), found(), up("no records are expected")),
-        // What was not looked up is not missing, and not there either.
+        // A type that was not looked up is neither missing nor present.
         (expected(&[(Txt, &["x"])]), without(&[Txt], found()), None),
         (expected(&[(A, &["192.0.2.1"]), (Txt, &["x"])]), without(&[Txt], found()), None),
         (expected(&[(A, &["192.0.2.2"]), (Txt, &["x"])]), without(&[Txt], found()), down("A")),
@@ -172,7 +172,7 @@ fn changed_records_are_down_until_they_return() {
         (result(&[]), &only(&[Txt]), Some(&baseline), some(true, "TXT records changed")),
         (moved(), &all, Some(&partly), some(true, "A records changed")),
         (moved(), &all, None, some(false, "no earlier records to compare with")),
-        // What was not looked up has neither changed nor stayed.
+        // A type that was not looked up has neither changed nor stayed the same.
         (without(&[A], moved()), &all, Some(&baseline), some(true, "TXT records changed")),
         (without(&[A], same()), &all, Some(&baseline), None),
         (without(&[A], same()), &only(&[Txt]), Some(&baseline), some(false, unchanged)),
@@ -197,7 +197,7 @@ fn what_is_not_asked_for_is_up() {
     assert_eq!(told(&told_of, DnsRecordsMissing).map(|(down, _)| down), Some(true));
 }
 
-/// A result whose domain's registration ends at this instant, if it is known.
+/// A result whose domain's registration ends at this instant, if known.
 fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
     let registration = Registration {
         domain: HOST.to_owned(),
@@ -208,7 +208,7 @@ fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
     DnsResult { registration: Some(registration), registration_error: None, ..result }
 }
 
-/// Of a name that has records, and will keep its registration.
+/// A result for a name that has records and whose registration does not end soon.
 pub(in crate::issues::evaluate) fn sound() -> DnsResult {
     registered_until(Some("2099-01-01T00:00:00Z"), result(&[(A, "203.0.113.7")]))
 }
@@ -337,8 +337,8 @@ fn the_context_stays_small() {
 }
 
 proptest! {
-    /// The records themselves, as expected or as baseline, are neither missing nor changed; with
-    /// one taken away they are both.
+    /// The records themselves, as expected records or as baseline, are neither missing nor changed; without one of
+    /// them, they are both.
     #[test]
     fn records_agree_with_themselves(
         addresses in prop::collection::btree_set(0_u8..8, 1..5),
