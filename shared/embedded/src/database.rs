@@ -19,12 +19,14 @@ use crate::folder::{Folder, FolderError, Format};
 use crate::integrity::TableFault;
 use crate::jobs::{Jobs, Priority};
 use crate::layout::TABLE;
+use crate::lookup::Lookup;
 use crate::operation::Access;
 use crate::refusals::{self, Noted, Refusals};
 use crate::sync::{Fsync, Syncer};
 use crate::{files, integrity, layout, operation};
 
-/// The most threads that read. Each has a connection of its own, with a cache of 2 MB.
+/// The most threads that read. Each has two connections of its own, with a cache of 2 MB each: one for items by their
+/// keys, and one for all else.
 const READERS_MAX: usize = 4;
 
 /// The size of the item that is written on trial, in bytes: a small one may still fit into pages that the file
@@ -51,6 +53,20 @@ enum Worker {
     Caller(dynoxide::Database),
 }
 
+/// What a thread works on.
+pub(crate) struct Opened {
+    /// All that DynamoDB does.
+    pub(crate) dynoxide: dynoxide::Database,
+    /// A shorter way to items, where this thread reads a file.
+    pub(crate) lookup: Option<Lookup>,
+}
+
+impl From<dynoxide::Database> for Opened {
+    fn from(dynoxide: dynoxide::Database) -> Self {
+        Self { dynoxide, lookup: None }
+    }
+}
+
 /// They end when this is dropped, once nothing waits for them.
 struct Threads {
     writer: Arc<Jobs<Job>>,
@@ -60,8 +76,8 @@ struct Threads {
     running: watch::Receiver<()>,
 }
 
-type Job = Box<dyn FnOnce(&dynoxide::Database) + Send>;
-type Open = Arc<dyn Fn() -> dynoxide::Result<dynoxide::Database> + Send + Sync>;
+type Job = Box<dyn FnOnce(&Opened) + Send>;
+type Open = Arc<dyn Fn() -> dynoxide::Result<Opened> + Send + Sync>;
 
 impl Threads {
     fn jobs(&self, access: Access) -> &Jobs<Job> {
@@ -173,7 +189,7 @@ impl Database {
         let name = name.to_owned();
         let refusals = Noted::default();
         let noted = refusals.clone();
-        let open = move || {
+        let open = move || -> dynoxide::Result<Opened> {
             let database = dynoxide::Database::new(&name)
                 .or_else(|refused| refusals::open_read_only(&name, refused, &noted))?;
             if fsync == Fsync::EverySecond {
@@ -182,7 +198,13 @@ impl Database {
                 database.disable_bulk_loading()?;
             }
             opened().map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
-            Ok(database)
+            Ok(Opened::from(database))
+        };
+        let open = Arc::new(open);
+        let (open_first, file) = (Arc::clone(&open), path.to_owned());
+        // Where it cannot be opened once more, for instance as the disk is full, dynoxide answers all.
+        let open_reader = move || -> dynoxide::Result<Opened> {
+            Ok(Opened { lookup: Lookup::open(&file).ok(), ..open_first()? })
         };
         let syncer = match fsync {
             Fsync::Always => None,
@@ -191,7 +213,8 @@ impl Database {
             }
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::over(open, cores.min(READERS_MAX), syncer, refusals)
+        let readers = (cores.min(READERS_MAX), Arc::new(open_reader) as Open);
+        Self::over(open, Some(readers), syncer, refusals)
     }
 
     /// An empty database in memory, without a table.
@@ -200,7 +223,8 @@ impl Database {
     ///
     /// When the system gives no thread or no memory.
     pub fn memory() -> Result<Self, DatabaseError> {
-        Self::over(dynoxide::Database::memory, 0, None, Noted::default())
+        let open = || dynoxide::Database::memory().map(Opened::from);
+        Self::over(Arc::new(open), None, None, Noted::default())
     }
 
     /// A database that somebody else has opened, to be used by this one's clients as well.
@@ -209,21 +233,22 @@ impl Database {
     ///
     /// When the system gives no thread.
     pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
-        Self::over(move || Ok(database.clone()), 0, None, Noted::default())
+        let open = move || -> dynoxide::Result<Opened> { Ok(database.clone().into()) };
+        Self::over(Arc::new(open), None, None, Noted::default())
     }
 
+    /// A database whose writer opens it in one way, and each of its readers, if it has any, in another.
     fn over(
-        open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + Sync + 'static,
-        readers: usize,
+        open: Open,
+        readers: Option<(usize, Open)>,
         syncer: Option<Syncer>,
         refusals: Noted,
     ) -> Result<Self, DatabaseError> {
-        let open: Open = Arc::new(open);
         let (running, ended) = watch::channel(());
         // Made first, so that the threads that have started end if another one cannot start.
         let threads = Arc::new(Threads {
             writer: Arc::new(Jobs::new()),
-            readers: (readers > 0).then(|| Arc::new(Jobs::new())),
+            readers: readers.is_some().then(|| Arc::new(Jobs::new())),
             running: ended,
         });
         // Only the last connection that closes removes SQLite's log, and of two that close at once neither may be
@@ -231,7 +256,7 @@ impl Database {
         let (reading, read) = mpsc::channel::<()>();
         let no_reader_is_left = move || while read.recv().is_ok() {};
         start("table", &threads.writer, &open, no_reader_is_left, (syncer, running.clone()))?;
-        if let Some(jobs) = &threads.readers {
+        if let (Some(jobs), Some((readers, open))) = (&threads.readers, readers) {
             for _ in 0..readers {
                 start("table-read", jobs, &open, || {}, (reading.clone(), running.clone()))?;
             }
@@ -256,11 +281,11 @@ impl Database {
         &self,
         access: Access,
         priority: Priority,
-        work: impl FnOnce(&dynoxide::Database) -> T + Send + 'static,
+        work: impl FnOnce(&Opened) -> T + Send + 'static,
     ) -> Option<T> {
         let threads = match &self.worker {
             Worker::Threads(threads) => threads,
-            Worker::Caller(database) => return Some(work(database)),
+            Worker::Caller(database) => return Some(work(&Opened::from(database.clone()))),
         };
         let (reply, replied) = oneshot::channel();
         let job: Job = Box::new(move |database| {

@@ -15,6 +15,7 @@ use dynoxide::types::{AttributeValue, Item};
 use jiff::Timestamp;
 use vedette_store::keys::{PK, SK, TTL};
 
+use crate::database::Opened;
 use crate::operation::Access;
 use crate::{Database, DatabaseError, Priority, TABLE};
 
@@ -53,7 +54,7 @@ impl Expiry {
     /// When the table does not answer; the next step tries again.
     pub async fn step(&mut self, now: Timestamp) -> Result<Swept, DatabaseError> {
         let after = self.after.clone();
-        let work = move |database: &_| step(database, after, now);
+        let work = move |opened: &Opened| step(&opened.dynoxide, after, now);
         let swept = self.database.run(Access::Write, Priority::Background, work).await;
         let (removed, last) = swept.ok_or(DatabaseError::Closed)??;
         self.after = last;

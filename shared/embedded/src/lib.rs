@@ -14,6 +14,7 @@ mod folder;
 mod integrity;
 mod jobs;
 mod layout;
+mod lookup;
 mod operation;
 mod reach;
 mod refusals;

@@ -1,9 +1,11 @@
 //! Which of the database's functions an operation of DynamoDB's protocol is.
 
+use dynoxide::DynoxideError;
 use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
-use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::database::Opened;
 
 /// The operations by which items are read and written, and by which one sees that the table is
 /// there: what another process may ask for.
@@ -40,7 +42,12 @@ pub(crate) fn access(operation: &str) -> Access {
 }
 
 /// Carries out an operation and says the answer's status and body.
-pub(crate) fn answer(database: &Database, operation: &str, body: &[u8]) -> (u16, String) {
+pub(crate) fn answer(opened: &Opened, operation: &str, body: &[u8]) -> (u16, String) {
+    let Opened { dynoxide: database, lookup } = opened;
+    let looked_up = lookup.as_ref().filter(|_| operation == "BatchGetItem");
+    if let Some(found) = looked_up.and_then(|lookup| lookup.batch_get(body)) {
+        return (200, found);
+    }
     let answered = match operation {
         "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
         "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),

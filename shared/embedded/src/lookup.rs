@@ -1,0 +1,109 @@
+//! Reads of items by their keys, straight from the file.
+//!
+//! They are most of what checks ask for. dynoxide prepares an SQL statement for each key, parses the JSON that it has
+//! stored of the item, and writes the same JSON again. Here the statement is prepared once, and what is stored is put
+//! into the answer as it is. A request that is more than that is left to dynoxide.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
+use serde::Deserialize;
+
+use crate::layout::TABLE;
+
+/// DynamoDB's limits of a batch, in keys and in bytes of its items.
+const KEYS_MAX: usize = 100;
+const BYTES_MAX: usize = 16 * 1024 * 1024;
+/// What a sort key may take, in bytes; a partition key may take twice as many.
+const KEY_BYTES_MAX: usize = 1_024;
+
+/// A connection for nothing but this.
+pub(crate) struct Lookup {
+    file: Connection,
+}
+
+/// A batch read of whole items.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct BatchGet<'a> {
+    #[serde(borrow)]
+    request_items: BTreeMap<Cow<'a, str>, Wanted<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct Wanted<'a> {
+    #[serde(borrow)]
+    keys: Vec<ItemKey<'a>>,
+    /// Every read sees all that was committed before it.
+    #[serde(default, rename = "ConsistentRead")]
+    _consistent: bool,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(deny_unknown_fields)]
+struct ItemKey<'a> {
+    #[serde(borrow)]
+    pk: Text<'a>,
+    #[serde(borrow)]
+    sk: Text<'a>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(deny_unknown_fields)]
+struct Text<'a> {
+    #[serde(borrow, rename = "S")]
+    text: Cow<'a, str>,
+}
+
+impl<'a> BatchGet<'a> {
+    /// The keys that a request asks for, if it asks for whole items of the table and nothing is wrong with it.
+    fn keys(body: &'a [u8]) -> Option<Vec<ItemKey<'a>>> {
+        let Self { mut request_items } = serde_json::from_slice(body).ok()?;
+        let Wanted { keys, .. } = request_items.remove(TABLE)?;
+        let is_text = |Text { text }: &Text<'_>| (1..=KEY_BYTES_MAX).contains(&text.len());
+        let is_valid = request_items.is_empty()
+            && (1..=KEYS_MAX).contains(&keys.len())
+            && keys.iter().all(|ItemKey { pk, sk }| is_text(pk) && is_text(sk))
+            && keys.iter().collect::<BTreeSet<_>>().len() == keys.len();
+        is_valid.then_some(keys)
+    }
+}
+
+impl Lookup {
+    /// Opens the table's file once more.
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Ok(Self { file: Connection::open_with_flags(path, flags)? })
+    }
+
+    /// Answers a batch read; `None` where dynoxide is to do so, which also says what is wrong with a request.
+    pub(crate) fn batch_get(&self, body: &[u8]) -> Option<String> {
+        let keys = BatchGet::keys(body)?;
+        // SQLite locks the file once for all of it. dynoxide keeps keys with their types.
+        let _snapshot = self.file.unchecked_transaction().ok()?;
+        let sql = format!("SELECT item_json FROM \"{TABLE}\" WHERE pk = ?1 AND sk = ?2");
+        let mut statement = self.file.prepare_cached(&sql).ok()?;
+        let mut answer = format!("{{\"Responses\":{{\"{TABLE}\":[");
+        let begin = answer.len();
+        for ItemKey { pk, sk } in &keys {
+            let key = [pk, sk].map(|Text { text }| format!("S:{text}"));
+            let add = |row: &Row<'_>| {
+                let item = row.get_ref(0)?.as_str()?;
+                if answer.len() > begin {
+                    answer.push(',');
+                }
+                answer.push_str(item);
+                Ok(())
+            };
+            statement.query_row(key, add).optional().ok()?;
+            if answer.len() > BYTES_MAX {
+                return None;
+            }
+        }
+        answer.push_str("]},\"UnprocessedKeys\":{}}");
+        Some(answer)
+    }
+}
