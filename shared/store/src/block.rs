@@ -13,7 +13,9 @@ use vedette_domain::checks::tool_state::{BlockPlace, ClosedBlock, ToolState};
 use vedette_domain::id::{CheckId, Partition};
 
 use crate::StoreError;
-use crate::item::{Item, Stored, expiring, expiry, item, outstanding, readable, size, stored};
+use crate::item::{
+    Item, Stored, expiring, expiry, item, key_of, outstanding, readable, size, stored,
+};
 use crate::keys::{self, Key};
 use crate::site::tool_item;
 use crate::table::{Condition, Range, Sort, Store};
@@ -23,6 +25,8 @@ stored!(attributes: StoredBlock);
 
 /// The size that one write unit pays for, in bytes as DynamoDB counts them.
 const WRITE_UNIT: usize = 1_024;
+/// How many checks of a URL of a hundred bytes fill a block, at least.
+const FULL_BLOCK: usize = 24;
 
 #[derive(Serialize, Deserialize)]
 struct StoredBlock {
@@ -134,35 +138,58 @@ impl Store {
         Ok(checks)
     }
 
-    /// The packed checks of a window: those in the state, which the caller has read, and those in closed blocks that
-    /// begin in the window or just before it. `limit` is how many checks are needed from the end that is read first.
+    /// The packed checks of a window: those of the state, which was read before, and those of closed blocks.
     pub(crate) async fn packed_checks(
         &self,
         partition: Partition,
         (tool, state): (Tool, &ToolState),
         window: &RowWindow,
-        (newest_first, limit): (bool, usize),
     ) -> Result<Vec<Check>, StoreError> {
-        let pk = keys::site_partition(partition);
-        let place = |at| keys::block_sort(tool, at);
-        let just_before = |at: Timestamp| at.saturating_sub(1.millisecond()).unwrap_or(at);
-        let inside = Sort::Between(place(window.from), place(just_before(window.before)));
-        let day = day_start(day_of(window.from));
-        let below = Sort::Between(place(day), place(just_before(window.from)));
-        let inside = Range { newest_first, limit: Some(limit), ..Range::new(&pk, inside) };
-        let below = Range { newest_first: true, limit: Some(1), ..Range::new(&pk, below) };
-        let below = async {
-            // No block spans two days.
-            if day == window.from { Ok(Vec::new()) } else { self.query(below).await }
-        };
-        let (inside, below) = futures::try_join!(self.query(inside), below)?;
-        let blocks = inside.into_iter().chain(below).filter_map(|item| readable(item, read));
-        let closed = blocks.flat_map(|(block, _)| block.checks_of(partition));
-        let checks = closed.chain(state.open_checks(partition));
+        let open = state.open_block().and_then(Result::ok);
+        // Closed ones hold only what is older.
+        let before = open.as_ref().map_or(window.before, |open| open.first_slot());
+        let closed = self.closed_blocks(partition, tool, window, before.min(window.before)).await?;
+        let blocks = closed.into_iter().filter_map(|item| readable(item, read));
+        let blocks = blocks.map(|(block, _)| block).chain(open);
+        let checks = blocks.flat_map(|block| block.checks_of(partition));
         let is_inside = |check: &Check| {
             let at = check.id.created_at();
             window.from <= at && at < window.before
         };
         Ok(checks.filter(is_inside).collect())
+    }
+
+    /// The closed blocks with checks of a window from before an instant: those that begin in the window, and the one
+    /// below it.
+    async fn closed_blocks(
+        &self,
+        partition: Partition,
+        tool: Tool,
+        window: &RowWindow,
+        before: Timestamp,
+    ) -> Result<Vec<Item>, StoreError> {
+        if before <= window.from {
+            return Ok(Vec::new());
+        }
+        let pk = keys::site_partition(partition);
+        let place = |at| keys::block_sort(tool, at);
+        // A block ends with its day.
+        let day = day_start(day_of(window.from));
+        let end = before.saturating_sub(1.millisecond()).unwrap_or(before);
+        let sort = Sort::Between(place(day), place(end));
+        let range = Range { newest_first: true, ..Range::new(&pk, sort) };
+        // One query mostly reads all of them: a second one costs more than a block that is not needed.
+        let checks = window.newer.saturating_add(window.count).saturating_add(window.older);
+        let expected = checks.div_ceil(FULL_BLOCK).saturating_add(1);
+        let (mut blocks, mut start) = (Vec::new(), None);
+        loop {
+            let (page, last) = self.query_page(&range, Some(expected), start).await?;
+            blocks.extend(page);
+            let Some(last) = last else { return Ok(blocks) };
+            if key_of(&last)?.sk <= place(window.from) {
+                return Ok(blocks);
+            }
+            start = Some(last);
+        }
     }
 }

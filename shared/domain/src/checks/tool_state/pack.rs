@@ -5,12 +5,12 @@
 use jiff::Timestamp;
 
 use super::{DayWrite, ToolChange, ToolState};
-use crate::checks::check::{Check, Finish, ToolResult};
+use crate::checks::check::{Finish, ToolResult};
 use crate::checks::history::block::{Block, PackedCheck, Refused, Unreadable};
 use crate::checks::history::{Day, Kind};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::tool::{CheckStatus, RunReason, Tool};
-use crate::id::{CheckId, Partition, Trigger};
+use crate::id::{CheckId, Trigger};
 
 /// How a change stores its check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +60,6 @@ impl ToolState {
     /// The block that the next check is added to, if there is one.
     pub fn open_block(&self) -> Option<Result<Block, Unreadable>> {
         self.block.as_ref().map(|bytes| Block::read(bytes))
-    }
-
-    /// The checks of a site in [`ToolState::open_block`], oldest first; empty if the block cannot be read.
-    pub fn open_checks(&self, partition: Partition) -> Vec<Check> {
-        let block = self.open_block().and_then(Result::ok);
-        block.map_or_else(Vec::new, |block| block.checks_of(partition))
     }
 
     /// Takes the open block if a check that was created `at` an instant ends it.

@@ -25,7 +25,8 @@ fn packed(run: &Scenario, state: &ToolState) -> ToolChange {
 }
 
 fn open_checks(state: &ToolState) -> Vec<Check> {
-    state.open_checks(site().partition())
+    let block = state.open_block().and_then(Result::ok);
+    block.map_or_else(Vec::new, |block| block.checks_of(site().partition()))
 }
 
 fn answered_at(url: &str) -> Finish {
