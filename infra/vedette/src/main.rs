@@ -1,4 +1,4 @@
-//! `vedette`: the service, one run of an engine, and what the operator does, in one program.
+//! `vedette`: the service, single runs of an engine, and the operator's commands, in one program.
 
 mod command_line;
 mod help;
@@ -16,7 +16,7 @@ use vedette_local::{Options, serve};
 use crate::command_line::{COMPLETIONS, MAN, SERVE, arguments, command};
 use crate::shell::{Completions, Man};
 
-/// Half of what a check costs is small allocations: items of the table on their way through JSON.
+/// Half of the cost of a check is small allocations, for the conversion of items to and from JSON.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,7 +1,7 @@
-//! Backups: the table in a file of its own, copied while a service works on it.
+//! Backups: the table in a separate file, copied while a service works on it.
 //!
-//! SQLite's `VACUUM INTO` copies what was committed when it began, on a connection that only reads, so that neither
-//! the service nor its writer waits for the copy. Until the copy is complete its name ends in `.partial`.
+//! SQLite's `VACUUM INTO` copies what was committed when it began, on a read-only connection, so neither the service
+//! nor its writer waits for the copy. Until the copy is complete, its name ends in `.partial`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read as _, Write as _};
@@ -24,35 +24,35 @@ use crate::folder::{self, FolderError};
 use crate::integrity::{self, TableFault};
 use crate::layout::TABLE;
 
-/// Ends the name of a file that is not a backup yet.
+/// The suffix of a file that is not a backup yet.
 const PARTIAL: &str = ".partial";
-/// Ends the name of the file with a backup's checksum, which `sha256sum -c` reads.
+/// The suffix of the file with a backup's checksum, which `sha256sum -c` reads.
 const CHECKSUM: &str = ".sha256";
-/// The files that SQLite may leave beside one that it writes.
+/// The suffixes of files that SQLite may leave next to one that it writes.
 const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
-/// The name of a backup in a folder of backups, with the time at which it began, UTC.
+/// The name of a backup in a folder of backups, with the UTC time at which it began.
 const NAMED: &str = "vedette-%Y%m%dT%H%M%SZ.db";
-/// The table with a backup's record, a row of JSON.
+/// The table with a backup's record, which is one row of JSON.
 pub(crate) const RECORD: &str = "vedette_backup";
-/// How long to wait for a lock of SQLite's, which is held while a log is recovered.
+/// How long to wait for a lock of SQLite, which is held while a log is recovered.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is in a backup.
+/// The contents of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupRecord {
-    /// The format in which the items are written.
+    /// The format of the items.
     pub format: u32,
     /// The version of Vedette that made the backup.
     pub version: String,
-    /// When it was begun: everything that was saved before is in it.
+    /// When the backup began: it contains everything that was saved before.
     pub created_at: Timestamp,
-    /// Items of the table.
+    /// Number of items in the table.
     pub items: u64,
-    /// Users.
+    /// Number of users.
     pub users: u64,
-    /// Teams.
+    /// Number of teams.
     pub teams: u64,
-    /// Sites.
+    /// Number of sites.
     pub sites: u64,
 }
 
@@ -61,16 +61,16 @@ pub struct BackupRecord {
 pub enum BackupDestination {
     /// A file, which must not exist yet.
     File(PathBuf),
-    /// A folder of backups, which are named by their time.
+    /// A folder of backups, whose names contain their time.
     Folder {
-        /// The folder; it is made where it is missing.
+        /// The folder; it is created if it is missing.
         path: PathBuf,
         /// How many backups to keep, at least one; the oldest are removed after a new one is complete.
         keep: Option<usize>,
     },
 }
 
-/// A backup that was made.
+/// A completed backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
     /// The backup.
@@ -79,7 +79,7 @@ pub struct Backup {
     pub checksum: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// What is in it.
+    /// Its contents.
     pub record: BackupRecord,
     /// Older backups that were removed.
     pub removed: Vec<PathBuf>,
@@ -88,7 +88,7 @@ pub struct Backup {
 /// Why no backup was made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The data folder is not usable.
+    /// The data folder is unusable.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// There is no table to copy.
@@ -99,32 +99,32 @@ pub enum BackupError {
     Unreadable {
         /// The table's file.
         file: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// The table's file is damaged.
     #[error(transparent)]
     Damaged(#[from] TableFault),
-    /// Something has the backup's name already.
+    /// Something already has the backup's name.
     #[error("{} exists already, and no backup replaces another file; choose another name", .0.display())]
     Exists(PathBuf),
-    /// A backup beside its table is lost with it.
+    /// A backup next to its table would be lost with it.
     #[error(
         "{} is the data folder itself: choose a folder elsewhere, at best on another disk", .0.display()
     )]
     InDataFolder(PathBuf),
-    /// Another process makes one there.
+    /// Another process is making a backup there.
     #[error("another backup to {} is under way", .0.display())]
     UnderWay(PathBuf),
-    /// There is no room for it.
+    /// There is not enough room for it.
     #[error(
         "the disk is full: {} has no room for a copy of the table, about {needed} bytes; nothing is left of the \
          backup", .folder.display()
     )]
     Full {
-        /// Where the backup was to be.
+        /// The destination of the backup.
         folder: PathBuf,
-        /// Bytes of the table.
+        /// Size of the table in bytes.
         needed: u64,
     },
     /// Somebody cancelled it.
@@ -135,15 +135,15 @@ pub enum BackupError {
     Copy {
         /// The copy.
         file: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// The system does not let us.
+    /// The system does not allow access.
     #[error("{}: {error}", .path.display())]
     Io {
         /// The file or the folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -152,7 +152,7 @@ pub enum BackupError {
 #[derive(Clone, Default)]
 pub struct Cancellation(Arc<Mutex<Progress>>);
 
-/// How far a backup is that may be cancelled.
+/// How far a cancellable backup is.
 #[derive(Default)]
 struct Progress {
     is_cancelled: bool,
@@ -179,14 +179,14 @@ impl Cancellation {
     }
 }
 
-/// Copies the table of a data folder, whether a service runs on it or not, and waits until the copy is on the
-/// disk. `version` is this version of Vedette.
+/// Copies the table of a data folder, whether a service uses it or not, and waits until the copy is on the disk.
+/// `version` is this version of Vedette.
 ///
-/// To be called on a thread that may wait.
+/// Call this on a thread that may block.
 ///
 /// # Errors
 ///
-/// When the table cannot be read or the backup cannot be written; nothing that looks like a backup is left then.
+/// When the table cannot be read or the backup cannot be written. Nothing that looks like a backup remains.
 pub fn back_up(
     data: &Path,
     destination: &BackupDestination,
@@ -209,12 +209,12 @@ pub fn back_up(
     Ok(Backup { checksum: checksum_file(&place.file), file: place.file, size, record, removed })
 }
 
-/// The file that holds a backup's checksum.
+/// The file with a backup's checksum.
 pub(crate) fn checksum_file(backup: &Path) -> PathBuf {
     with_suffix(backup, CHECKSUM)
 }
 
-/// Where a backup goes, while no other process makes one in the same folder.
+/// The destination of a backup, while no other process makes one in the same folder.
 struct Place {
     folder: PathBuf,
     file: PathBuf,
@@ -247,7 +247,7 @@ impl Place {
             return Err(BackupError::InDataFolder(folder));
         }
         let lock = File::open(&folder).map_err(|error| failed(&folder, error))?;
-        // Some file systems lock no folders. There a draft that exists says that another backup is under way.
+        // Some file systems cannot lock folders. There, an existing draft means that another backup is in progress.
         if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(BackupError::UnderWay(folder));
         }
@@ -273,7 +273,7 @@ impl Place {
         Ok(())
     }
 
-    /// Gives a complete copy its name, after its checksum, and says how long it is.
+    /// Gives a complete copy its name, after its checksum is written, and returns its length.
     fn name(&self, partial: &Path, cancellation: &Cancellation) -> Result<u64, BackupError> {
         let failed = |path: &Path| {
             let (path, folder, size) = (path.to_owned(), self.folder.clone(), length(partial));
@@ -313,12 +313,12 @@ impl Place {
         Ok(size)
     }
 
-    /// Removes the oldest backups beyond those to be kept; the one just made is never among them.
+    /// Removes the oldest backups beyond the number to keep, but never the one just made.
     fn remove_old(&self) -> Result<Vec<PathBuf>, BackupError> {
         let Some(keep) = self.keep else { return Ok(Vec::new()) };
         let mut others: Vec<_> =
             names(&self.folder)?.into_iter().filter(|name| is_backup(name)).collect();
-        // Their names begin with their times.
+        // Their names begin with the time.
         others.sort_unstable_by(|a, b| b.cmp(a));
         others.retain(|name| self.file.file_name().is_none_or(|own| own != name.as_str()));
         let mut removed = Vec::new();
@@ -333,7 +333,7 @@ impl Place {
     }
 }
 
-/// Copies the table into a file, and adds the record of what was copied.
+/// Copies the table into a file, and adds a record of the contents.
 fn copy(
     data: &Path,
     table: &Path,
@@ -373,7 +373,7 @@ fn copy(
     source.execute("VACUUM INTO ?1", params![path]).map_err(failed)?;
     drop(source);
     cancellation.check()?;
-    // Read after the copy: a version that writes a newer format says so before it writes the first item.
+    // Read after the copy: a version with a newer format records it before it writes the first item.
     let format = folder::read_format(data)?;
     record(partial, format, version, now).map_err(failed)
 }
@@ -384,7 +384,7 @@ fn record(
     version: &str,
     now: Timestamp,
 ) -> rusqlite::Result<BackupRecord> {
-    // Nobody else knows the file yet, and it is synced as a whole.
+    // Nothing else uses the file yet, and it is synced as a whole.
     let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     let Counts { items, users, teams, sites } = Counts::of(&connection)?;
@@ -398,7 +398,7 @@ fn record(
     Ok(record)
 }
 
-/// What a table holds.
+/// What a table contains.
 pub(crate) struct Counts {
     pub(crate) items: u64,
     users: u64,
@@ -412,7 +412,8 @@ impl Counts {
             let count = format!("SELECT count(*) FROM \"{TABLE}\" WHERE {condition}");
             table.query_row(&count, [], |row| row.get(0))
         };
-        // Keys are written with their type. A directory has a row for each site, beside those with the newest checks.
+        // Keys are stored with their type. A directory has a row for each site, in addition to those with the newest
+        // checks.
         Ok(Self {
             items: count("true")?,
             users: count("pk >= 'S:U#' AND pk < 'S:U$' AND sk = 'S:A'")?,
@@ -422,7 +423,7 @@ impl Counts {
     }
 }
 
-/// A file's SHA-256, as `sha256sum` writes it, and its length.
+/// A file's SHA-256 in the notation of `sha256sum`, and its length.
 fn digest(file: File) -> io::Result<(String, u64)> {
     let (mut file, mut digest, mut length) =
         (BufReader::with_capacity(1 << 20, file), Sha256::new(), 0);
@@ -440,7 +441,7 @@ fn digest(file: File) -> io::Result<(String, u64)> {
 /// Renames a file, unless something has the new name.
 fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system does not know how.
+        // The file system does not support this.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => fs::rename(from, to),
@@ -449,7 +450,7 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file and what SQLite keeps beside it, where they are there.
+/// Removes a file and SQLite's additional files, if they exist.
 fn discard(file: &Path) {
     for suffix in [""].into_iter().chain(BESIDE) {
         let _ = fs::remove_file(with_suffix(file, suffix));
@@ -460,7 +461,7 @@ fn length(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |metadata| metadata.size())
 }
 
-/// Whether a file's name is that of a backup in a folder of backups.
+/// Whether a file's name is one for a backup in a folder of backups.
 fn is_backup(name: &str) -> bool {
     civil::DateTime::strptime(NAMED, name).is_ok()
 }
@@ -502,7 +503,7 @@ mod tests {
         put.item(SK, AttributeValue::S(sk.to_owned())).send().await.expect("written");
     }
 
-    /// A data folder with a team, two of whose sites are listed, and an item for each number.
+    /// A data folder with a team that has two sites in its directory, and an item for each number.
     async fn data(numbers: std::ops::Range<u32>) -> (tempfile::TempDir, Folder, Database) {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
@@ -528,7 +529,7 @@ mod tests {
         names
     }
 
-    /// Has a backup's checksum be that of what it holds now.
+    /// Updates a backup's checksum to its current contents.
     fn sign(backup: &Path) {
         let (digest, _) = digest(File::open(backup).expect("a backup")).expect("read");
         fs::write(checksum_file(backup), format!("{digest}  backup\n")).expect("written");
@@ -598,7 +599,7 @@ mod tests {
         for name in ["vedette-later.db", "vedette-20991231T000000Z.db.partial-journal", "notes"] {
             fs::write(folder.join(name), "").expect("written");
         }
-        // Its clock is behind, and it is kept all the same.
+        // Its clock is slow, but it is kept all the same.
         let removed = make(-1, Some(2)).expect("made").removed;
         let names: Vec<_> = removed.iter().map(|file| file.file_name().expect("a name")).collect();
         assert_eq!(names, ["vedette-20251124T160001Z.db", "vedette-20251124T160000Z.db"]);
@@ -735,7 +736,7 @@ mod tests {
         let refused = folder.restore(&file, true).expect_err("not empty").to_string();
         assert!(refused.contains("it holds notes; name another folder with --data"), "{refused}");
         fs::remove_file(path(&temporary, "notes")).expect("removed");
-        // As a restore leaves them that is cut off before its last step.
+        // Like the files of a restore that was interrupted before its last step.
         fs::write(path(&temporary, "vedette.db.new"), "half").expect("written");
         fs::write(path(&temporary, "format"), "4").expect("written");
         folder.restore(&file, true).expect("restored");

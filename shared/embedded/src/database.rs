@@ -25,39 +25,39 @@ use crate::refusals::{self, Noted, Refusals};
 use crate::sync::{Fsync, Syncer};
 use crate::{files, integrity, layout, operation};
 
-/// The most threads that read. Each has two connections of its own, with a cache of 2 MB each: one for items by their
-/// keys, and one for all else.
+/// The most threads that read. Each has two connections with a cache of 2 MB each: one for items by their keys, and one
+/// for everything else.
 const READERS_MAX: usize = 4;
 
-/// The size of the item that is written on trial, in bytes: a small one may still fit into pages that the file
-/// has already, where nothing else does.
+/// The size of the trial item in bytes. A small item could still fit into existing pages of the file when nothing else
+/// does.
 const TRIAL: usize = 64 * 1024;
 
-/// An open database. Clones are the same one; it closes on [`close`](Self::close), or with the last clone.
+/// An open database. Clones share it; it closes with [`close`](Self::close), or with the last clone.
 ///
-/// Threads of its own do all the work (but see [`in_step`](Self::in_step)), as a thread that waits for
-/// the disk must not be a thread on which a check measures a site's response time. One thread writes,
-/// since SQLite has one writer at a time. A database on a file has more threads that read, each on a
-/// connection of its own: SQLite's write-ahead log lets them read what was committed while
-/// another commit waits for the disk. A read that begins after a write was answered sees that write.
+/// The database has its own threads for all work (except with [`in_step`](Self::in_step)), because a check must not
+/// measure a site's response time on a thread that waits for the disk. One thread writes, since SQLite has one writer
+/// at a time. A database on a file has more threads that read, each with its own connection: SQLite's write-ahead log
+/// lets them read what was committed while another commit waits for the disk. A read that begins after a write was
+/// answered sees that write.
 #[derive(Clone)]
 pub struct Database {
     worker: Worker,
     pub(crate) refusals: Noted,
 }
 
-/// Who works on it.
+/// What does the work.
 #[derive(Clone)]
 enum Worker {
     Threads(Arc<Threads>),
     Caller(dynoxide::Database),
 }
 
-/// What a thread works on.
+/// The connections that a thread uses.
 pub(crate) struct Opened {
-    /// All that DynamoDB does.
+    /// Everything that DynamoDB does.
     pub(crate) dynoxide: dynoxide::Database,
-    /// A shorter way to items, where this thread reads a file.
+    /// A faster way to read items, if this thread reads a file.
     pub(crate) lookup: Option<Lookup>,
 }
 
@@ -67,10 +67,10 @@ impl From<dynoxide::Database> for Opened {
     }
 }
 
-/// They end when this is dropped, once nothing waits for them.
+/// They end after this is dropped, once no job waits for them.
 struct Threads {
     writer: Arc<Jobs<Job>>,
-    /// Where there are none, the writer reads.
+    /// If there are none, the writer reads.
     readers: Option<Arc<Jobs<Job>>>,
     /// Closed when the last thread has ended.
     running: watch::Receiver<()>,
@@ -99,8 +99,8 @@ impl Drop for Threads {
     }
 }
 
-/// Starts a thread that executes jobs on a connection of its own, until there will be no more. It calls
-/// `before_close` before it closes the connection, and drops what it is to `keep` after that.
+/// Starts a thread that runs jobs on its own connection until there are no more. It calls `before_close` before it
+/// closes the connection, and drops what it is to `keep` after that.
 fn start(
     name: &str,
     jobs: &Arc<Jobs<Job>>,
@@ -114,8 +114,8 @@ fn start(
             if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
                 continue;
             }
-            // Its caller has no answer. The others go on, on a database that is opened again: this
-            // one's lock is poisoned, and a transaction may be open.
+            // The caller of the job gets no answer. The other jobs continue on a reopened database, because this one's
+            // lock is poisoned and a transaction may be open.
             error!("a request to the table panicked");
             drop(database);
             match open() {
@@ -139,14 +139,14 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// When the file is not usable.
+    /// When the file is unusable.
     pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
         let file = folder.database();
         if folder.has_table()? {
             let format = folder.check_format()?;
             integrity::recognize(&file)?;
             if format == Format::Older {
-                // Items are rewritten over time, and the version before would not understand them.
+                // Items are rewritten over time, and the previous version could not read them.
                 folder.write_format()?;
             }
         } else {
@@ -157,17 +157,17 @@ impl Database {
             if held.get(files::DATABASE).is_none() {
                 held.note(&path, files::DATABASE)?;
             }
-            // SQLite removes these with the last connection, and creates them again with the next.
+            // SQLite removes these with the last connection, and creates them again with the next one.
             held.note(&path, files::LOG)?;
             held.note(&path, files::LOG_INDEX)
         })
     }
 
-    /// Creates the file with the table under another name, and renames it once it is complete: a
-    /// table whose creation was cut off could neither be used nor created again.
+    /// Creates the file with the table under another name, and renames it once it is complete: a table whose creation
+    /// was interrupted could be neither used nor created again.
     ///
-    /// The format is written last before that, so that one without a table tells of a table that was lost
-    /// unless the whole draft lies beside it.
+    /// The format is written last before the rename. So a format without a table means that a table was lost, unless
+    /// the complete draft lies next to it.
     async fn make(folder: &Folder, file: &Path) -> Result<(), DatabaseError> {
         folder.remove_format()?;
         let draft = folder.draft(file)?;
@@ -179,7 +179,7 @@ impl Database {
         Ok(folder.put(&draft, file)?)
     }
 
-    /// Opens a file; `opened` is told each time that it was.
+    /// Opens a file, and calls `opened` each time.
     fn on_file(
         path: &Path,
         fsync: Fsync,
@@ -193,8 +193,8 @@ impl Database {
             let database = dynoxide::Database::new(&name)
                 .or_else(|refused| refusals::open_read_only(&name, refused, &noted))?;
             if fsync == Fsync::EverySecond {
-                // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for
-                // the disk. There is no other way to ask for it.
+                // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for the disk. There is no
+                // other way to set this.
                 database.disable_bulk_loading()?;
             }
             opened().map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
@@ -202,7 +202,7 @@ impl Database {
         };
         let open = Arc::new(open);
         let (open_first, file) = (Arc::clone(&open), path.to_owned());
-        // Where it cannot be opened once more, for instance as the disk is full, dynoxide answers all.
+        // If it cannot be opened once more, for example because the disk is full, dynoxide answers everything.
         let open_reader = move || -> dynoxide::Result<Opened> {
             Ok(Opened { lookup: Lookup::open(&file).ok(), ..open_first()? })
         };
@@ -221,23 +221,23 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// When the system gives no thread or no memory.
+    /// When the system provides no thread or no memory.
     pub fn memory() -> Result<Self, DatabaseError> {
         let open = || dynoxide::Database::memory().map(Opened::from);
         Self::over(Arc::new(open), None, None, Noted::default())
     }
 
-    /// A database that somebody else has opened, to be used by this one's clients as well.
+    /// A database that was opened elsewhere and is also used by this database's clients.
     ///
     /// # Errors
     ///
-    /// When the system gives no thread.
+    /// When the system provides no thread.
     pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
         let open = move || -> dynoxide::Result<Opened> { Ok(database.clone().into()) };
         Self::over(Arc::new(open), None, None, Noted::default())
     }
 
-    /// A database whose writer opens it in one way, and each of its readers, if it has any, in another.
+    /// A database whose writer and readers open it in different ways. There may be no readers.
     fn over(
         open: Open,
         readers: Option<(usize, Open)>,
@@ -251,8 +251,8 @@ impl Database {
             readers: readers.is_some().then(|| Arc::new(Jobs::new())),
             running: ended,
         });
-        // Only the last connection that closes removes SQLite's log, and of two that close at once neither may be
-        // the last. So the writer waits until no reader is left.
+        // Only the last connection that closes removes SQLite's log, and if two close at once, neither may be the last
+        // one. So the writer waits until all readers are closed.
         let (reading, read) = mpsc::channel::<()>();
         let no_reader_is_left = move || while read.recv().is_ok() {};
         start("table", &threads.writer, &open, no_reader_is_left, (syncer, running.clone()))?;
@@ -264,19 +264,18 @@ impl Database {
         Ok(Self { worker: Worker::Threads(threads), refusals })
     }
 
-    /// An empty database in memory, without a table, on which every caller works at once and in turn: for
-    /// simulations, in which nothing may depend on when a thread gets its time.
+    /// An empty database in memory, without a table, on which each caller works immediately and in turn: for
+    /// simulations, in which nothing may depend on the scheduling of threads.
     ///
     /// # Errors
     ///
-    /// When the system gives no memory.
+    /// When the system provides no memory.
     pub fn in_step() -> Result<Self, DatabaseError> {
         let worker = Worker::Caller(dynoxide::Database::memory()?);
         Ok(Self { worker, refusals: Noted::default() })
     }
 
-    /// Runs a job on the database; `None` if it is closed. A job that nobody waits for any more is not
-    /// started.
+    /// Runs a job on the database; `None` if it is closed. A job is not started if its caller no longer waits.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         access: Access,
@@ -290,7 +289,7 @@ impl Database {
         let (reply, replied) = oneshot::channel();
         let job: Job = Box::new(move |database| {
             if !reply.is_closed() {
-                // The caller may be gone by now.
+                // The caller may no longer exist.
                 let _ = reply.send(work(database));
             }
         });
@@ -319,13 +318,12 @@ impl Database {
         Some(answered)
     }
 
-    /// What the file refuses, now and from now on.
+    /// What the file refuses, now and later.
     pub fn refusals(&self) -> watch::Receiver<Refusals> {
         self.refusals.subscribe()
     }
 
-    /// Writes an item and removes it again, to see whether writes work again. Only this reports that the
-    /// problem is over.
+    /// Writes an item and removes it again, to see whether writes work again. Only this reports the end of the problem.
     pub async fn try_write(&self) {
         let key = json!({ "pk": { "S": "write-trial" }, "sk": { "S": "A" } });
         let mut item = key.clone();
@@ -359,31 +357,31 @@ impl fmt::Debug for Database {
 /// What can go wrong with the table's file.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The file is not usable.
+    /// The file is unusable.
     #[error(transparent)]
     Unusable(#[from] DynoxideError),
-    /// SQLite takes no such path.
+    /// SQLite does not accept the path.
     #[error("the path {} is not Unicode", .0.display())]
     NotUnicode(PathBuf),
-    /// It holds something else than the table, or pieces of it.
+    /// It contains something other than the table, or only parts of it.
     #[error(transparent)]
     Damaged(#[from] TableFault),
-    /// The table was closed meanwhile.
+    /// The table was closed in the meantime.
     #[error("the table is closed")]
     Closed,
-    /// The table cannot be made.
+    /// The table cannot be created.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its rows cannot be laid out.
+    /// The layout of its rows cannot be set.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
-    /// The data folder does not take it.
+    /// The data folder does not accept it.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The system gives no thread.
+    /// The system provides no thread.
     #[error("the system gives no thread for the table; raise the limit of processes (`ulimit -u`)")]
     Thread(#[source] io::Error),
-    /// The system does not let us.
+    /// The system does not allow access.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -472,7 +470,7 @@ mod tests {
         assert_eq!(answered, Some(()), "the writer goes on as well");
     }
 
-    /// Has the writer wait until what is returned is dropped.
+    /// Makes the writer wait until the returned value is dropped.
     async fn hold_writer(database: &Database) -> mpsc::Sender<()> {
         let (release, released) = mpsc::channel::<()>();
         let (held, is_held) = oneshot::channel();
@@ -514,7 +512,7 @@ mod tests {
             let mut job = Box::pin(async move {
                 database.run(Access::Write, priority, note).await.expect("an answer");
             });
-            // It is in the queue once it has been looked at.
+            // Once it was polled, it is in the queue.
             assert!(futures::poll!(job.as_mut()).is_pending());
             jobs.push(job);
         }

@@ -1,8 +1,8 @@
 //! Removes expired items, as DynamoDB does by itself.
 //!
-//! DynamoDB may take days, and nobody can rely on it. So the whole table is walked, a few items at
-//! a time and with pauses between, so that neither a long table nor many expired items keep others
-//! waiting: 10 million items take about an hour of 2 % of a processor.
+//! DynamoDB may take days, so nothing can rely on it. Here the whole table is scanned, a few items at a time and with
+//! pauses in between, so that neither a long table nor many expired items keep others waiting: 10 million items take
+//! about an hour at 2 % of a processor.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::database::Opened;
 use crate::operation::Access;
 use crate::{Database, DatabaseError, Priority, TABLE};
 
-/// A walk over the table.
+/// A scan of the table.
 #[derive(Debug)]
 pub struct Expiry {
     database: Database,
     after: Option<Item>,
 }
 
-/// What a step of the walk has done.
+/// The result of a step of the scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
     /// Items removed.
@@ -36,18 +36,18 @@ pub struct Swept {
 }
 
 impl Expiry {
-    /// Items looked at in a step, which others wait for; what has expired among them is removed in
-    /// one transaction, and a transaction takes no more.
+    /// Items per step, for which other requests have to wait. The expired items are removed in one transaction, and a
+    /// transaction cannot contain more.
     pub const PAGE: usize = 100;
-    /// Between two steps.
+    /// The pause between two steps.
     pub const PAUSE: Duration = Duration::from_millis(40);
 
-    /// A walk from the table's beginning.
+    /// Starts a scan at the table's beginning.
     pub const fn new(database: Database) -> Self {
         Self { database, after: None }
     }
 
-    /// Looks at the next items and removes those that have expired.
+    /// Reads the next items and removes those that have expired.
     ///
     /// # Errors
     ///
@@ -62,9 +62,9 @@ impl Expiry {
     }
 }
 
-/// How many items were removed, and the last one that was looked at, unless it was the table's last.
+/// How many items were removed, and the last item that was read, unless it was the last in the table.
 ///
-/// All of it happens between two requests, so nothing is removed that was prolonged meanwhile.
+/// No other request runs in between, so no item is removed that was extended in the meantime.
 fn step(
     database: &dynoxide::Database,
     after: Option<Item>,

@@ -13,13 +13,13 @@ use vedette_domain::accounts::account::Secret;
 
 use crate::files::{self, FORMAT_VERSION, FileFault, Found, Held, Identity, with_suffix};
 
-/// The folder that holds everything that lasts, as long as this process has it to itself.
+/// The folder with all persistent data, while only this process uses it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     /// The files in it that this process has open.
     held: Held,
-    /// Which folder it is, whatever its path leads to later.
+    /// The identity of the folder, whatever its path leads to later.
     identity: Identity,
     /// The system unlocks both when the process ends, however it ends.
     _locks: [File; 2],
@@ -28,10 +28,10 @@ pub struct Folder {
 /// Why the data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// Another process works on it.
+    /// Another process uses it.
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
-    /// Its owner can read and replace everything in it.
+    /// Another user owns it, and can read and replace everything in it.
     #[error(
         "the data folder {} belongs to another user (uid {owner}); run Vedette as that user, or choose \
          another folder", .path.display()
@@ -39,10 +39,10 @@ pub enum FolderError {
     NotOurs {
         /// The folder.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner.
         owner: u32,
     },
-    /// A newer version has worked on it.
+    /// A newer version has used it.
     #[error(
         "the data folder {} is kept in format {format}, by a newer version of Vedette; this version reads formats \
          {OLDEST_FORMAT} to {FORMAT_VERSION}. Install the newer version again, or restore a backup from before the \
@@ -54,20 +54,20 @@ pub enum FolderError {
         /// The format of the table in it.
         format: u32,
     },
-    /// What is stored in it would not be understood.
+    /// The format of its data is not known.
     #[error(
         "the data folder {} was made by another version of Vedette; keep that version for it, or \
          start on another folder", .0.display()
     )]
     Format(PathBuf),
-    /// The file that says how to read the table says nothing.
+    /// The file with the table's format contains no format.
     #[error(
         "{} does not say in which format the table is kept: put the file back from a backup, or, if this \
          version of Vedette was the last that ran on the folder, run `echo {FORMAT_VERSION} > '{}'`",
         .0.display(), .0.display()
     )]
     NoFormat(PathBuf),
-    /// There is no table where one has been.
+    /// The table is missing, although there was one.
     #[error(
         "{} is missing, although a table was kept there: put it back from a backup; or, to start with an \
          empty table, remove what is left of the old one: {left}", .path.display()
@@ -75,50 +75,50 @@ pub enum FolderError {
     NoTable {
         /// The table's file.
         path: PathBuf,
-        /// The files that tell of it.
+        /// The files that show this.
         left: String,
     },
-    /// Something else has the name of a file of ours.
+    /// Something else has the name of one of Vedette's files.
     #[error("{}; {}", .0, .0.remedy())]
     File(FileFault),
-    /// The system does not let us.
+    /// The system does not allow access.
     #[error("{}: {error}", .path.display())]
     Io {
         /// The folder or the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// The folder inside the data folder into which `vedette browser install` puts Lighthouse, Node and a browser.
+/// The folder in the data folder into which `vedette browser install` puts Lighthouse, Node and a browser.
 pub const INSTALLED_LIGHTHOUSE: &str = "lighthouse";
 
-/// The oldest format that is still read.
+/// The oldest format that can still be read.
 pub(crate) const OLDEST_FORMAT: u32 = 1;
 
-/// The table while it is made: [`files::DATABASE`] as [`Folder::draft`] names it.
+/// The table while it is created: [`files::DATABASE`] as [`Folder::draft`] names it.
 const DRAFT: &str = "vedette.db.new";
 
-/// In which format a table is kept that this version reads.
+/// The format of a table that this version can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// In the one in which it writes.
+    /// The format that this version writes.
     Present,
-    /// In one of a previous version.
+    /// A format of a previous version.
     Older,
 }
 
-/// For its owner and nobody else.
+/// Access for the owner only.
 const PRIVATE: u32 = 0o700;
 
 impl Folder {
-    /// Creates the folder if it is missing, and closes it to other users if it exists: tokens and
-    /// request headers of sites are private.
+    /// Creates the folder if it is missing, and removes other users' access if it exists: tokens and request headers of
+    /// sites are private.
     ///
     /// # Errors
     ///
-    /// When the folder belongs to somebody else, or the system refuses.
+    /// When the folder belongs to another user, or the system refuses.
     pub fn make(path: &Path) -> Result<(), FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
         make_private(path).map_err(failed)?;
@@ -132,18 +132,17 @@ impl Folder {
         Ok(())
     }
 
-    /// Locks the folder itself and the file `lock` in it, and refuses files that are not ours.
+    /// Locks the folder itself and the file `lock` in it, and refuses files that are not Vedette's.
     ///
-    /// Two processes on one table would ruin it. Earlier versions of Vedette know the file alone; the folder
-    /// stays locked even if somebody removes the file.
+    /// Two processes would damage the table. Earlier versions of Vedette only know the file's lock; the folder stays
+    /// locked even if somebody removes the file.
     pub(crate) fn lock(path: &Path) -> Result<Self, FolderError> {
         let failed = |error| FolderError::Io { path: path.to_owned(), error };
         let folder = File::open(path).map_err(failed)?;
         match folder.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path.to_owned())),
-            // Some file systems, such as NFS, cannot lock folders; there, the lock on the file has
-            // to be enough.
+            // Some file systems, such as NFS, cannot lock folders; there, the lock on the file has to suffice.
             Err(TryLockError::Error(_)) => {}
         }
         files::judge_all(path).map_err(FolderError::File)?;
@@ -154,7 +153,7 @@ impl Folder {
             .truncate(false)
             .write(true)
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-        // What can be read only can still be locked, and served.
+        // A read-only folder can still be locked and served.
         let lock = lock.open(&name).or_else(|error| match error.kind() {
             io::ErrorKind::ReadOnlyFilesystem => File::open(&name),
             _ => Err(error),
@@ -166,7 +165,7 @@ impl Folder {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let locked = Found::of(&lock).map_err(failed)?.identity;
-        // Somebody may have removed or replaced it before it was locked.
+        // The file may have been removed or replaced before it was locked.
         if Found::at(&name).map_err(failed)?.map(|found| found.identity) != Some(locked) {
             return Err(FolderError::InUse(path.to_owned()));
         }
@@ -176,21 +175,21 @@ impl Folder {
         Ok(Self { path: path.to_owned(), held, identity, _locks: [folder, lock] })
     }
 
-    /// Whether Vedette has kept a table in a folder, even if that is lost.
+    /// Whether Vedette has stored a table in a folder, even if the table is lost.
     ///
     /// # Errors
     ///
-    /// When the system does not let us look.
+    /// When the system does not allow access.
     pub fn was_used(path: &Path) -> io::Result<bool> {
         let of_a_table = [files::DATABASE, files::FORMAT, files::TOKEN];
         Ok(!present(path, &of_a_table)?.is_empty())
     }
 
-    /// Whether the folder has a table; if not, one may be created.
+    /// Whether the folder has a table; otherwise one may be created.
     ///
     /// # Errors
     ///
-    /// When there is none although there was one, or the system refuses to say.
+    /// When there is no table although there was one, or the system refuses access.
     pub(crate) fn has_table(&self) -> Result<bool, FolderError> {
         let failed = |error| FolderError::Io { path: self.path.clone(), error };
         let present = |names: &[&'static str]| present(&self.path, names).map_err(failed);
@@ -198,7 +197,7 @@ impl Folder {
             return Ok(true);
         }
         let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
-        // A first start that was cut off leaves a draft of the table, and at most the format file.
+        // An interrupted first start leaves a draft of the table, and at most the format file.
         let draft = self.path.join(DRAFT).try_exists().map_err(failed)?;
         if left.is_empty() || (draft && left == [files::FORMAT]) {
             return Ok(false);
@@ -206,12 +205,12 @@ impl Folder {
         Err(FolderError::NoTable { path: self.database(), left: left.join(", ") })
     }
 
-    /// Says in which format the table is kept.
+    /// Records the format of the table.
     pub(crate) fn write_format(&self) -> Result<(), FolderError> {
         self.write_format_of(FORMAT_VERSION)
     }
 
-    /// Says that the table is kept in a format that this version reads.
+    /// Records that the table has a format that this version can read.
     pub(crate) fn write_format_of(&self, format: u32) -> Result<(), FolderError> {
         let path = self.path.join(files::FORMAT);
         let draft = self.draft(&path)?;
@@ -221,13 +220,12 @@ impl Folder {
         self.put(&draft, &path)
     }
 
-    /// Forgets the format of a table that was never finished.
+    /// Removes the format of a table that was never completed.
     pub(crate) fn remove_format(&self) -> Result<(), FolderError> {
         remove(&self.path.join(files::FORMAT))
     }
 
-    /// Refuses a folder whose table is kept in a format that this version does not read, before
-    /// anything of it is read.
+    /// Refuses a folder whose table has a format that this version cannot read, before anything in it is read.
     pub(crate) fn check_format(&self) -> Result<Format, FolderError> {
         Ok(match read_format(&self.path)? {
             FORMAT_VERSION => Format::Present,
@@ -239,7 +237,7 @@ impl Folder {
         self.path.join(files::DATABASE)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -249,17 +247,17 @@ impl Folder {
         &self.held
     }
 
-    /// Which folder it is.
+    /// The identity of the folder.
     pub(crate) const fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// The file that holds the token for scripts.
+    /// The file with the token for scripts.
     pub fn token(&self) -> PathBuf {
         self.path.join(files::TOKEN)
     }
 
-    /// What the token file holds; `None` if it is missing or holds no token.
+    /// The token in the token file; `None` if the file is missing or contains no token.
     pub fn read_token(&self) -> Option<Secret> {
         fs::read_to_string(self.token()).ok().and_then(|text| Secret::parse(text.trim()))
     }
@@ -268,7 +266,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// When the system does not let us.
+    /// When the system does not allow access.
     pub fn write_token(&self, secret: &Secret) -> Result<(), FolderError> {
         let draft = self.draft(&self.token())?;
         let failed = |error| FolderError::Io { path: draft.clone(), error };
@@ -278,20 +276,20 @@ impl Folder {
         self.put(&draft, &self.token())
     }
 
-    /// Whether a name in the folder tells of no table, at most of one that was never finished.
+    /// Whether a name in the folder does not indicate a table, or at most one that was never completed.
     pub(crate) fn is_of_no_table(name: &str) -> bool {
         [files::LOCK, files::FORMAT].contains(&name) || name.starts_with(DRAFT)
     }
 
-    /// A file that may be written and removed, to see whether the folder takes one.
+    /// A trial file, which shows whether files can be written to the folder.
     pub fn write_trial(&self) -> PathBuf {
         self.path.join("write-trial")
     }
 
-    /// The name of a file while it is being created; anything that a crash left there is removed.
+    /// The name of a file while it is created; whatever a crash left there is removed.
     pub(crate) fn draft(&self, file: &Path) -> Result<PathBuf, FolderError> {
         let draft = with_suffix(file, ".new");
-        // SQLite keeps two files beside its own.
+        // SQLite keeps two more files next to its own.
         for path in [draft.clone(), with_suffix(&draft, "-wal"), with_suffix(&draft, "-shm")] {
             remove(&path)?;
         }
@@ -305,12 +303,12 @@ impl Folder {
     }
 }
 
-/// Makes a folder where it is missing, for its owner only.
+/// Creates a folder if it is missing, with access for its owner only.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(path)
 }
 
-/// In which format the table of a data folder is kept, if this version reads it.
+/// The format of a data folder's table, if this version can read it.
 pub(crate) fn read_format(folder: &Path) -> Result<u32, FolderError> {
     let path = folder.join(files::FORMAT);
     match fs::read_to_string(&path) {
@@ -336,7 +334,7 @@ fn remove(path: &Path) -> Result<(), FolderError> {
     }
 }
 
-/// Which of these names stand for something in a folder.
+/// Which of these names exist in a folder.
 fn present(folder: &Path, names: &[&'static str]) -> io::Result<Vec<&'static str>> {
     let mut present = Vec::new();
     for name in names {
@@ -359,7 +357,7 @@ pub(crate) mod tests {
         let data = folder.path().join("data");
         fs::create_dir(&data).expect("made");
         fs::set_permissions(&data, Permissions::from_mode(0o777)).expect("opened");
-        // Only root can give a folder away.
+        // Only root can change the owner of a folder.
         if !geteuid().is_root() {
             return;
         }

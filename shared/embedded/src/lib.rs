@@ -1,9 +1,8 @@
 //! The table of one machine: DynamoDB in this process, on a file in the data folder.
 //!
-//! The ordinary SDK client speaks to it, through an HTTP client that hands each request to the
-//! database instead of a network: there is no port that another user, or a web page, could ask.
-//! Another process of the same user, such as the `vedette` command, comes in through a socket in
-//! the data folder, or opens the file itself where nobody else has it.
+//! The ordinary SDK client uses it, with an HTTP client that passes each request to the database instead of a network,
+//! so there is no port that another user or a web page could reach. Another process of the same user, such as the
+//! `vedette` command, uses a socket in the data folder, or opens the file itself if no other process has it open.
 
 mod backup;
 mod client;

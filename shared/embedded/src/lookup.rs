@@ -1,8 +1,8 @@
-//! Reads of items by their keys, straight from the file.
+//! Reads items by their keys, directly from the file.
 //!
-//! They are most of what checks ask for. dynoxide prepares an SQL statement for each key, parses the JSON that it has
-//! stored of the item, and writes the same JSON again. Here the statement is prepared once, and what is stored is put
-//! into the answer as it is. A request that is more than that is left to dynoxide.
+//! Most requests of checks are such reads. dynoxide prepares an SQL statement for each key, parses the stored JSON of
+//! the item, and writes the same JSON again. Here the statement is prepared only once, and the stored JSON is copied
+//! into the answer. dynoxide answers all other requests.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +13,13 @@ use serde::Deserialize;
 
 use crate::layout::TABLE;
 
-/// DynamoDB's limits of a batch, in keys and in bytes of its items.
+/// DynamoDB's limits for a batch: the number of keys, and the bytes of its items.
 const KEYS_MAX: usize = 100;
 const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// What a sort key may take, in bytes; a partition key may take twice as many.
+/// The longest sort key in bytes; a partition key may be twice as long.
 const KEY_BYTES_MAX: usize = 1_024;
 
-/// A connection for nothing but this.
+/// A separate connection for these reads.
 pub(crate) struct Lookup {
     file: Connection,
 }
@@ -37,7 +37,7 @@ struct BatchGet<'a> {
 struct Wanted<'a> {
     #[serde(borrow)]
     keys: Vec<ItemKey<'a>>,
-    /// Every read sees all that was committed before it.
+    /// Every read sees everything that was committed before it.
     #[serde(default, rename = "ConsistentRead")]
     _consistent: bool,
 }
@@ -59,7 +59,7 @@ struct Text<'a> {
 }
 
 impl<'a> BatchGet<'a> {
-    /// The keys that a request asks for, if it asks for whole items of the table and nothing is wrong with it.
+    /// The keys in a request, if it asks for whole items of the table and is valid.
     fn keys(body: &'a [u8]) -> Option<Vec<ItemKey<'a>>> {
         let Self { mut request_items } = serde_json::from_slice(body).ok()?;
         let Wanted { keys, .. } = request_items.remove(TABLE)?;
@@ -79,10 +79,10 @@ impl Lookup {
         Ok(Self { file: Connection::open_with_flags(path, flags)? })
     }
 
-    /// Answers a batch read; `None` where dynoxide is to do so, which also says what is wrong with a request.
+    /// Answers a batch read; `None` if dynoxide must answer it, which also reports invalid requests.
     pub(crate) fn batch_get(&self, body: &[u8]) -> Option<String> {
         let keys = BatchGet::keys(body)?;
-        // SQLite locks the file once for all of it. dynoxide keeps keys with their types.
+        // SQLite locks the file once for all reads. dynoxide stores keys with their types.
         let _snapshot = self.file.unchecked_transaction().ok()?;
         let sql = format!("SELECT item_json FROM \"{TABLE}\" WHERE pk = ?1 AND sk = ?2");
         let mut statement = self.file.prepare_cached(&sql).ok()?;

@@ -1,4 +1,4 @@
-//! Which of the database's functions an operation of DynamoDB's protocol is.
+//! Maps operations of DynamoDB's protocol to functions of the database.
 
 use dynoxide::DynoxideError;
 use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::database::Opened;
 
-/// The operations by which items are read and written, and by which one sees that the table is
-/// there: what another process may ask for.
+/// The operations that read and write items, and the one that shows whether the table exists: another process may
+/// request these.
 const OF_ITEMS: [&str; 9] = [
     "BatchGetItem",
     "BatchWriteItem",
@@ -21,7 +21,7 @@ const OF_ITEMS: [&str; 9] = [
     "UpdateItem",
 ];
 
-/// Whether another process may ask for an operation.
+/// Whether another process may request an operation.
 pub(crate) fn is_of_items(operation: &str) -> bool {
     OF_ITEMS.contains(&operation)
 }
@@ -33,7 +33,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// What an operation does with the database. Nobody but tests asks for a `Scan`, and may wait for it.
+/// What an operation does with the database. Only tests request a `Scan`, and they may wait for it.
 pub(crate) fn access(operation: &str) -> Access {
     match operation {
         "BatchGetItem" | "DescribeTable" | "GetItem" | "Query" => Access::Read,
@@ -41,7 +41,7 @@ pub(crate) fn access(operation: &str) -> Access {
     }
 }
 
-/// Carries out an operation and says the answer's status and body.
+/// Carries out an operation, and returns the answer's status and body.
 pub(crate) fn answer(opened: &Opened, operation: &str, body: &[u8]) -> (u16, String) {
     let Opened { dynoxide: database, lookup } = opened;
     let looked_up = lookup.as_ref().filter(|_| operation == "BatchGetItem");
@@ -59,9 +59,9 @@ pub(crate) fn answer(opened: &Opened, operation: &str, body: &[u8]) -> (u16, Str
         "Query" => run(body, |request| database.query(request)),
         "Scan" => run(body, |request| database.scan(request)),
         "TransactWriteItems" => run(body, |request| {
-            // The SDK gives every transaction a token. Our writes are conditioned, so one that is
-            // sent twice is refused without it; and the database walks all tokens of the last ten
-            // minutes to know another one.
+            // The SDK gives every transaction a token. Our writes have conditions, so a transaction that is sent twice
+            // is refused without a token; and to recognize a token, the database would search all tokens of the last
+            // ten minutes.
             database.transact_write_items(TransactWriteItemsRequest {
                 client_request_token: None,
                 ..request

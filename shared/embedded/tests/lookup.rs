@@ -1,4 +1,4 @@
-//! What a service reads by its keys on a file is what dynoxide says of the same file.
+//! Reads by keys on a file give the same answers as dynoxide on the same file.
 
 use std::path::Path;
 use std::slice;
@@ -16,7 +16,7 @@ async fn ask(database: &Database, operation: &str, request: &Value) -> (u16, Val
     (status, serde_json::from_str(&body).expect("JSON"))
 }
 
-/// A table on a file, and the same file as dynoxide alone has it.
+/// A table on a file, and the same file opened by dynoxide alone.
 async fn tables(folder: &Path) -> (Database, Database) {
     let Ok(Reached::Free(alone)) = reach(folder).await else { panic!("nobody has it") };
     let table = Database::open(&alone, Fsync::EverySecond).await.expect("opened");

@@ -25,7 +25,7 @@ stored!(attributes: StoredBlock);
 
 /// The size that one write unit pays for, in bytes as DynamoDB counts them.
 const WRITE_UNIT: usize = 1_024;
-/// How many checks of a URL of a hundred bytes fill a block, at least.
+/// The least number of checks that fill a block, for a URL of a hundred bytes.
 const FULL_BLOCK: usize = 24;
 
 #[derive(Serialize, Deserialize)]
@@ -120,7 +120,7 @@ impl Store {
                 let state = states.get(&keys::tool(id.partition(), id.tool()));
                 match state.and_then(|state| open_check(state, id)) {
                     Some(check) => checks.push(check),
-                    // It has been closed since.
+                    // It was closed in the meantime.
                     None => closed.push(block(pointer)),
                 }
             }
@@ -138,7 +138,7 @@ impl Store {
         Ok(checks)
     }
 
-    /// The packed checks of a window: those of the state, which was read before, and those of closed blocks.
+    /// The packed checks of a window: those in the state, which was read before, and those in closed blocks.
     pub(crate) async fn packed_checks(
         &self,
         partition: Partition,
@@ -146,7 +146,7 @@ impl Store {
         window: &RowWindow,
     ) -> Result<Vec<Check>, StoreError> {
         let open = state.open_block().and_then(Result::ok);
-        // Closed ones hold only what is older.
+        // Closed blocks only contain older checks.
         let before = open.as_ref().map_or(window.before, |open| open.first_slot());
         let closed = self.closed_blocks(partition, tool, window, before.min(window.before)).await?;
         let blocks = closed.into_iter().filter_map(|item| readable(item, read));
@@ -178,7 +178,7 @@ impl Store {
         let end = before.saturating_sub(1.millisecond()).unwrap_or(before);
         let sort = Sort::Between(place(day), place(end));
         let range = Range { newest_first: true, ..Range::new(&pk, sort) };
-        // One query mostly reads all of them: a second one costs more than a block that is not needed.
+        // One query usually reads all of them, and a second query would cost more than a block that is not needed.
         let checks = window.newer.saturating_add(window.count).saturating_add(window.older);
         let expected = checks.div_ceil(FULL_BLOCK).saturating_add(1);
         let (mut blocks, mut start) = (Vec::new(), None);
