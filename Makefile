@@ -84,7 +84,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -150,6 +150,10 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, others than us judge them, and kill it on the way (ARGS=50: so many times)
 	$(build_service)
 	$(receive_alerts)
+
+locations: rust ## Run a service and two agents, each in a network of its own, while a site fails for all or for one, and kill each of them (Linux with iproute2, as root or with user namespaces)
+	$(build_service)
+	tests/locations/run
 
 pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, with scripts and without, sign in at a real OpenID provider, and hold them to Lighthouse
 	$(build_service)

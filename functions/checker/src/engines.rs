@@ -36,10 +36,10 @@ macro_rules! run {
 
 /// The engines behind one SSRF guard. Expensive to create; a process has one.
 pub struct Engines {
-    guard: SsrfGuard,
+    pub(crate) guard: SsrfGuard,
     resolvers: Option<Arc<Resolvers>>,
     /// Without resolvers, every failure counts as the target's.
-    connectivity: Option<Connectivity>,
+    pub(crate) connectivity: Option<Connectivity>,
     limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,

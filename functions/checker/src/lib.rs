@@ -9,6 +9,7 @@ mod lease;
 mod metrics;
 mod secret;
 mod unsaved;
+mod witness;
 
 use std::fmt;
 use std::pin::pin;

@@ -6,6 +6,7 @@
 //! One file a group of commands: its arguments, what it does, what it shows, its tests.
 //! `run` is the whole of it, with the [`App`] and the output passed in.
 
+mod agent;
 mod args;
 mod aws;
 mod backup;
@@ -36,6 +37,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tokio::runtime::Builder;
+use vedette_runtime::config::environment;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{App, Clock, telemetry};
 
@@ -95,6 +97,11 @@ enum Command {
     /// Where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
+    /// Confirm outages from another location
+    ///
+    /// With --url and --token-file, this process is an agent: it checks sites that the service suspects to be down, and
+    /// makes outgoing requests only. The subcommands manage the agents of the service on this machine.
+    Agent(agent::AgentCommand),
     /// Rebuild the schedules of a deployment from the table
     ///
     /// Creates missing schedules, updates the others, and removes those that should not exist. On
@@ -162,6 +169,10 @@ async fn run(
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
+        Command::Agent(_) if deployed.is_some() => {
+            Err(Failure::Usage("agents work with a service on one machine only".to_owned()))
+        }
+        Command::Agent(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
         Command::Doctor(doctor) => {
             let data = deployed.is_none().then(|| cli.target.data());
@@ -196,7 +207,7 @@ impl Cli {
     /// Why it was not done.
     pub async fn execute(&self) -> Result<(), Failure> {
         // Somebody at a terminal asked for an answer, not for a log.
-        if vedette_runtime::config::environment("VEDETTE_LOG").is_some() {
+        if environment("VEDETTE_LOG").is_some() {
             telemetry::init();
         }
         let mut out = io::stdout().lock();
@@ -222,6 +233,14 @@ impl Cli {
         }
         if matches!(self.command, Command::Health) {
             return health::tell(&self.target.health().await?, &mut shown);
+        }
+        if let Command::Agent(command) = &self.command
+            && let Some(run) = command.as_run()
+        {
+            if environment("VEDETTE_LOG").is_none() {
+                telemetry::init();
+            }
+            return run.serve().await;
         }
         if is_aws {
             return execute_on_aws(self, Account::load().await?, &mut out).await;

@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
 use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, misdirected, not_found};
+use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -44,6 +45,7 @@ pub(crate) use self::hosts::Hosts;
 use self::network::Network;
 use self::request_body::RequestBody;
 use self::response_writer::{WriteTimeout, respond};
+use crate::agents::{Agents, Call};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
@@ -63,13 +65,14 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Before the next try to take a connection, when this process has too many files open.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The API's routes and the pages, and what they work with.
+/// The API's routes, the pages and what agents ask for, and what they work with.
 pub(crate) struct Gateway {
     app: App,
     dashboard: Dashboard,
     connections: Arc<Connections>,
     body_memory: BodyMemory,
     hosts: Hosts,
+    agents: Arc<Agents>,
 }
 
 /// Takes the address; as many connections as are served may wait there for their turn.
@@ -85,13 +88,14 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Gateway {
     /// A gateway before the API's routes and the pages.
-    pub(crate) fn new(app: App, dashboard: Dashboard, hosts: Hosts) -> Self {
+    pub(crate) fn new(app: App, dashboard: Dashboard, hosts: Hosts, agents: Arc<Agents>) -> Self {
         Self {
             app,
             dashboard,
             connections: Arc::new(Connections::default()),
             body_memory: BodyMemory::new(),
             hosts,
+            agents,
         }
     }
 
@@ -251,6 +255,13 @@ impl Gateway {
     }
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
+        if let Some(call) = Call::of(&head) {
+            let read = async {
+                let read = body.read(&head.headers, BodySender::Stranger).await;
+                read.map_err(ApiError::into_response)
+            };
+            return within_time("agents", self.agents.answer(call, &head, read)).await;
+        }
         if let Some(page) = find(PAGES, &head).or_else(|| find(SETUP_PAGES, &head)) {
             let (path, headers) = (page.route.path, &head.headers);
             let served = serve(&self.dashboard, &self.app, page, &head, move |sender| {
@@ -311,11 +322,9 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn gateway() -> Gateway {
-        Gateway::new(
-            app_without_table(&LocalQueue::new()),
-            Dashboard::default(),
-            Hosts::new(Vec::new(), None),
-        )
+        let app = app_without_table(&LocalQueue::new());
+        let agents = Arc::new(Agents::new(&app, CancellationToken::new()));
+        Gateway::new(app, Dashboard::default(), Hosts::new(Vec::new(), None), agents)
     }
 
     /// A client of a gateway, over a stream that buffers only a part of a response.

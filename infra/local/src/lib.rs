@@ -6,6 +6,7 @@
 //! [`Service::start`] is the service in it, for tests, too.
 
 mod access;
+mod agents;
 mod background;
 mod clock;
 mod console;

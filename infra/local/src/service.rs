@@ -20,11 +20,12 @@ use vedette_notifier::send::{SendConfig, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
-    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
-    Witnesses,
+    App, AskWitness, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler,
+    PrivateTargets, Queue, Scheduler, Witnesses,
 };
 
 use crate::access::{self, Access, AccessError, AccessLink, TokenAccess};
+use crate::agents::Agents;
 use crate::background;
 use crate::clock::ClockWatch;
 use crate::console::Console;
@@ -162,11 +163,11 @@ impl Service {
         }
         let dashboard = Dashboard::new(provider).reaching(outbound.clone());
         let dashboard = if options.demo { dashboard.of_demo() } else { dashboard };
-        let engines = Engines::new(outbound, engines)?;
+        let engines = Arc::new(Engines::new(outbound, engines)?);
         background::report(&health, &database.refusals().borrow(), clock.now());
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
-        let app = App {
+        let mut app = App {
             store,
             queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(scheduler.clone()),
@@ -176,16 +177,19 @@ impl Service {
             health,
             witnesses: Witnesses::default(),
         };
+        let stop = CancellationToken::new();
+        let agents = Arc::new(Agents::new(&app, stop.clone()));
+        agents.read().await.map_err(DatabaseError::from)?;
+        let witnesses = Witnesses::new(Arc::clone(&agents) as Arc<dyn AskWitness>);
+        app.witnesses = witnesses.sparing(Arc::clone(&engines) as Arc<dyn PrivateTargets>);
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());
-        let gateway = Arc::new(Gateway::new(interactive, dashboard, hosts));
+        let gateway = Arc::new(Gateway::new(interactive, dashboard, hosts, Arc::clone(&agents)));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
-        let stop = CancellationToken::new();
         let mut loops = JoinSet::new();
         loops.spawn(gateway.serve(gateway_socket, stop.clone()));
-        let engines = Arc::new(engines);
         let worker = Worker {
             app: app.clone(),
             queue,
@@ -203,6 +207,7 @@ impl Service {
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
+        rounds.spawn(agents.watch());
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
         if let Some(listener) = demo_sites {
             rounds.spawn(demo::answer(listener, app.clock.clone()));

@@ -8,6 +8,7 @@
 //! 2. A [`Statement`] is what an answer, or its absence, means beside what home saw.
 //! 3. The [`Testimony`] of a run is all statements. [`issues::confirmation`](crate::issues::confirmation) decides by it.
 
+mod agent;
 mod question;
 mod silence;
 mod testimony;
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use agent::{
+    ANSWERS_PATH, Agent, AskedQuestion, POLL_TIME, QUESTIONS_AT_ONCE, QUESTIONS_PATH, Questions,
+    SILENT_AFTER, VERSION_HEADER,
+};
 pub use question::{ANSWER_BYTES_MAX, Answer, AnswerError, PROTOCOL_VERSION, Question, Sighting};
 pub use silence::Silence;
 pub use testimony::{HomeSaw, Statement, Testimony, Verdict, Vote};

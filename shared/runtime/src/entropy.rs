@@ -76,6 +76,15 @@ impl Entropy {
         Ok(ChannelId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
+    /// The id of a question to an agent, which nobody can guess.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn question_id(&self) -> Result<String, EntropyError> {
+        Ok(format!("{:032x}", u128::from_be_bytes(self.bytes()?)))
+    }
+
     /// What the links carry that only the reader of a channel is to know.
     ///
     /// # Errors

@@ -38,6 +38,11 @@ pub enum Problem {
         /// What to do about each.
         remedy: String,
     },
+    /// Agents that have connected before are silent.
+    AgentsSilent {
+        /// Their names, separated by commas.
+        agents: String,
+    },
     /// No mail can be sent, to whomever.
     MailHeld {
         /// What the mail server answers.
@@ -65,6 +70,9 @@ impl Problem {
                 format!("{jump}. No history expires until the clock is confirmed.")
             }
             Self::DataFolder { what, .. } => what.clone(),
+            Self::AgentsSilent { agents } => format!(
+                "Agents have been silent for more than 90 seconds ({agents}): outages are confirmed without them."
+            ),
             Self::MailHeld { why } => {
                 format!("No mail can be sent ({why}): alerts and letters by mail wait.")
             }
@@ -84,6 +92,10 @@ impl Problem {
                  steady for a day confirms itself."
             }
             Self::DataFolder { remedy, .. } => remedy,
+            Self::AgentsSilent { .. } => {
+                "Check that the agents run and can reach this service. `vedette agent revoke NAME` removes one that \
+                 is no longer needed."
+            }
             Self::MailHeld { .. } => {
                 "Check the mail server, its credentials and the address of the sender; what waits is sent \
                  once it takes mail again."

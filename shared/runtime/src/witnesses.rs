@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, join_all};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use vedette_domain::locations::{
     Answer, HomeSaw, Location, QUESTION_TIMEOUT, QUESTIONS_MAX, Question, Silence, Statement,
@@ -78,6 +78,7 @@ impl Witnesses {
         if locations.is_empty() {
             return Testimony::NoWitness;
         }
+        let deadline = Instant::now() + QUESTION_TIMEOUT;
         let place = self.places.0.try_acquire();
         if place.is_ok() && self.is_spared(&question.url).await {
             return Testimony::NoWitness;
@@ -86,7 +87,7 @@ impl Witnesses {
             let has_place = place.is_ok();
             async move {
                 let answer = match has_place {
-                    true => timeout(QUESTION_TIMEOUT, form.ask(&location, question)).await,
+                    true => timeout_at(deadline, form.ask(&location, question)).await,
                     false => Ok(Err(Silence::Busy)),
                 };
                 Statement::new(location, answer.unwrap_or(Err(Silence::NoAnswer)), home)

@@ -22,7 +22,7 @@ pub(crate) use channel::{
     QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, delivery,
     delivery_partition, host, is_channel_claim, queued, team_alerts,
 };
-pub(crate) use machine::{clock, copy_mark, setup};
+pub(crate) use machine::{agent, agents, clock, copy_mark, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 

@@ -11,6 +11,7 @@
 //! another way says so.
 
 mod account;
+mod agent;
 mod audit;
 mod block;
 mod changes;

@@ -1,5 +1,7 @@
 //! Keys of items that a table has once.
 
+use vedette_domain::locations::Location;
+
 use super::{Key, Prefix, SELF};
 
 /// Says that teams are being copied into the table.
@@ -15,4 +17,13 @@ pub(crate) fn setup() -> Key {
 /// The record of the machine's clock.
 pub(crate) fn clock() -> Key {
     Key::new(Prefix::Machine.key("clock"), SELF)
+}
+
+/// The agents of a service on one machine.
+pub(crate) fn agents() -> String {
+    Prefix::Machine.key("agents")
+}
+
+pub(crate) fn agent(location: &Location) -> Key {
+    Key::new(agents(), location.as_str())
 }

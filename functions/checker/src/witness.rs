@@ -1,0 +1,39 @@
+//! What engines do for another service: they look at a target once, as a witness.
+
+use futures::future::BoxFuture;
+use tokio::time::timeout;
+use url::Url;
+use vedette_domain::checks::browser_job::JobHeader;
+use vedette_domain::locations::{Answer, PROTOCOL_VERSION, Question, Silence};
+use vedette_probe::status::{self, StatusProbe};
+use vedette_runtime::PrivateTargets;
+
+use crate::Engines;
+
+impl Engines {
+    /// Looks at what a question is about. A target that this process may not reach, or a connection of its own that is
+    /// lost, is silence.
+    pub async fn look_for(&self, question: &Question) -> Answer {
+        if question.version != PROTOCOL_VERSION {
+            return Answer::Silent(Silence::Unreadable);
+        }
+        let deadline = question.deadline();
+        let probe = StatusProbe {
+            url: &question.url,
+            header: question.header.as_ref().map(JobHeader::pair),
+            // The rest is for finding out whose failure it is.
+            deadline: deadline * 2 / 3,
+            connectivity: self.connectivity.as_ref(),
+        };
+        match timeout(deadline, status::probe(&self.guard, &probe)).await {
+            Ok(checked) => Answer::of(checked),
+            Err(_) => Answer::Silent(Silence::NoAnswer),
+        }
+    }
+}
+
+impl PrivateTargets for Engines {
+    fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool> {
+        Box::pin(self.guard.may_be_private(url))
+    }
+}

@@ -1,0 +1,244 @@
+//! `vedette agent`: runs an agent, and manages the agents of a service.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Serialize;
+use url::Url;
+use vedette_agent::{Agent as Witness, AgentConfig};
+use vedette_checker::{Config, Engines};
+use vedette_domain::locations::{Agent, Location, WITNESSES_MAX};
+use vedette_runtime::App;
+use vedette_runtime::config::environment;
+
+use crate::Failure;
+use crate::output::{Output, Show, moment, moment_or_dash, record, table, wire};
+
+/// Run an agent, or manage the agents of a service.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+pub(crate) struct AgentCommand {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Run,
+}
+
+/// The options of an agent.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The service, such as https://monitor.example.com
+    #[arg(long, env = "VEDETTE_AGENT_URL")]
+    url: Option<Url>,
+    /// A file with the token that `vedette agent add` printed
+    #[arg(long, value_name = "FILE", env = "VEDETTE_AGENT_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// A proxy for requests to the service; sites are reached directly
+    #[arg(long, value_name = "URL", env = "VEDETTE_AGENT_PROXY")]
+    proxy: Option<Url>,
+    /// A PEM file with certificate authorities to trust for the service, in addition to the system's
+    #[arg(long, value_name = "FILE", env = "VEDETTE_AGENT_CA")]
+    ca_file: Option<PathBuf>,
+    /// Allow http:// for a service on another machine; anybody in between can then read the token and sites' headers
+    #[arg(long)]
+    allow_http: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Add an agent and print its token, which is shown once
+    Add {
+        /// The name of its location, such as frankfurt
+        name: Location,
+    },
+    /// List agents, with when each was last seen
+    List,
+    /// Give an agent a new token, which is shown once; the old one stops working
+    Rotate {
+        /// The name of its location
+        name: Location,
+    },
+    /// Remove an agent; its token stops working
+    Revoke {
+        /// The name of its location
+        name: Location,
+    },
+}
+
+impl AgentCommand {
+    /// The options of the agent to run; none for the other commands.
+    pub(crate) const fn as_run(&self) -> Option<&Run> {
+        if self.command.is_some() { None } else { Some(&self.run) }
+    }
+
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        match &self.command {
+            Some(Command::Add { name }) => Ok(out.show(&add(app, name).await?)?),
+            Some(Command::List) => {
+                let agents = app.store.agents().await?;
+                let shown: Vec<Shown> = agents.iter().map(Shown::from).collect();
+                Ok(out.show(&shown)?)
+            }
+            Some(Command::Rotate { name }) => Ok(out.show(&rotate(app, name).await?)?),
+            Some(Command::Revoke { name }) => {
+                let agent = find(app, name).await?;
+                app.store.delete_agent(&agent).await?;
+                Ok(out.show(&Revoked(Shown::from(&agent)))?)
+            }
+            None => self.run.serve().await,
+        }
+    }
+}
+
+impl Run {
+    /// Answers questions until the service refuses the agent.
+    pub(crate) async fn serve(&self) -> Result<(), Failure> {
+        let Self { url: Some(service), token_file: Some(token_file), .. } = self else {
+            return Err(Failure::Usage("an agent needs --url and --token-file".to_owned()));
+        };
+        let token = fs::read_to_string(token_file).map_err(|error| {
+            Failure::Usage(format!("{} cannot be read: {error}", token_file.display()))
+        })?;
+        let config = AgentConfig {
+            service: service.clone(),
+            token,
+            proxy: self.proxy.clone(),
+            authorities: self.ca_file.clone(),
+            allows_plaintext: self.allow_http,
+        };
+        let (outbound, engines) = Config::of_witness(&environment)?;
+        let engines = Engines::new(outbound, engines).map_err(Failure::because)?;
+        let witness =
+            Witness::new(config, engines).map_err(|error| Failure::Usage(error.to_string()))?;
+        Err(Failure::because(witness.run().await))
+    }
+}
+
+async fn find(app: &App, name: &Location) -> Result<Agent, Failure> {
+    let found = app.store.agent(name).await?;
+    found.ok_or_else(|| Failure::refused(format!("there is no agent {name}")))
+}
+
+async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
+    let agents = app.store.agents().await?;
+    if agents.iter().any(|agent| agent.location == *name) {
+        return Err(Failure::refused(format!(
+            "there is an agent {name} already; `vedette agent rotate` gives it a new token"
+        )));
+    }
+    if agents.len() >= WITNESSES_MAX {
+        return Err(Failure::refused(format!("a service has at most {WITNESSES_MAX} agents")));
+    }
+    let secret = app.entropy.secret().map_err(Failure::because)?;
+    let agent = Agent::new(name.clone(), secret.hash(), app.clock.now());
+    app.store.put_agent(&agent).await?;
+    Ok(Created { token: secret.reveal().to_owned(), agent: Shown::from(&agent) })
+}
+
+async fn rotate(app: &App, name: &Location) -> Result<Created, Failure> {
+    let secret = app.entropy.secret().map_err(Failure::because)?;
+    let agent = find(app, name).await?.rotated(secret.hash());
+    app.store.put_agent(&agent).await?;
+    Ok(Created { token: secret.reveal().to_owned(), agent: Shown::from(&agent) })
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: Location,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    last_seen_at: Option<Timestamp>,
+}
+
+impl From<&Agent> for Shown {
+    fn from(agent: &Agent) -> Self {
+        let Agent { location, created_at, last_seen_at, .. } = agent;
+        Self { name: location.clone(), created_at: *created_at, last_seen_at: *last_seen_at }
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "There are no agents.\n".to_owned();
+        }
+        let rows = self.iter().map(|agent| {
+            [agent.name.to_string(), moment(agent.created_at), moment_or_dash(agent.last_seen_at)]
+        });
+        table(["NAME", "ADDED", "LAST SEEN"], rows)
+    }
+}
+
+/// An agent with its token. Not `Debug`, as the token is a secret.
+#[derive(Serialize)]
+struct Created {
+    token: String,
+    #[serde(flatten)]
+    agent: Shown,
+}
+
+impl Show for Created {
+    fn text(&self) -> String {
+        let known = record([("agent", self.agent.name.to_string()), ("token", self.token.clone())]);
+        format!("{known}\nThe token is not kept and cannot be shown again.\n")
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Revoked(Shown);
+
+impl Show for Revoked {
+    fn text(&self) -> String {
+        format!("Agent {} was removed; its token no longer works.\n", self.0.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::accounts::account::Secret;
+
+    use super::*;
+    use crate::testing::Bench;
+
+    #[tokio::test]
+    async fn a_token_is_shown_once_and_rotated_and_revoked() {
+        let bench = Bench::new().await;
+        let added = bench.json("agent add frankfurt").await;
+        let token = added["token"].as_str().and_then(Secret::parse).expect("a token");
+        let name = Location::parse("frankfurt").expect("a name");
+        let stored = async || bench.app.store.agent(&name).await.expect("read");
+        assert_eq!(stored().await.expect("an agent").hash, token.hash());
+        let listed = bench.run("agent list").await.out;
+        insta::assert_snapshot!(listed, @r"
+        NAME       ADDED                    LAST SEEN
+        frankfurt  2026-11-20 09:54:00 UTC  -
+        ");
+        assert_eq!(
+            bench.refused("agent add frankfurt").await,
+            "there is an agent frankfurt already; `vedette agent rotate` gives it a new token"
+        );
+        let rotated = bench.json("agent rotate frankfurt").await;
+        let other = rotated["token"].as_str().and_then(Secret::parse).expect("a token");
+        assert_ne!(other.hash(), token.hash());
+        assert_eq!(stored().await.expect("an agent").hash, other.hash());
+        bench.run("agent revoke frankfurt").await;
+        assert_eq!(stored().await, None);
+        assert_eq!(bench.refused("agent rotate frankfurt").await, "there is no agent frankfurt");
+        for wrong in ["agent add Frankfurt", "agent add home", "agent"] {
+            assert_eq!(bench.run(wrong).await.code, 2, "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn there_are_so_many_agents_at_most() {
+        let bench = Bench::new().await;
+        for number in 0..WITNESSES_MAX {
+            bench.json(&format!("agent add a{number}")).await;
+        }
+        assert_eq!(bench.refused("agent add one-more").await, "a service has at most 8 agents");
+    }
+}

@@ -1,0 +1,103 @@
+//! Agents: the witnesses of a service on one machine, and what passes between the two.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Location, Question};
+use crate::accounts::account::TokenHash;
+
+/// How long the service lets an agent wait for a question. The next request is its heartbeat.
+pub const POLL_TIME: Duration = Duration::from_secs(25);
+
+/// How long an agent that was there is silent before the operator learns of it.
+pub const SILENT_AFTER: SignedDuration = SignedDuration::from_secs(90);
+
+/// Questions that are handed out in one answer.
+pub const QUESTIONS_AT_ONCE: usize = 16;
+
+/// Where an agent asks for questions, seen from the service's root.
+pub const QUESTIONS_PATH: &str = "/agent/v1/questions";
+
+/// Where an agent posts an answer: this and the id of its question.
+pub const ANSWERS_PATH: &str = "/agent/v1/answers/";
+
+/// The header in which an agent says which version of question and answer it knows.
+pub const VERSION_HEADER: &str = "vedette-agent";
+
+/// How exactly it is written down when an agent was last seen.
+const SEEN_RESOLUTION: SignedDuration = SignedDuration::from_mins(1);
+
+/// An agent, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// What the operator calls it.
+    pub location: Location,
+    /// Its token's hash.
+    pub hash: TokenHash,
+    /// Rises with every write.
+    pub rev: u64,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it was last seen, to the minute. An agent that has never been seen is no witness yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<Timestamp>,
+}
+
+impl Agent {
+    /// A new agent.
+    pub const fn new(location: Location, hash: TokenHash, now: Timestamp) -> Self {
+        Self { location, hash, rev: 1, created_at: now, last_seen_at: None }
+    }
+
+    /// The agent with another token; the old one does not work any more.
+    #[must_use]
+    pub fn rotated(&self, hash: TokenHash) -> Self {
+        Self { hash, rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The agent once it was seen, where that is to be written down.
+    pub fn seen(&self, now: Timestamp) -> Option<Self> {
+        let is_known = |seen: Timestamp| now.duration_since(seen).abs() < SEEN_RESOLUTION;
+        if self.last_seen_at.is_some_and(is_known) {
+            return None;
+        }
+        Some(Self { rev: self.rev + 1, last_seen_at: Some(now), ..self.clone() })
+    }
+}
+
+/// A question under the id by which its answer is known. Each id is used once, and only by the agent that it was given to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedQuestion {
+    /// The id.
+    pub id: String,
+    /// The question.
+    pub question: Question,
+}
+
+/// What the service answers to an agent that asks for questions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Questions {
+    /// At most [`QUESTIONS_AT_ONCE`]; none where nobody asked anything for [`POLL_TIME`].
+    pub questions: Vec<AskedQuestion>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_down_once_a_minute_that_an_agent_was_seen() {
+        let at = |second| Timestamp::from_second(second).expect("a timestamp");
+        let location = Location::parse("office").expect("a name");
+        let agent = Agent::new(location, TokenHash("a".into()), at(0));
+        let seen = agent.seen(at(10)).expect("never seen before");
+        assert_eq!((seen.rev, seen.last_seen_at), (2, Some(at(10))));
+        assert_eq!(seen.seen(at(69)), None);
+        assert!(seen.seen(at(70)).is_some());
+        assert!(seen.seen(at(-3_600)).is_some(), "the clock was set back");
+        let rotated = seen.rotated(TokenHash("b".into()));
+        assert_eq!((rotated.rev, rotated.last_seen_at), (3, Some(at(10))));
+    }
+}
