@@ -14,7 +14,8 @@ use crate::NotifierError;
 ///
 /// # Errors
 ///
-/// When the table does not answer. It is safe to do it again.
+/// When the table does not answer. It must be done again then: a channel that was created later than `now` hears of no new
+/// issue until it is done.
 pub async fn rewind(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {
@@ -26,19 +27,26 @@ pub async fn rewind(app: &App) -> Result<(), NotifierError> {
 
 async fn rewind_channel(app: &App, channel: &Channel) -> Result<(), StoreError> {
     let (store, place, now) = (&app.store, ChannelRef::from(channel), app.clock.now());
+    let mut is_changed = false;
     if let Some(rewound) = channel.rewound(now) {
+        is_changed = true;
         unless_conflict(store.put_channel(&rewound, Audit::None).await)?;
     }
     let Deliveries { state, deliveries, queued } = store.deliveries(place).await?;
     if let Some(rewound) = state.rewound(now) {
+        is_changed = true;
         unless_conflict(store.put_channel_state(place, &rewound, Audit::None).await)?;
     }
     for delivery in deliveries.iter().filter_map(|delivery| delivery.rewound(now)) {
+        is_changed = true;
         unless_conflict(store.put_delivery_state(place, &delivery).await)?;
     }
     for queued in queued.iter().filter(|queued| queued.waits_too_long(now)) {
+        is_changed = true;
         send_again(app, place, queued).await?;
     }
-    wake(app, place, Duration::ZERO).await;
+    if is_changed {
+        wake(app, place, Duration::ZERO).await;
+    }
     Ok(())
 }

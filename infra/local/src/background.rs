@@ -71,7 +71,6 @@ pub(crate) async fn realign(app: &App) {
     if let Scheduler::Local(scheduler) = &app.scheduler {
         scheduler.rewind();
     }
-    caught("having channels wait no longer", vedette_notifier::rewind(app)).await;
     rebuild(app.clone(), app.clock.now()).await;
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;
 }

@@ -90,8 +90,11 @@ impl ClockWatch {
     /// Looks at the clock for as long as the service runs.
     pub(crate) async fn run(self, app: App) {
         let mut looks = 0;
+        // A process that died, or could not write, may have left it undone.
+        let mut must_rewind = true;
         loop {
             let jump = self.look().jump.take();
+            let is_back = jump.is_some_and(|jump| jump.is_back());
             let doubt = self.watched().record.doubt;
             if let Some(jump) = jump.filter(|_| is_reported(&app)) {
                 // The first jump is logged with the problem.
@@ -101,7 +104,12 @@ impl ClockWatch {
                 caught("saving what is known of the clock", self.save(&app.store)).await;
             }
             self.report(&app);
-            if jump.is_some_and(|jump| jump.is_back()) {
+            must_rewind |= is_back;
+            if must_rewind {
+                let rewound = vedette_notifier::rewind(&app);
+                must_rewind = caught("having channels wait no longer", rewound).await.is_none();
+            }
+            if is_back {
                 realign(&app).await;
             }
             looks = looks.wrapping_add(1);
