@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -33,6 +35,13 @@ pub(crate) struct Options {
     /// the measurement begins.
     #[arg(long)]
     from_the_beginning: bool,
+    /// Has sites fail with 503 instead of hanging, all at once when the measurement begins, and asks so many agents
+    /// about them, which never answer. Needs --ip, as no agent is asked about a private address.
+    #[arg(long, default_value_t = 0, requires = "ip")]
+    agents: usize,
+    /// The address of this machine at which the sites are.
+    #[arg(long)]
+    ip: Option<IpAddr>,
     /// Checks that the table holds before; as many of them expire as there are new ones.
     #[arg(long, default_value_t = 0)]
     checks: usize,
@@ -70,7 +79,8 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 
 /// Adds sites, waits, and compares when requests came in with their slots.
 async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<dyn Error>> {
-    let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
+    let ip = options.ip.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let (target, data) = (RecordingServer::start_at(ip)?, tempfile::tempdir()?);
     let (binary, fsync) = (&options.binary, "everysec");
     let setup = Setup { binary, data: data.path(), minute: "60s", fsync };
     let mut service = Service::start(setup).await?;
@@ -80,7 +90,9 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
 
     let total = options.sites;
     let healthy = total - total * usize::from(share) / 100;
-    let pages = (0..total).map(|number| (if number < healthy { "answer" } else { "hang" }, number));
+    let unhealthy = if options.agents > 0 { "fail" } else { "hang" };
+    let pages =
+        (0..total).map(|number| (if number < healthy { "answer" } else { unhealthy }, number));
     let began = Instant::now();
     let sites = service.watch(&target.address, pages).await?;
     line(&format!("{total} sites created in {:.1} s", began.elapsed().as_secs_f64()))?;
@@ -94,9 +106,15 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
         service = Service::start(setup).await?;
     }
 
+    let mut agents = JoinSet::new();
+    for number in 0..options.agents {
+        let token = service.add_agent(&format!("agent-{number}")).await?;
+        agents.spawn(service.silent_agent(token));
+    }
     // First runs and schedules settle for a minute.
     tokio::time::sleep(Duration::from_mins(1)).await;
     target.hang();
+    target.fail();
     target.take();
     let mut rows = Vec::new();
     let mut left = options.minutes;

@@ -11,6 +11,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::locations::{PROTOCOL_VERSION, QUESTIONS_PATH, VERSION_HEADER};
 
 /// A running service.
 pub(crate) struct Service {
@@ -19,6 +20,7 @@ pub(crate) struct Service {
     base: String,
     token: String,
     client: reqwest::Client,
+    binary: PathBuf,
     data: PathBuf,
 }
 
@@ -68,7 +70,8 @@ impl Service {
         let token = token.trim().to_owned();
         let base = format!("http://{listen}/api/v1");
         let (client, data) = (reqwest::Client::new(), setup.data.to_owned());
-        Ok(Self { child, usage, base, token, client, data })
+        let binary = setup.binary.to_owned();
+        Ok(Self { child, usage, base, token, client, binary, data })
     }
 
     /// Adds the pages `<address>/<kind>/<number>` as sites, with status checks alone, every minute.
@@ -110,6 +113,30 @@ impl Service {
             sites.extend(ids.filter_map(|site| SiteId::parse(site["uuid"].as_str()?)));
         }
         if sites.len() == urls.len() { Ok(sites) } else { Err("sites were not created".into()) }
+    }
+
+    /// Adds an agent; its token.
+    pub(crate) async fn add_agent(&self, name: &str) -> Result<String, Box<dyn Error>> {
+        let mut command = Command::new(&self.binary);
+        command.args(["--json", "agent", "add", name]).env("VEDETTE_DATA", &self.data);
+        let run = command.output().await?;
+        let added: Value = serde_json::from_slice(&run.stdout)?;
+        Ok(added["token"].as_str().ok_or("no token")?.to_owned())
+    }
+
+    /// An agent that takes questions and never answers.
+    pub(crate) fn silent_agent(&self, token: String) -> impl Future<Output = ()> + 'static {
+        let url = self.url("").replace("/api/v1", QUESTIONS_PATH);
+        let request = self.client.post(url).bearer_auth(token);
+        let request = request.header(VERSION_HEADER, PROTOCOL_VERSION.to_string());
+        async move {
+            while let Some(request) = request.try_clone() {
+                let taken = async { request.send().await?.bytes().await };
+                if taken.await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
     }
 
     fn url(&self, path: &str) -> String {

@@ -1,12 +1,14 @@
 //! What is watched: a web server that notes when somebody comes.
 
 use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use axum::Router;
 use axum::extract::Path;
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -16,30 +18,48 @@ pub(crate) struct RecordingServer {
     pub(crate) address: String,
     arrivals: Arc<Mutex<Vec<(usize, Timestamp)>>>,
     hangs: Arc<AtomicBool>,
+    fails: Arc<AtomicBool>,
 }
 
 impl RecordingServer {
-    /// A server whose pages `/answer/<number>` answer, and `/hang/<number>` do until they are to hang.
+    /// A server on loopback whose pages `/answer/<number>` answer, `/hang/<number>` do until they are to hang, and
+    /// `/fail/<number>` until they are to fail.
     pub(crate) fn start() -> Result<Self, Box<dyn Error>> {
+        Self::start_at(Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// The same server on another address of this machine.
+    pub(crate) fn start_at(ip: IpAddr) -> Result<Self, Box<dyn Error>> {
         // Each site that hangs keeps a connection open.
         let mut files = getrlimit(Resource::Nofile);
         files.current = files.maximum;
         setrlimit(Resource::Nofile, files)?;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let listener = std::net::TcpListener::bind((ip, 0))?;
         listener.set_nonblocking(true)?;
         let address = format!("http://{}", listener.local_addr()?);
         let arrivals = Arc::default();
         let hangs = Arc::default();
-        let target = Self { address, arrivals: Arc::clone(&arrivals), hangs: Arc::clone(&hangs) };
+        let fails = Arc::default();
+        let target = Self {
+            address,
+            arrivals: Arc::clone(&arrivals),
+            hangs: Arc::clone(&hangs),
+            fails: Arc::clone(&fails),
+        };
         let handler = move |Path((kind, number)): Path<(String, usize)>| {
             let arrivals: Arc<Mutex<Vec<_>>> = Arc::clone(&arrivals);
             let hangs: Arc<AtomicBool> = Arc::clone(&hangs);
+            let fails: Arc<AtomicBool> = Arc::clone(&fails);
             async move {
                 if let Ok(now) = now() {
                     arrivals.lock().unwrap_or_else(PoisonError::into_inner).push((number, now));
                 }
                 if kind == "hang" && hangs.load(Ordering::Relaxed) {
                     std::future::pending::<()>().await;
+                }
+                match kind == "fail" && fails.load(Ordering::Relaxed) {
+                    true => StatusCode::SERVICE_UNAVAILABLE,
+                    false => StatusCode::OK,
                 }
             }
         };
@@ -56,6 +76,11 @@ impl RecordingServer {
     /// From now on, pages that are to hang take requests and never answer.
     pub(crate) fn hang(&self) {
         self.hangs.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on, pages that are to fail answer 503.
+    pub(crate) fn fail(&self) {
+        self.fails.store(true, Ordering::Relaxed);
     }
 
     /// The requests since the last look, by site and time.
