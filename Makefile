@@ -159,7 +159,7 @@ pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, 
 	$(build_service)
 	$(use_pages)
 
-simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 SLOWNESS=60 says how large, long and slow, ARGS='decisions 7' repeats one of the decisions alone)
+simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 SLOWNESS=60 says how large, long and slow, ARGS='decisions 7' repeats one of the decisions alone, and ARGS='decisions locations' prints what witnesses prevent and cost)
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
