@@ -1,4 +1,4 @@
-//! What engines do for another service: they look at a target once, as a witness.
+//! What engines do for another service: they check a target once, as a witness.
 
 use futures::future::BoxFuture;
 use tokio::time::timeout;
@@ -11,8 +11,8 @@ use vedette_runtime::PrivateTargets;
 use crate::Engines;
 
 impl Engines {
-    /// Looks at what a question is about. A target that this process may not reach, or a connection of its own that is
-    /// lost, is silence.
+    /// Checks the target of a question. If this process may not reach the target, or has lost its own connection, the
+    /// answer is silence.
     pub async fn look_for(&self, question: &Question) -> Answer {
         if question.version != PROTOCOL_VERSION {
             return Answer::Silent(Silence::Unreadable);
@@ -21,7 +21,7 @@ impl Engines {
         let probe = StatusProbe {
             url: &question.url,
             header: question.header.as_ref().map(JobHeader::pair),
-            // The rest is for finding out whose failure it is.
+            // The rest of the time is for finding out whether our own connection failed.
             deadline: deadline * 2 / 3,
             connectivity: self.connectivity.as_ref(),
         };

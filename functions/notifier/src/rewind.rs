@@ -1,4 +1,4 @@
-//! Repairs channels after the clock was set back, which would otherwise wait until time catches up.
+//! Repairs channels after the clock was set back; otherwise they would wait until time catches up.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use crate::NotifierError;
 
-/// Makes sure that no channel waits for an instant too far ahead, after the clock was set back. Use it in a process
-/// that is alone with the table. Reminders follow from their issues and are left to [`rebuild`](crate::rebuild).
+/// Makes sure that no channel waits for an instant too far in the future after the clock was set back. Use it in a
+/// process that has the table for itself. [`rebuild`](crate::rebuild) derives reminders from their issues.
 ///
 /// # Errors
 ///
-/// When the table does not answer. It must be done again then: a channel that was created later than `now` hears of no new
-/// issue until it is done.
+/// When the table does not answer. Repeat it then: until it succeeds, a channel that was created later than `now`
+/// receives no news of new issues.
 pub async fn rewind(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {

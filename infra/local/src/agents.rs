@@ -30,7 +30,7 @@ use vedette_runtime::health::Problem;
 use vedette_runtime::{App, AskWitness, Clock, Entropy, Health};
 use vedette_store::{Store, StoreError};
 
-/// How often the list of agents is read, so that changes by the command line take effect.
+/// How often the list of agents is read, so that changes from the command line take effect.
 const READ_EVERY: Duration = Duration::from_secs(5);
 
 /// How often an unknown token may cause the list to be read.
@@ -42,7 +42,7 @@ pub(crate) struct Agents {
     clock: Clock,
     entropy: Entropy,
     health: Health,
-    /// Silence counts from here for an agent that has not been seen since.
+    /// For an agent that has not been seen since, silence counts from here.
     started_at: Timestamp,
     /// Ends requests that wait for questions.
     stop: CancellationToken,
@@ -55,16 +55,16 @@ struct Inner {
     read_at: Option<Instant>,
 }
 
-/// An agent, and what this process knows of it.
+/// An agent, and what this process knows about it.
 struct Connected {
     agent: Agent,
-    /// When it was last seen by this process.
+    /// When this process last saw it.
     seen_at: Option<Timestamp>,
-    /// Questions that it has yet to fetch.
+    /// Questions that the agent has not fetched yet.
     waiting: VecDeque<AskedQuestion>,
-    /// The runs that wait for an answer, by the question's id.
+    /// The runs that wait for an answer, by the id of the question.
     asking: HashMap<String, oneshot::Sender<Result<Answer, Silence>>>,
-    /// Counts requests for questions. Only the newest one waits: the agent has given the others up.
+    /// Counts requests for questions. Only the newest one waits, since the agent has abandoned the others.
     poll: u64,
     wake: Arc<Notify>,
 }
@@ -87,17 +87,17 @@ impl Connected {
     }
 }
 
-/// A request of an agent.
+/// A request from an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// For the questions that wait for it.
+    /// A request for the questions that wait for the agent.
     Questions,
-    /// With the answer to the question with this id.
+    /// A request with the answer to the question with this id.
     Answer(String),
 }
 
 impl Call {
-    /// The call that a request makes, if it is one of an agent.
+    /// The call of a request, if it is one of an agent.
     pub(crate) fn of(head: &request::Parts) -> Option<Self> {
         if head.method != Method::POST {
             return None;
@@ -118,7 +118,7 @@ const ID_DIGITS: usize = 32;
 const TRY_AGAIN: &str = "Try again in a moment.";
 
 impl Agents {
-    /// The agents in the table; requests that wait end with `stop`.
+    /// The agents in the table. Requests that wait end with `stop`.
     pub(crate) fn new(app: &App, stop: CancellationToken) -> Self {
         Self {
             store: app.store.clone(),
@@ -135,7 +135,7 @@ impl Agents {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the list of agents. Those that are gone are forgotten, with the questions that wait for them.
+    /// Reads the list of agents. Removed agents are dropped, with the questions that wait for them.
     pub(crate) async fn read(&self) -> Result<(), StoreError> {
         let agents = self.store.agents().await?;
         let mut inner = self.lock();
@@ -143,7 +143,7 @@ impl Agents {
         let mut before = std::mem::take(&mut inner.agents);
         for agent in agents {
             let known = before.remove(&agent.location).filter(|known| {
-                // An agent that was added again, or has a new token, has not been asked anything.
+                // An agent that was added again, or has a new token, has no questions.
                 known.agent.created_at == agent.created_at && known.agent.hash == agent.hash
             });
             let mut known = known.unwrap_or_else(|| Connected::new(agent.clone()));
@@ -227,7 +227,7 @@ impl Agents {
                 self.read().await.map_err(|error| unavailable(&error))?;
                 self.find(&hash).ok_or_else(unknown)?
             }
-            // Not 401, which would end an agent that was added since the list was read.
+            // Not 401, which would stop an agent that was added after the list was read.
             None => return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, TRY_AGAIN)),
         };
         let stored = self.store.agent(&location).await.map_err(|error| unavailable(&error))?;
@@ -273,7 +273,7 @@ impl Agents {
             info!(agent = %agent.location, "an agent has connected for the first time");
         }
         match self.store.put_agent(&seen).await {
-            // Another request of the agent has saved it, or the command line has changed the agent.
+            // Another request of the agent has already saved this, or the command line has changed the agent.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => {
                 warn!(error = %ErrorChain(&error), "when an agent was last seen could not be saved")
@@ -281,7 +281,7 @@ impl Agents {
         }
     }
 
-    /// The questions that wait for an agent, as soon as there are any.
+    /// Waits for questions to an agent.
     async fn next_questions(&self, location: &Location) -> Vec<AskedQuestion> {
         let deadline = Instant::now() + POLL_TIME;
         let begun = {
@@ -314,7 +314,7 @@ impl Agents {
         }
     }
 
-    /// Takes the first answer to a question that this agent has fetched.
+    /// Accepts the first answer to a question that this agent has fetched.
     fn take_answer(&self, location: &Location, id: &str, body: &[u8]) -> Response {
         let asking = {
             let mut inner = self.lock();
@@ -329,7 +329,7 @@ impl Agents {
         };
         match Answer::parse(body) {
             Ok(answer) => {
-                // The run may have stopped waiting a moment ago.
+                // The run may just have stopped waiting.
                 let _ = asking.send(Ok(answer));
                 json(StatusCode::OK, &json!({}))
             }
@@ -377,7 +377,7 @@ impl AskWitness for Agents {
                 known.asking.insert(id.clone(), asking);
                 known.wake.notify_waiters();
             }
-            // When the run stops waiting, the question goes, too.
+            // When the run stops waiting, the question is removed, too.
             let _forgets = Forgets { agents: self, location, id };
             answered.await.unwrap_or(Err(Silence::NoAnswer))
         })

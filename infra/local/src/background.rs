@@ -1,4 +1,4 @@
-//! What the process does beside requests and checks: the reconciler's passes, and a watch over the table's file.
+//! What the process does besides requests and checks: it runs the reconciler's passes, and watches the table's file.
 
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
@@ -15,16 +15,16 @@ use vedette_embedded::{Database, Refusals};
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health, Scheduler};
 
-/// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
-/// changes of the command line take effect.
+/// How often overdue work is looked for. On AWS it is once a minute. Here it also determines how soon changes from the
+/// command line take effect.
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
-/// Between two times that timers and alerts are derived anew.
+/// How often timers and alerts are rebuilt.
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
-/// Before the next try to bring back what the last process had in memory.
+/// The pause before the next attempt to restore what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 
-/// Brings back what the last process had in memory: schedules, then messages. If it was killed while it
-/// sent alerts, it holds their channels no longer.
+/// Restores what the last process had in memory: schedules, then messages. Also frees channels that it held when it was
+/// killed while it sent alerts.
 async fn rebuild(app: App, start: Timestamp) {
     loop {
         let rebuilt = caught("rebuilding the schedules", async {
@@ -43,10 +43,9 @@ async fn rebuild(app: App, start: Timestamp) {
     }
 }
 
-/// Brings back what the last process had in memory, and then has timers and alerts derived anew, at once and
-/// every day.
+/// Restores what the last process had in memory, and then rebuilds timers and alerts, at once and every day.
 pub(crate) async fn rebuild_daily(app: App, start: Timestamp) {
-    // It would find schedules missing that are yet to be brought back.
+    // A rebuild would miss schedules that have not been restored yet.
     rebuild(app.clone(), start).await;
     let mut ticks = interval(REBUILD_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -56,7 +55,7 @@ pub(crate) async fn rebuild_daily(app: App, start: Timestamp) {
     }
 }
 
-/// Sends again what is overdue.
+/// Sends overdue work again.
 pub(crate) async fn redeliver(app: App) {
     let mut ticks = interval(REDELIVER_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -66,7 +65,7 @@ pub(crate) async fn redeliver(app: App) {
     }
 }
 
-/// Derives anew whatever is outstanding after the clock was set back: by then its times lie too far ahead.
+/// Rebuilds outstanding work after the clock was set back, since its times lie too far in the future.
 pub(crate) async fn realign(app: &App) {
     if let Scheduler::Local(scheduler) = &app.scheduler {
         scheduler.rewind();
@@ -75,10 +74,10 @@ pub(crate) async fn realign(app: &App) {
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;
 }
 
-/// Between two tries to write to a table that could not be written.
+/// The pause between two attempts to write to a table that could not be written.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
 
-/// Reports what the table's file refuses, and what it no longer does.
+/// Reports what the table's file refuses, and when it no longer does.
 pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
     match refusals.write.clone() {
         Some(why) => health.report(Problem::NotWritable { why }, now),
@@ -90,8 +89,8 @@ pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
     }
 }
 
-/// Reports what the table's file refuses, and tries to write as long as that fails. Where it must be opened
-/// anew for that, says so once a file could be written beside it (`trial`).
+/// Reports what the table's file refuses, and tries to write as long as writes fail. If the file must be reopened for
+/// that, says so once an additional file could be written next to it (`trial`).
 pub(crate) async fn watch_table(
     app: App,
     database: Database,
@@ -122,10 +121,10 @@ pub(crate) async fn watch_table(
     }
 }
 
-/// The size of the file that is written on trial, in bytes: as much as the table needs beside it to be opened.
+/// The size of the trial file in bytes: as much as SQLite needs next to the table to open it.
 const TRIAL: usize = 256 * 1024;
 
-/// What a piece of work yields; where it fails or panics, that is logged and the round goes on.
+/// The result of a piece of work. A failure or panic is logged, and the loop continues.
 pub(crate) async fn caught<T, E: Error>(
     what: &'static str,
     work: impl Future<Output = Result<T, E>>,

@@ -1,7 +1,7 @@
-//! Watches the machine's clock, by a timer that nobody can set.
+//! Watches the machine's clock with a timer that cannot be set.
 //!
-//! A jump is logged, and nothing expires until the clock is confirmed. After a clock was set back, whatever is
-//! outstanding is derived anew, as at a start: its times lie too far ahead.
+//! A jump is logged, and nothing expires until the clock is confirmed. After a clock was set back, outstanding work is
+//! rebuilt as at a start, because its times lie too far in the future.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,12 +18,12 @@ use vedette_store::{Store, StoreError, unless_conflict};
 
 use crate::background::{caught, realign};
 
-/// Between two looks.
+/// How often the clock is checked.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Looks between two times that the record is saved.
+/// How many checks pass between two writes of the record.
 const SAVE_EVERY: u32 = 12;
 
-/// The machine's clock as it is watched. Clones are the same one.
+/// The machine's clock, as it is watched. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct ClockWatch {
     clock: Clock,
@@ -31,22 +31,22 @@ pub(crate) struct ClockWatch {
     watched: Arc<Mutex<Watched>>,
 }
 
-/// How long the machine has run, the time that it slept included: no one can set it.
+/// How long the machine has run, including the time that it slept. This timer cannot be set.
 type Timer = fn() -> Duration;
 
 #[derive(Debug)]
 struct Watched {
     record: ClockRecord,
-    /// The timer at the last look.
+    /// The timer at the last check.
     looked_at: Duration,
-    /// A jump that nothing was done about yet.
+    /// A jump that was not handled yet.
     jump: Option<Jump>,
-    /// The doubt that the table knows of.
+    /// The doubt that the table has recorded.
     saved: Option<Jump>,
 }
 
 impl ClockWatch {
-    /// Begins with what the last process has remembered.
+    /// Starts with the record of the last process.
     pub(crate) async fn begin(store: &Store, clock: Clock) -> Result<Self, StoreError> {
         Self::with_timer(store, clock, running_time).await
     }
@@ -67,7 +67,7 @@ impl ClockWatch {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time by which items expire; none while the clock is in doubt.
+    /// The time by which items expire; `None` while the clock is in doubt.
     pub(crate) fn confirmed_now(&self) -> Option<Timestamp> {
         let watched = self.look();
         watched.record.doubt.is_none().then_some(watched.record.seen_at)
@@ -87,10 +87,10 @@ impl ClockWatch {
         watched
     }
 
-    /// Looks at the clock for as long as the service runs.
+    /// Checks the clock for as long as the service runs.
     pub(crate) async fn run(self, app: App) {
         let mut looks = 0;
-        // A process that died, or could not write, may have left it undone.
+        // A process that died, or that could not write, may have left this undone.
         let mut must_rewind = true;
         loop {
             let jump = self.look().jump.take();
@@ -117,8 +117,8 @@ impl ClockWatch {
         }
     }
 
-    /// Reports a jump, and reports it over once the clock is trusted again. A service that was stopped for long
-    /// is no problem; only what expires waits.
+    /// Reports a jump, and its end once the clock is trusted again. A service that was stopped for a long time is not a
+    /// problem; only expiry waits.
     fn report(&self, app: &App) {
         let doubt = self.watched().record.doubt.map(|doubt| doubt.jump);
         match doubt.filter(|jump| jump.is_back() || !jump.while_stopped) {
@@ -129,7 +129,7 @@ impl ClockWatch {
         }
     }
 
-    /// Saves the record, and learns whether somebody has accepted the clock meanwhile.
+    /// Saves the record, and reads whether somebody has confirmed the clock in the meantime.
     async fn save(&self, store: &Store) -> Result<(), StoreError> {
         let record = self.watched().record;
         let doubt = |record: ClockRecord| record.doubt.map(|doubt| doubt.jump);
@@ -145,7 +145,7 @@ impl ClockWatch {
         let Some(stored) = store.clock().await? else { return Ok(()) };
         let mut watched = self.watched();
         watched.record.rev = stored.rev;
-        // What was accepted is the jump that the table knew of, not a later one.
+        // The confirmation is for the jump that the table recorded, not for a later one.
         if stored.doubt.is_none() && doubt(watched.record) == watched.saved {
             watched.record.doubt = None;
             watched.saved = None;
@@ -167,7 +167,7 @@ fn is_reported(app: &App) -> bool {
 }
 
 fn running_time() -> Duration {
-    // Only Linux counts the time that a machine sleeps in a timer of its own.
+    // Only Linux has a timer that includes the time that a machine sleeps.
     #[cfg(target_os = "linux")]
     const TIMER: ClockId = ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]
@@ -186,7 +186,7 @@ mod tests {
     const NOW: i64 = 1_795_168_440;
     const HOUR: i64 = 3_600;
 
-    /// A table, a clock that can be set, and a timer that can only run.
+    /// A table, a clock that can be set, and a timer that only moves forward.
     async fn machine() -> (Store, Clock, &'static AtomicI64) {
         let database = Database::memory().expect("a database");
         let store = database.store();
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(watch.confirmed_now(), None, "at once, without waiting for the next look");
         assert!(watch.look().jump.is_some_and(|jump| !jump.is_back()));
         watch.save(&store).await.expect("saved");
-        // A restart does not confirm it.
+        // A restart does not confirm the clock.
         let again = ClockWatch::with_timer(&store, clock.clone(), timer).await.expect("read");
         assert_eq!(again.confirmed_now(), None);
 
@@ -223,7 +223,7 @@ mod tests {
         store.put_clock(&accepted.expect("in doubt")).await.expect("written");
         again.save(&store).await.expect("saved");
         assert_eq!(again.confirmed_now(), at(60 + 365 * 24 * HOUR));
-        // The first process has not saved since: it takes no acceptance for a jump that came later.
+        // The first process has not saved since, so it does not accept a confirmation for a later jump.
         now.fetch_sub(365 * 24 * HOUR, Ordering::Relaxed);
         assert_eq!(watch.confirmed_now(), None);
         watch.save(&store).await.expect("saved");

@@ -1,4 +1,4 @@
-//! The gateway: HTTP/1.1 in, the API's routes and the pages behind, as API Gateway stands before the functions.
+//! The gateway: an HTTP/1.1 server for the API's routes and the pages, in place of API Gateway.
 
 mod body_memory;
 mod connections;
@@ -49,23 +49,24 @@ use crate::agents::{Agents, Call};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
-/// What a connection may hold of requests that have arrived and are not yet read.
+/// How much a connection may buffer of requests that have arrived and are not yet read.
 const BUFFER_MAX: usize = 64 * 1024;
-/// How long a request's head may take to arrive, counted from the response before it, and its body.
+/// How long the head of a request may take to arrive, counted from the previous response, and how long its body may
+/// take.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a request may take from its head to its answer, as behind API Gateway.
+/// How long a request may take from its head to its answer, as with API Gateway.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a response may take to be written, once a write has to wait for the client.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long, and to how many bytes more, a client that still sends is listened to after an answer
-/// that ends the connection: closed at once, it would meet the end before the answer.
+/// How long, and for how many more bytes, the gateway reads from a client that still sends after an answer that ends
+/// the connection. If the connection were closed at once, the client could miss the answer.
 const LINGER: (Duration, u64) = (Duration::from_secs(2), 10 * 1024 * 1024);
-/// How long running requests may take to finish at the end.
+/// How long running requests may take to finish when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
-/// Before the next try to take a connection, when this process has too many files open.
+/// The pause before the next attempt to accept a connection, when this process has too many files open.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The API's routes, the pages and what agents ask for, and what they work with.
+/// The API's routes, the pages and the requests of agents, and what they work with.
 pub(crate) struct Gateway {
     app: App,
     dashboard: Dashboard,
@@ -75,7 +76,7 @@ pub(crate) struct Gateway {
     agents: Arc<Agents>,
 }
 
-/// Takes the address; as many connections as are served may wait there for their turn.
+/// Listens on the address. As many connections as are served may wait there for their turn.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -87,7 +88,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Gateway {
-    /// A gateway before the API's routes and the pages.
+    /// A gateway for the API's routes and the pages.
     pub(crate) fn new(app: App, dashboard: Dashboard, hosts: Hosts, agents: Arc<Agents>) -> Self {
         Self {
             app,
@@ -99,18 +100,18 @@ impl Gateway {
         }
     }
 
-    /// Takes connections until it is stopped; then running requests get a few seconds.
+    /// Accepts connections until it is stopped. Running requests then get a few seconds.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         let most = connections::most_connections();
         let mut connections = JoinSet::new();
         loop {
-            // Idle ones are evicted a little ahead of the limit, so that the next need not wait; and no more than
-            // have to be, as the last idle ones may be those of other peers.
+            // Idle connections are evicted slightly before the limit, so that the next client need not wait, but no
+            // more than necessary, because the last idle ones may belong to other peers.
             if connections.len().saturating_sub(self.connections.evicted()) >= most - most / 16 {
                 self.connections.evict_idle();
             }
             if connections.len() >= most {
-                // If all are active, one of them ends or becomes idle before long.
+                // If all connections are active, one of them soon ends or becomes idle.
                 tokio::select! {
                     () = stop.cancelled() => break,
                     _ = timeout(BREATH, connections.join_next()) => continue,
@@ -155,7 +156,7 @@ impl Gateway {
         stop: CancellationToken,
     ) {
         let peer = Some(Peer(from));
-        // Answers are small and whole: they need not wait for more.
+        // Answers are small and complete: they need not wait for more data.
         let _ = stream.set_nodelay(true);
         tokio::select! {
             // First, so that no request begins on an evicted connection.
@@ -174,7 +175,7 @@ impl Gateway {
     ) where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        // Boxed, as the connection is looked at from without while it works.
+        // Boxed, because the connection is inspected from outside while it works.
         let service = service_fn(|request| {
             Box::pin(async move {
                 // The connection is about to be dropped.
@@ -241,7 +242,7 @@ impl Gateway {
         response
     }
 
-    /// Whether the host that is asked, if one is named, is this service's.
+    /// Whether the host in the request, if there is one, belongs to this service.
     fn is_ours(&self, head: &request::Parts) -> bool {
         let named = head.headers.get(HOST);
         named.is_none_or(|host| host.to_str().is_ok_and(|host| self.hosts.know(host)))
@@ -279,7 +280,7 @@ impl Gateway {
     }
 }
 
-/// Whether a browser looks for a page where there is none. Programs are told in the API's own form.
+/// Whether a browser looks for a page that does not exist. Programs get the API's error instead.
 fn is_for_people(head: &request::Parts) -> bool {
     let accepts = head.headers.get(ACCEPT).and_then(|accepts| accepts.to_str().ok());
     !head.uri.path().starts_with("/api/")
@@ -287,7 +288,7 @@ fn is_for_people(head: &request::Parts) -> bool {
         && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-/// An answer, or that it took too long.
+/// The answer, or the error that it took too long.
 async fn within_time(route: &str, served: impl Future<Output = Response>) -> Response {
     timeout(REQUEST_TIMEOUT, served).await.unwrap_or_else(|_| {
         error!(route, "a request took too long");
@@ -295,13 +296,13 @@ async fn within_time(route: &str, served: impl Future<Output = Response>) -> Res
     })
 }
 
-/// Whether a request says once whom it is for, as HTTP/1.1 demands (RFC 9112, 3.2).
+/// Whether a request names its host exactly once, as HTTP/1.1 requires (RFC 9112, 3.2).
 fn has_one_host(head: &request::Parts) -> bool {
     let hosts = head.headers.get_all(HOST).iter().count();
     hosts == 1 || (hosts == 0 && head.version < Version::HTTP_11)
 }
 
-/// Says that this was all, and listens for a while to a client that has not seen it yet.
+/// Ends the connection, and reads for a while from a client that has not noticed yet.
 async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let (time, bytes) = LINGER;
     let heard = async {
@@ -354,7 +355,7 @@ mod tests {
         while !rest.ends_with(b"}") {
             client.read_buf(&mut rest).await.expect("the rest of the answer");
         }
-        // It is idle until the next request.
+        // The connection is idle until the next request.
         tokio::time::sleep(READ_TIMEOUT / 2).await;
         gateway.connections.evict_idle();
         assert_eq!(connection.evicted().now_or_never(), Some(()));
@@ -367,7 +368,7 @@ mod tests {
             client.write_all(REQUEST).await.expect("sent");
             let begun = Instant::now();
             let taken = async {
-                // To read a few bytes now and then is not enough.
+                // Reading a few bytes now and then is not enough.
                 while does_trickle && client.read_u8().await.is_ok() {
                     tokio::time::sleep(WRITE_TIMEOUT / 10).await;
                 }

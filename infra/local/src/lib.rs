@@ -1,9 +1,9 @@
 //! The whole service in one process: the API's gateway, the table, the queues' consumers, the
 //! scheduler and the reconciler.
 //!
-//! Everything that lasts is in the data folder; queues and schedules are rebuilt from the table at
-//! every start, so a process that was killed loses nothing. [`serve`] is the process of `vedette serve`;
-//! [`Service::start`] is the service in it, for tests, too.
+//! All persistent data is in the data folder. Queues and schedules are rebuilt from the table at every start, so a
+//! process that was killed loses nothing. [`serve`] is the process of `vedette serve`; [`Service::start`] is the
+//! service in it, also for tests.
 
 mod access;
 mod agents;
@@ -44,7 +44,7 @@ mod tests {
         App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
     };
 
-    /// An app whose database has no table: whatever asks for an item fails.
+    /// An app whose database has no table, so every request for an item fails.
     pub(crate) fn app_without_table(queue: &LocalQueue) -> App {
         let service = Service::read(&|_| None).expect("nothing needs to be set");
         let clock = Clock::system();

@@ -1,4 +1,4 @@
-//! Everything put together, in the order in which it starts and stops.
+//! The whole service, in the order in which its parts start and stop.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -39,7 +39,7 @@ use crate::places;
 use crate::profiles;
 use crate::worker::{self, Worker};
 
-/// Longer than the gateway and the workers give to what is running.
+/// Longer than the gateway and the workers give to running work.
 const GRACE: Duration = Duration::from_secs(7);
 
 /// The running service. Dropping it stops it at once; [`Service::stop`] lets work finish.
@@ -49,55 +49,55 @@ pub struct Service {
     pages_url: String,
     access: Access,
     stop: DropGuard,
-    /// Cancelled once a service that began without being able to write could.
+    /// Cancelled once a service that could not write when it started would be able to.
     can_write: CancellationToken,
     health: Health,
-    /// Ends with the background work, which may be cut off anywhere.
+    /// Ends with the background work, which may be interrupted at any point.
     rounds: JoinSet<()>,
-    /// Gateway and workers, which finish their work once they are asked to stop.
+    /// Gateway and workers. They finish their work when they are asked to stop.
     loops: JoinSet<()>,
     database: Database,
-    /// Last, so that nobody takes the folder before everything above is gone.
+    /// Last, so that the folder stays locked until everything above is gone.
     folder: Folder,
 }
 
 /// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data folder is not usable, or not free.
+    /// The data folder is unusable or in use.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The address is not free.
+    /// The address is in use.
     #[error("cannot listen on {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The table's file is not usable.
+    /// The table's file is unusable.
     #[error("the table cannot be opened")]
     Database(#[from] DatabaseError),
     /// The demo cannot be set up.
     #[error("the demo cannot be set up")]
     Demo(#[from] DemoError),
-    /// Nobody can come in.
+    /// No access could be prepared.
     #[error("no way to sign in can be set up")]
     Access(#[from] AccessError),
     /// The checks cannot run.
     #[error("the check engines cannot be set up")]
     Engines(#[from] SsrfGuardError),
-    /// The system gives no thread.
+    /// The system provides no thread.
     #[error("the live log cannot be written")]
     Console(#[source] io::Error),
 }
 
 impl Service {
-    /// Starts everything; when it returns, the API answers.
+    /// Starts everything. When it returns, the API answers.
     ///
     /// # Errors
     ///
-    /// When the data folder, an address or the table cannot be had; nothing is left running.
+    /// When the data folder, an address or the table is not available; nothing is left running.
     pub async fn start(
         options: Options,
         config: Config,
@@ -116,7 +116,7 @@ impl Service {
         data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
         let table_socket = match vedette_embedded::listen(&folder) {
-            // Nobody else comes in, but who is in can read.
+            // Nobody else can sign in, but signed-in people can read.
             Err(error) if database.refusals().borrow().is_read_only => {
                 warn!(%error, "the command line cannot reach this service");
                 None
@@ -144,13 +144,13 @@ impl Service {
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
-        // No other version runs beside this one.
+        // No other version runs at the same time.
         service.writes_blocks = true;
         service.own_pages = own_pages(listen);
         let pages_url = service.pages_base().unwrap_or_default().to_owned();
         let SendConfig { mail, mut receivers } = send;
         service.sends_mail = mail.reaches_people();
-        // A user who may add a site must not have us call ourselves.
+        // A user who may add a site must not make the service call itself.
         outbound.own_listeners.push(listen);
         receivers.own_listeners.push(listen);
         let health = Health::default();
@@ -246,40 +246,40 @@ impl Service {
         })
     }
 
-    /// Where the API listens.
+    /// The address of the API.
     pub const fn listen(&self) -> SocketAddr {
         self.listen
     }
 
-    /// The API's base address.
+    /// The API's base URL.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Where browsers reach the pages, without a slash at the end.
+    /// The address of the pages for browsers, without a slash at the end.
     pub fn pages_url(&self) -> &str {
         &self.pages_url
     }
 
-    /// What keeps the service from doing its work.
+    /// The problems that keep the service from working.
     pub fn notices(&self) -> Vec<Notice> {
         self.health.notices()
     }
 
-    /// Waits until a service that can only read, as it could not write when it began, could write if it were
-    /// started again. Any other one waits for ever: it goes on by itself.
+    /// Waits until a service that could not write when it started, and so only reads, would be able to write after a
+    /// restart. Any other service waits forever, because it recovers by itself.
     pub async fn can_write_again(&self) {
         self.can_write.cancelled().await;
     }
 
-    /// Waits until the table has answered, be it with an error: a full disk is not cured by a new start.
+    /// Waits until the table has answered, even with an error: a restart does not free a full disk.
     pub(crate) async fn table_answers(&self) {
         if let Err(error) = self.database.store().clock().await {
             debug!(%error, "the table answers with an error");
         }
     }
 
-    /// The file that holds the token for scripts, where one was wanted.
+    /// The file with the token for scripts, if one was requested.
     pub fn token_file(&self) -> PathBuf {
         self.folder.token()
     }
@@ -288,7 +288,7 @@ impl Service {
         &self.access.token
     }
 
-    /// A link by which the first user makes an account, once; none where there is a team.
+    /// A one-time link with which the first user creates an account; `None` if there is a team.
     pub fn setup_link(&self) -> Option<String> {
         match &self.access.link {
             Some(AccessLink::Setup(secret)) => Some(link::setup(&self.pages_url, secret)),
@@ -296,7 +296,7 @@ impl Service {
         }
     }
 
-    /// A link by which the only user there is signs in to the pages, once; none where there are more.
+    /// A one-time link that signs in the only user; `None` if there are several.
     pub fn sign_in_link(&self) -> Option<String> {
         match &self.access.link {
             Some(AccessLink::SignIn(secret)) => Some(link::sign_in(&self.pages_url, secret)),
@@ -304,7 +304,7 @@ impl Service {
         }
     }
 
-    /// Stops: nothing new is taken, what is running gets a few seconds, the table is closed.
+    /// Stops the service: it accepts nothing new, gives running work a few seconds, and closes the table.
     pub async fn stop(mut self) {
         drop(self.stop);
         self.rounds.shutdown().await;
@@ -326,7 +326,7 @@ impl Service {
     }
 }
 
-/// The configured base address, or one that works on this machine.
+/// The configured base URL, or one that works on this machine.
 fn base_url(configured: Option<&str>, listen: SocketAddr) -> String {
     match configured {
         Some(url) => url.trim_end_matches('/').to_owned(),
@@ -337,8 +337,8 @@ fn base_url(configured: Option<&str>, listen: SocketAddr) -> String {
     }
 }
 
-/// The pages under a name of their own, where browsers reach them on this machine: a cookie for 127.0.0.1 goes to
-/// every service that listens there, whatever its port. Browsers take each name under `localhost` for this machine.
+/// The pages under their own name, for browsers on this machine: a cookie for 127.0.0.1 goes to every service that
+/// listens there, on any port. Browsers resolve every name under `localhost` to this machine.
 fn own_pages(listen: SocketAddr) -> Option<String> {
     let is_here = match listen.ip() {
         IpAddr::V4(ip) => ip == Ipv4Addr::LOCALHOST || ip.is_unspecified(),
@@ -358,7 +358,7 @@ mod tests {
         for here in ["127.0.0.1:8787", "[::1]:8787", "0.0.0.0:8787", "[::]:8787"] {
             assert_eq!(own(here), named, "{here}");
         }
-        // The name may lead to another address than these.
+        // The name may lead to a different address.
         for other in ["127.0.0.2:8787", "192.168.1.7:8787"] {
             assert_eq!(own(other), None, "{other}");
         }

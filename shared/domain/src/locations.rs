@@ -4,9 +4,10 @@
 //! an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that only makes outgoing
 //! requests.
 //!
-//! 1. A [`Question`] says what to look at; an [`Answer`] says what the witness saw. Neither names a site or a team.
-//! 2. A [`Statement`] is what an answer, or its absence, means beside what home saw.
-//! 3. The [`Testimony`] of a run is all statements. [`issues::confirmation`](crate::issues::confirmation) decides by it.
+//! 1. A [`Question`] says what to check; an [`Answer`] says what the witness saw. Neither names a site or a team.
+//! 2. A [`Statement`] says what an answer, or its absence, means compared with what home saw.
+//! 3. The [`Testimony`] of a run contains all statements. [`issues::confirmation`](crate::issues::confirmation) decides
+//! with it.
 
 mod agent;
 mod question;
@@ -26,31 +27,31 @@ pub use question::{ANSWER_BYTES_MAX, Answer, AnswerError, PROTOCOL_VERSION, Ques
 pub use silence::Silence;
 pub use testimony::{HomeSaw, Statement, Testimony, Verdict, Vote};
 
-/// The name of the location that every row and every figure comes from: the deployment itself.
+/// The name of the location that all rows and figures come from: the deployment itself.
 pub const HOME: &str = "home";
 
-/// How long a witness has for its answer. A run has that much longer than its probe and its commit.
+/// How long a witness may take to answer. A run may take that much longer than its probe and its commit.
 pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many questions may wait for their answer in a process. Beyond that nobody is asked, which counts as silence:
-/// when a thousand sites fail at once, the checkers must not be held up by questions.
+/// How many questions may wait for an answer in a process. Beyond that no witness is asked, which counts as silence:
+/// when a thousand sites fail at once, questions must not hold up the checkers.
 pub const QUESTIONS_MAX: usize = 64;
 
 /// How many witnesses a deployment may have.
 pub const WITNESSES_MAX: usize = 8;
 
-/// The name of a location: a region such as `eu-west-1`, or what an operator calls an agent.
+/// The name of a location: a region such as `eu-west-1`, or an operator's name for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Location(String);
 
-/// Why a text is not the name of a location.
+/// Why a text is not a valid name of a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// It has other characters, or other lengths, than names have.
+    /// It has an invalid length, or invalid characters.
     #[error("must be 1 to 32 lower-case letters, digits and hyphens, and begin with a letter")]
     Malformed,
-    /// It is the deployment's own.
+    /// It is the name of the deployment itself.
     #[error("must not be `home`, which is the deployment itself")]
     Home,
 }
@@ -63,7 +64,7 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// When it is no name of a witness.
+    /// When the text is not a valid name of a witness.
     pub fn parse(name: &str) -> Result<Self, LocationError> {
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');

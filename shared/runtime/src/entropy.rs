@@ -1,4 +1,4 @@
-//! Randomness, passed in as a value: ids, secrets, and the number that distinguishes checks of one millisecond.
+//! Randomness, passed as a value: ids, secrets, and the number that distinguishes checks in the same millisecond.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::channel::{LinkKey, SigningKey};
 use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
 
-/// Where random ids and secrets come from.
+/// The source of random ids and secrets.
 #[derive(Clone)]
 pub struct Entropy(Arc<Fill>);
 
 type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
 
-/// The system has no randomness to give.
+/// The system provides no randomness.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no random bytes")]
 pub struct EntropyError(#[from] getrandom::Error);
@@ -26,7 +26,7 @@ impl Entropy {
         Self(Arc::new(|bytes| Ok(getrandom::fill(bytes)?)))
     }
 
-    /// A source that fills bytes by a function.
+    /// A source that fills bytes with a function.
     pub fn from_fn(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |bytes| {
             fill(bytes);
@@ -76,7 +76,7 @@ impl Entropy {
         Ok(ChannelId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
-    /// The id of a question to an agent, which nobody can guess.
+    /// The id of a question to an agent, which cannot be guessed.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Entropy {
         Ok(format!("{:032x}", u128::from_be_bytes(self.bytes()?)))
     }
 
-    /// What the links carry that only the reader of a channel is to know.
+    /// The secret in the links for a channel's reader.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Entropy {
         Ok(LinkKey::from_random(self.bytes()?))
     }
 
-    /// What a webhook's requests are signed with.
+    /// The key that signs a webhook's requests.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Entropy {
         Ok(SigningKey::from_random(self.bytes()?))
     }
 
-    /// What a sign-in's link or a session's cookie carries.
+    /// The secret in a sign-in link or in a session's cookie.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Entropy {
         Ok(SessionSecret::from_random(self.bytes()?))
     }
 
-    /// What parts on-demand checks of one millisecond.
+    /// The number that distinguishes on-demand checks in the same millisecond.
     ///
     /// # Errors
     ///
@@ -121,8 +121,8 @@ impl Entropy {
         Ok(self.bytes::<1>()?[0] & 0x7f)
     }
 
-    /// The id of a request; useless if the source of randomness fails, but that is no reason to refuse
-    /// the request.
+    /// The id of a request. If the source of randomness fails, the id is useless, but that is no reason to refuse the
+    /// request.
     pub fn request_id(&self) -> String {
         Builder::from_random_bytes(self.bytes().unwrap_or_default()).into_uuid().to_string()
     }

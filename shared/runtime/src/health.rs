@@ -1,5 +1,4 @@
-//! What keeps a running process from doing its work: problems that its parts report, and later
-//! report as over.
+//! What keeps a running process from working: problems that its parts report, and later report as over.
 //!
 //! A service with such a problem is *degraded*. It says so on every page, in `vedette doctor` and in the
 //! log, since the table may be what does not work.
@@ -13,29 +12,29 @@ use tokio::sync::watch;
 use tracing::{error, info};
 use vedette_domain::clock::Jump;
 
-/// What is wrong with the service. For a new problem, add a variant here and its words below.
+/// What is wrong with the service. To add a problem, add a variant here and its words below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Nothing can be saved in the table.
     NotWritable {
-        /// What the table answers.
+        /// The table's error.
         why: String,
     },
-    /// What was saved does not reach the disk.
+    /// Saved data does not reach the disk.
     NotSynced {
-        /// What the system answers.
+        /// The system's error.
         why: String,
     },
     /// The machine's clock has jumped, and nobody has confirmed it yet.
     ClockJumped {
-        /// How.
+        /// How it jumped.
         jump: Jump,
     },
-    /// The files of the data folder are not those that the service has open, or not as it left them.
+    /// The files of the data folder are not those that the service has open, or have changed.
     DataFolder {
-        /// What is wrong with which files.
+        /// Which files have which problems.
         what: String,
-        /// What to do about each.
+        /// What to do about each problem.
         remedy: String,
     },
     /// Agents that have connected before are silent.
@@ -43,20 +42,20 @@ pub enum Problem {
         /// Their names, separated by commas.
         agents: String,
     },
-    /// No mail can be sent, to whomever.
+    /// No mail can be sent, to any recipient.
     MailHeld {
-        /// What the mail server answers.
+        /// The mail server's answer.
         why: String,
     },
 }
 
 impl Problem {
-    /// Whether both are the same problem, whatever its details.
+    /// Whether both are the same kind of problem, whatever their details.
     fn is_same(&self, other: &Self) -> bool {
         discriminant(self) == discriminant(other)
     }
 
-    /// What is wrong and what follows from it, in one sentence.
+    /// What is wrong and what the consequences are, in one sentence.
     pub fn what(&self) -> String {
         match self {
             Self::NotWritable { why } => format!(
@@ -104,7 +103,7 @@ impl Problem {
     }
 }
 
-/// A problem that has not ended.
+/// A problem that persists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ongoing {
     /// When it was first reported.
@@ -114,7 +113,7 @@ pub struct Ongoing {
 }
 
 impl Ongoing {
-    /// Whether both are the same problem, whatever its details.
+    /// Whether both are the same kind of problem, whatever their details.
     pub fn is_same(&self, other: &Self) -> bool {
         self.problem.is_same(&other.problem)
     }
@@ -137,14 +136,14 @@ impl From<&Ongoing> for Notice {
     }
 }
 
-/// The problems of this process. Clones are the same one.
+/// The problems of this process. Clones share them.
 #[derive(Clone, Default)]
 pub struct Health {
     ongoing: watch::Sender<Vec<Ongoing>>,
 }
 
 impl Health {
-    /// Reports a problem. One of the same kind that is already reported takes its details from this one.
+    /// Reports a problem. If a problem of the same kind is already reported, its details are updated.
     pub fn report(&self, problem: Problem, now: Timestamp) {
         self.ongoing.send_if_modified(|ongoing| {
             let mut known = ongoing.iter_mut().map(|known| &mut known.problem);
@@ -160,9 +159,9 @@ impl Health {
         });
     }
 
-    /// Reports over the problems for which `is_over` holds.
+    /// Reports the end of problems for which `is_over` holds.
     pub fn report_over(&self, is_over: impl Fn(&Problem) -> bool) {
-        // Parts report that all is well much more often than that something is not.
+        // Parts report much more often that everything is fine than that something is wrong.
         if self.is_well() {
             return;
         }
@@ -184,17 +183,17 @@ impl Health {
         self.ongoing.borrow().is_empty()
     }
 
-    /// The problems that have not ended, in the order in which they were first reported.
+    /// The problems that persist, in the order in which they were first reported.
     pub fn ongoing(&self) -> Vec<Ongoing> {
         self.ongoing.borrow().clone()
     }
 
-    /// The same in words.
+    /// The same problems in words.
     pub fn notices(&self) -> Vec<Notice> {
         self.ongoing.borrow().iter().map(Notice::from).collect()
     }
 
-    /// Sees every change from now on.
+    /// Receives every change from now on.
     pub fn watch(&self) -> watch::Receiver<Vec<Ongoing>> {
         self.ongoing.subscribe()
     }

@@ -1,8 +1,8 @@
-//! Witnesses, as a process asks them: other locations, of which [`domain::locations`](vedette_domain::locations) has the
+//! Witnesses, as a process asks them: other locations. [`domain::locations`](vedette_domain::locations) explains the
 //! terms.
 //!
-//! [`AskWitness`] has a form for AWS, which invokes outposts, and one for a single machine, to which agents are
-//! connected. Whatever goes wrong on the way is silence.
+//! [`AskWitness`] has one implementation for AWS, which invokes outposts, and one for a single machine, to which agents
+//! connect. Any error on the way counts as silence.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use vedette_domain::locations::{
 
 /// How witnesses are reached.
 pub trait AskWitness: fmt::Debug + Send + Sync {
-    /// The witnesses that are configured, whether or not they can be reached.
+    /// The configured witnesses, whether or not they can be reached.
     fn locations(&self) -> Vec<Location>;
 
-    /// Asks one of them, and waits for its answer; who asks waits no longer than [`QUESTION_TIMEOUT`].
+    /// Asks a witness, and waits for its answer. The caller waits no longer than [`QUESTION_TIMEOUT`].
     fn ask<'a>(
         &'a self,
         location: &'a Location,
@@ -31,11 +31,11 @@ pub trait AskWitness: fmt::Debug + Send + Sync {
 
 /// Knows the targets that only this deployment may reach.
 pub trait PrivateTargets: Send + Sync {
-    /// Whether a URL may lead to one.
+    /// Whether a URL may lead to such a target.
     fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool>;
 }
 
-/// The witnesses of a process. Clones are the same ones.
+/// The witnesses of a process. Clones share them.
 #[derive(Clone, Default)]
 pub struct Witnesses {
     form: Option<Arc<dyn AskWitness>>,
@@ -64,13 +64,13 @@ impl Witnesses {
         Self { private: Some(private), ..self }
     }
 
-    /// Whether there is any.
+    /// Whether there are any witnesses.
     pub fn are_configured(&self) -> bool {
         self.form.as_ref().is_some_and(|form| !form.locations().is_empty())
     }
 
-    /// Asks all of them at once, beside what home saw. Where [`QUESTIONS_MAX`] questions wait already, nobody is asked,
-    /// and that counts as silence.
+    /// Asks all witnesses at once, and compares the answers with what home saw. If [`QUESTIONS_MAX`] questions are
+    /// already waiting, no witness is asked, which counts as silence.
     pub async fn ask(&self, question: &Question, home: HomeSaw<'_>) -> Testimony {
         let Some(form) = &self.form else { return Testimony::NoWitness };
         let mut locations = form.locations();
@@ -96,7 +96,7 @@ impl Witnesses {
         Testimony::Given(join_all(statements).await)
     }
 
-    /// Whether a URL may lead to a private target; one that nobody can say it of in time may.
+    /// Whether a URL may lead to a private target; also true if that is not known in time.
     async fn is_spared(&self, url: &Url) -> bool {
         let Some(private) = &self.private else { return false };
         timeout(QUESTION_TIMEOUT / 5, private.may_be_private(url)).await.unwrap_or(true)
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Witnesses that answer after a while; those with `late` in their names later than anybody waits.
+    /// Witnesses that answer after a while; those with `late` in their names answer when nothing waits any more.
     #[derive(Debug, Default)]
     struct Slow {
         names: Vec<&'static str>,

@@ -20,22 +20,22 @@ impl Store {
         self.get(&keys::agent(location)).await?.map(Stored::read).transpose()
     }
 
-    /// Writes an agent whose `rev` is one above the one that was read, or 1 for a new one.
+    /// Writes an agent whose `rev` is one above the one that was read, or 1 for a new agent.
     ///
     /// # Errors
     ///
-    /// A conflict when somebody else wrote it meanwhile.
+    /// A conflict when another writer was faster.
     pub async fn put_agent(&self, agent: &Agent) -> Result<(), StoreError> {
         let stored = item(&keys::agent(&agent.location), agent)?;
         let condition = Condition::after(agent.rev - 1);
         self.transaction().put(stored, condition).commit(Audit::None).await
     }
 
-    /// Removes an agent, whose token does not work any more.
+    /// Removes an agent. Its token no longer works.
     ///
     /// # Errors
     ///
-    /// A conflict when somebody else wrote it meanwhile.
+    /// A conflict when another writer was faster.
     pub async fn delete_agent(&self, agent: &Agent) -> Result<(), StoreError> {
         let key = keys::agent(&agent.location);
         self.transaction().delete(&key, Condition::Rev(agent.rev)).commit(Audit::None).await

@@ -1,4 +1,4 @@
-//! Witnesses that say what a test has them say.
+//! Witnesses that give the answers of a test.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ impl TestWitnesses {
         self.lock().answers.insert(location, code.map(saw));
     }
 
-    /// Takes the questions that were asked so far; one that went to several witnesses is there as often.
+    /// Takes the questions so far; a question to several witnesses appears once per witness.
     pub fn take_questions(&self) -> Vec<Question> {
         std::mem::take(&mut self.lock().questions)
     }

@@ -1,4 +1,4 @@
-//! Agents: the witnesses of a service on one machine, and what passes between the two.
+//! Agents: the witnesses of a service on one machine, and their protocol.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use super::{Location, Question};
 use crate::accounts::account::TokenHash;
 
-/// How long the service lets an agent wait for a question. The next request is its heartbeat.
+/// How long a request of an agent waits for a question. The next request is the agent's heartbeat.
 pub const POLL_TIME: Duration = Duration::from_secs(25);
 
-/// How long an agent that was there is silent before the operator learns of it.
+/// How long a known agent may be silent before the operator is notified.
 pub const SILENT_AFTER: SignedDuration = SignedDuration::from_secs(90);
 
-/// Questions that are handed out in one answer.
+/// The most questions in one response.
 pub const QUESTIONS_AT_ONCE: usize = 16;
 
-/// Where an agent asks for questions, seen from the service's root.
+/// The path at which an agent asks for questions, relative to the service's root.
 pub const QUESTIONS_PATH: &str = "/agent/v1/questions";
 
-/// Where an agent posts an answer: this and the id of its question.
+/// The path to which an agent posts an answer: this and the id of its question.
 pub const ANSWERS_PATH: &str = "/agent/v1/answers/";
 
-/// The header in which an agent says which version of question and answer it knows.
+/// The header with the agent's version of question and answer.
 pub const VERSION_HEADER: &str = "vedette-agent";
 
-/// How exactly it is written down when an agent was last seen.
+/// The precision of the time when an agent was last seen.
 const SEEN_RESOLUTION: SignedDuration = SignedDuration::from_mins(1);
 
-/// An agent, as it is stored.
+/// A stored agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// What the operator calls it.
+    /// Its name.
     pub location: Location,
     /// Its token's hash.
     pub hash: TokenHash,
@@ -51,13 +51,13 @@ impl Agent {
         Self { location, hash, rev: 1, created_at: now, last_seen_at: None }
     }
 
-    /// The agent with another token; the old one does not work any more.
+    /// The agent with a new token; the old one no longer works.
     #[must_use]
     pub fn rotated(&self, hash: TokenHash) -> Self {
         Self { hash, rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The agent once it was seen, where that is to be written down.
+    /// The agent after it was seen, if that must be saved.
     pub fn seen(&self, now: Timestamp) -> Option<Self> {
         let is_known = |seen: Timestamp| now.duration_since(seen).abs() < SEEN_RESOLUTION;
         if self.last_seen_at.is_some_and(is_known) {
@@ -67,7 +67,7 @@ impl Agent {
     }
 }
 
-/// A question under the id by which its answer is known. Each id is used once, and only by the agent that it was given to.
+/// A question, and the id that its answer must have. Each id is used once, and only by the agent that received it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedQuestion {
     /// The id.
@@ -76,10 +76,10 @@ pub struct AskedQuestion {
     pub question: Question,
 }
 
-/// What the service answers to an agent that asks for questions.
+/// The service's response to an agent that asks for questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Questions {
-    /// At most [`QUESTIONS_AT_ONCE`]; none where nobody asked anything for [`POLL_TIME`].
+    /// At most [`QUESTIONS_AT_ONCE`]; empty if no question came within [`POLL_TIME`].
     pub questions: Vec<AskedQuestion>,
 }
 

@@ -1,10 +1,10 @@
-//! Keys of items that a table has once.
+//! Keys of items that exist once in a table.
 
 use vedette_domain::locations::Location;
 
 use super::{Key, Prefix, SELF};
 
-/// Says that teams are being copied into the table.
+/// Records that teams are being copied into the table.
 pub(crate) fn copy_mark() -> Key {
     Key::new(Prefix::Machine.key("copy"), SELF)
 }
