@@ -1,9 +1,9 @@
-//! Lives of the service in a hostile world, each from a seed that repeats it: nobody is told what is not
-//! so, everybody is told what is, and nothing is outstanding in the end.
+//! Simulates lives of the service in a hostile world, each from a seed that repeats it. Nobody must receive false news,
+//! everybody must receive all news, and nothing may be outstanding in the end.
 //!
-//! A life that does not hold prints its seed and its last messages. `make simulate` lives long ones, `make
-//! simulate ARGS=7` that of seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60 SLOWNESS=60` a large and long
-//! one, in which a site is checked every five hours.
+//! A life that breaks these rules prints its seed and its last messages. `make simulate` runs long lives, `make
+//! simulate ARGS=7` runs the life with seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60 SLOWNESS=60` runs a large
+//! and long one, in which each site is checked every five hours.
 
 mod random;
 mod receivers;
@@ -18,7 +18,7 @@ use vedette_runtime::config::environment;
 
 use crate::world::{Life, Scale, World};
 
-/// Lives lived side by side.
+/// How many lives run at once.
 const CONCURRENCY: usize = 2;
 
 async fn live(seed: u64, scale: Scale) -> Life {
@@ -36,8 +36,8 @@ async fn live(seed: u64, scale: Scale) -> Life {
     }
 }
 
-/// Lives through a future on a clock that jumps ahead wherever the process would wait, so that no wait before
-/// another try costs anything.
+/// Runs a future on a clock that jumps ahead whenever the process would wait, so that waits before retries cost
+/// nothing.
 fn without_waiting<T>(living: impl Future<Output = T>) -> T {
     let mut runtime = Builder::new_current_thread();
     let runtime = runtime.enable_all().start_paused(true).build().expect("a runtime");
@@ -95,7 +95,8 @@ fn a_seed_repeats_its_life() {
     assert_eq!(live(), live());
 }
 
-/// `VEDETTE_SIMULATE` is how many lives, or `seed-N` for that one, and of how many sites and days, and how slow.
+/// `VEDETTE_SIMULATE` says how many lives to run, or `seed-N` for a single one, with how many sites and days, and how
+/// slow.
 #[ignore = "for hours: make simulate"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_lives() {

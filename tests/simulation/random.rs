@@ -1,4 +1,4 @@
-//! Randomness that a seed repeats.
+//! Random numbers that a seed repeats.
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
@@ -22,12 +22,12 @@ impl Random {
         self.next() % limit.max(1)
     }
 
-    /// Whether something happens that happens so many times in a thousand.
+    /// Whether an event happens that has this probability, in thousandths.
     pub(crate) fn happens(&mut self, per_mille: u64) -> bool {
         self.below(1_000) < per_mille
     }
 
-    /// One of several.
+    /// One of several values.
     pub(crate) fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[usize::try_from(self.below(of.len() as u64)).expect("small")]
     }

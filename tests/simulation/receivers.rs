@@ -1,5 +1,5 @@
-//! The other ends of channels: they fail, ask for patience and outlive the process that sends to them;
-//! and they notice at once when they are told something that cannot be.
+//! The recipients of channels. They fail, ask the sender to wait, and outlive the process that sends to them. They
+//! notice at once when they receive something that cannot be true.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use vedette_tests::reading::Reading;
 
 use crate::random::Random;
 
-/// An issue, by the name of its site that alerts say.
+/// An issue, identified by its site's name in alerts.
 pub(crate) type Name = String;
 
 /// The name of a site's issue.
@@ -31,7 +31,7 @@ pub(crate) fn name_of(site: &str, fingerprint: Fingerprint) -> Name {
     }
 }
 
-/// The name of the issue that an alert speaks of.
+/// The name of the issue in an alert.
 fn spoken_of((site, said): &(&str, String)) -> Name {
     let is_partial = said.contains("PARTLY DOWN") || said.contains(" from home, answer");
     name_of(site, if is_partial { Fingerprint::StatusPartial } else { Fingerprint::StatusDown })
@@ -46,30 +46,30 @@ pub(crate) struct Receivers {
 #[derive(Debug)]
 pub(crate) struct Inner {
     random: Random,
-    /// Receivers that fail, and how.
+    /// Receivers that fail, and how they fail.
     failing: BTreeMap<ChannelId, SendOutcome>,
-    /// How often in a thousand the process dies around a send.
+    /// The probability that the process dies around a send, in thousandths.
     pub(crate) crashes: u64,
-    /// What people think, by channel and site: since when it is down.
+    /// What people believe, by channel and site: since when the site is down.
     notified: BTreeMap<(ChannelId, Name), Timestamp>,
-    /// What was sent in the pass that is under way, and so is not saved yet.
+    /// What was sent in the current pass, and so is not saved yet.
     in_pass: Vec<(ChannelId, Name)>,
-    /// What was sent by a pass that died, and so may be sent once more.
+    /// What was sent by a pass that died, and so may be sent again.
     unsaved: BTreeSet<(ChannelId, Name)>,
     /// Events by channel and site, without repetitions.
     events: BTreeMap<(ChannelId, Name), Vec<Event>>,
     ids: BTreeSet<(ChannelId, String)>,
-    /// What is true by the time of a message.
+    /// The true state at the time of a message.
     pub(crate) quiet_time: QuietTime,
     pub(crate) down_since: BTreeMap<Name, Timestamp>,
-    /// Messages that arrived.
+    /// The number of messages that arrived.
     received: u64,
     repeated: u64,
-    /// The last messages, for whoever looks for the cause of a failure.
+    /// The last messages, for debugging.
     log: Vec<String>,
 }
 
-/// An event of a webhook.
+/// An event for a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) kind: String,
@@ -100,7 +100,7 @@ impl Receivers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a receiver begin or stop to fail.
+    /// Makes a receiver start or stop failing.
     pub(crate) fn set(&self, channel: ChannelId, failing: Option<SendOutcome>) {
         let mut inner = self.lock();
         match failing {
@@ -109,7 +109,7 @@ impl Receivers {
         };
     }
 
-    /// Messages that arrived, and those of them that were sent once more.
+    /// How many messages arrived, and how many of them were sent again.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let inner = self.lock();
         (inner.received, inner.repeated)
@@ -121,7 +121,7 @@ impl Receivers {
         inner.crashes = 0;
     }
 
-    /// What was sent is saved, or the process has died before it could be.
+    /// The sent messages are saved, or the process died before that.
     pub(crate) fn end_pass(&self, is_saved: bool) {
         let mut inner = self.lock();
         let sent = std::mem::take(&mut inner.in_pass);
@@ -150,7 +150,7 @@ impl Inner {
         self.events.get(&(channel, site.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// Holds an alert, as its text has it, against what its readers know.
+    /// Compares the text of an alert with what its readers know.
     fn hear(&mut self, channel: &Channel, alert: &Alert, now: Timestamp) {
         let reading = Reading::of(&channel.target, alert);
         let (kind, title) = (reading.kind(), &reading.title);
@@ -183,7 +183,7 @@ impl Inner {
                 }
                 AlertKind::Missed => {
                     assert!(knows.is_none() || is_repeated, "{title}: they knew");
-                    // Who was told by a process that died then learns that it is over.
+                    // People who were notified by a process that died still learn that the issue is over.
                     self.notified.remove(&place);
                 }
                 AlertKind::Notice | AlertKind::Test => {}
@@ -192,7 +192,7 @@ impl Inner {
         }
     }
 
-    /// Holds an event against those before it.
+    /// Compares an event with the previous ones.
     fn take(&mut self, channel: ChannelId, id: &str, body: &Value) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let kind = text(&body["type"]);
@@ -267,7 +267,7 @@ impl Transport for Receivers {
     }
 }
 
-/// A failure that passes.
+/// A temporary failure.
 pub(crate) fn retry(after: Option<Duration>) -> SendOutcome {
     SendOutcome::Retry { after, why: "HTTP 503".to_owned() }
 }

@@ -1,5 +1,5 @@
-//! A service in a world that does it no favors: sites flap, messages are lost, doubled, late and out of
-//! order, writes are throttled, disks fill, clocks jump, and the process dies at any write and any send.
+//! A service in a world that does it no favors: sites flap; messages are lost, duplicated, late and out of order;
+//! writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,23 +33,22 @@ use vedette_tests::{Service, scheduled};
 use crate::random::Random;
 use crate::receivers::{Receivers, name_of, retry};
 
-/// How much goes on.
+/// How much happens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) sites: u64,
     pub(crate) hours: i64,
-    /// How many times slower than in a short life everything happens: an hour of a site costs as much
-    /// less.
+    /// How many times slower everything happens than in a short life. An hour of a site costs that much less.
     pub(crate) slowness: u32,
 }
 
 impl Scale {
-    /// As long here as this is in a short life.
+    /// A time here that corresponds to this time in a short life.
     fn stretch(self, time: SignedDuration) -> SignedDuration {
         time * i32::try_from(self.slowness).expect("a small number")
     }
 
-    /// As likely in an hour here as this is in an hour of a short life, in a thousand of its steps.
+    /// The probability per hour, in thousandths, that corresponds to this probability in a short life.
     fn condense(self, per_mille: u64) -> u64 {
         per_mille * u64::from(self.slowness)
     }
@@ -64,7 +63,7 @@ struct Watched {
 
 pub(crate) struct World {
     service: Service,
-    /// Other locations, in half of the long lives.
+    /// Other locations, which half of the long lives have.
     witnesses: Option<TestWitnesses>,
     seed: u64,
     scale: Scale,
@@ -73,9 +72,9 @@ pub(crate) struct World {
     owner: Member,
     sites: Vec<Watched>,
     channels: Vec<Channel>,
-    /// Messages under way, with when they arrive by a clock that does not jump.
+    /// Messages in queues, and when they arrive by a clock that does not jump.
     under_way: Vec<(Timestamp, Message)>,
-    /// By how much the service's clock is ahead.
+    /// How far the service's clock is ahead.
     ahead: SignedDuration,
     calm: bool,
     /// Whether no receiver fails today.
@@ -85,24 +84,24 @@ pub(crate) struct World {
     full_disks: u64,
 }
 
-/// What a simulated life came to.
+/// Counts of a simulated life.
 #[derive(Debug, Default)]
 pub(crate) struct Life {
     pub(crate) transitions: usize,
     pub(crate) received: u64,
     pub(crate) repeated: u64,
     pub(crate) deaths: u64,
-    /// Clocks that were set.
+    /// How many clocks were set.
     pub(crate) jumps: u64,
     pub(crate) full_disks: u64,
-    /// Sites that were found to fail from home alone.
+    /// How many sites were found to fail from home only.
     pub(crate) partial: usize,
 }
 
 /// The issues that status checks decide.
 const STATUS: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusPartial];
 
-/// Between two passes of redelivery.
+/// The time between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How far the service's clock may be ahead, or behind.
@@ -113,7 +112,7 @@ const CLOCKS: [SignedDuration; 5] = [
     SignedDuration::from_hours(1),
     SignedDuration::from_hours(-1),
 ];
-/// Between two reports of how far a life has come.
+/// The time between two progress reports.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 impl World {
@@ -152,7 +151,7 @@ impl World {
         for (name, target) in [("chat", chat()), ("mail", mail()), ("program", webhook())] {
             world.add_channel(name, target).await;
         }
-        // What the sites' creation has sent is no part of this.
+        // Messages from the creation of the sites are not part of this.
         world.service.test.queue.drain(Destination::Maintenance);
         world
     }
@@ -177,17 +176,17 @@ impl World {
         self.channels.push(channel);
     }
 
-    /// What the service's clock says.
+    /// The time of the service's clock.
     fn now(&self) -> Timestamp {
         self.service.test.now()
     }
 
-    /// What a clock says that does not jump.
+    /// The time of a clock that does not jump.
     fn steady_now(&self) -> Timestamp {
         self.now() - self.ahead
     }
 
-    /// Lives for a while, and then sees to it that everything comes to rest.
+    /// Simulates some time, and then lets everything come to rest.
     pub(crate) async fn live(&mut self) -> Life {
         let start = self.steady_now();
         let end = start + SignedDuration::from_hours(self.scale.hours);
@@ -218,7 +217,7 @@ impl World {
         self.judge().await
     }
 
-    /// Says on standard error how far a life has come that lasts for days.
+    /// Prints the progress of a life that lasts for days on standard error.
     fn report(&self, lived: SignedDuration) {
         let (received, repeated) = self.receivers.counts();
         let (seed, days, deaths) = (self.seed, lived.as_hours() / 24, self.deaths);
@@ -230,14 +229,14 @@ impl World {
         }
     }
 
-    /// Something that people, receivers or machines do.
+    /// An action of people, receivers or machines.
     async fn act(&mut self) {
         if self.random.happens(60) {
             let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
             self.sites[site].is_up ^= true;
         }
         if self.random.happens(15) {
-            // A data center burns.
+            // A data center fails.
             self.sites.iter_mut().for_each(|site| site.is_up = false);
         }
         if self.random.happens(15) {
@@ -282,8 +281,8 @@ impl World {
         }
     }
 
-    /// Sets the clock. One that was set back further than clocks may differ has the process derive again what
-    /// is outstanding, as it does on one machine.
+    /// Sets the clock. If it was set back further than clocks may differ, the process rebuilds outstanding work, as it
+    /// does on one machine.
     async fn set_ahead(&mut self, ahead: SignedDuration) {
         let by = ahead - self.ahead;
         let app = &self.service.test.app;
@@ -294,7 +293,7 @@ impl World {
         }
         let faults = self.service.test.faults().clone();
         let realigned = Box::pin(async {
-            // What fails is done again at the next night, or by the next pass.
+            // If this fails, the next night or the next pass repeats it.
             let _ = vedette_notifier::rewind(app).await;
             let _ = vedette_notifier::release(app, app.clock.now()).await;
             let _ = redeliver_all(app).await;
@@ -305,7 +304,7 @@ impl World {
         }
     }
 
-    /// Somebody turns a channel off, or on again.
+    /// Disables or enables a channel.
     async fn switch(&mut self, channel: usize) {
         let app = &self.service.test.app;
         let found = app.store.channel((&self.channels[channel]).into()).await;
@@ -323,7 +322,7 @@ impl World {
         self.deaths += u64::from(!switched);
     }
 
-    /// Turns every channel on that is off.
+    /// Enables all disabled channels.
     async fn switch_all_on(&mut self) {
         let app = &self.service.test.app;
         for channel in &self.channels {
@@ -336,8 +335,7 @@ impl World {
         }
     }
 
-    /// Every other day all receivers are well: none fails whenever it is asked for as long as it takes to be
-    /// given up.
+    /// Every other day all receivers work, so that none fails long enough to be given up.
     fn turn_day(&mut self) {
         self.is_good_day ^= true;
         for channel in &self.channels {
@@ -345,7 +343,7 @@ impl World {
         }
     }
 
-    /// A person takes, ends or silences an issue.
+    /// A person acknowledges, resolves or snoozes an issue.
     async fn decide(&mut self) {
         let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
         let site = self.sites[site].id;
@@ -408,7 +406,7 @@ impl World {
         self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
     }
 
-    /// What everybody could see of a site's issue by now.
+    /// What everybody could know about a site's issue by now.
     async fn see(&self, site: SiteId) {
         let store = &self.service.test.app.store;
         let name = &self.sites.iter().find(|other| other.id == site).expect("a site").name;
@@ -423,7 +421,7 @@ impl World {
         }
     }
 
-    /// The schedules' runs.
+    /// Sends the runs of the schedules.
     async fn check_all(&mut self) {
         for number in 0..self.sites.len() {
             let site = self.sites[number].id;
@@ -434,7 +432,7 @@ impl World {
         }
     }
 
-    /// Takes what was sent, and delivers what has arrived by now.
+    /// Takes the sent messages, and delivers those that have arrived by now.
     async fn receive(&mut self) {
         for _ in 0..20 {
             self.send_off();
@@ -451,7 +449,7 @@ impl World {
         }
     }
 
-    /// What queues do to messages.
+    /// Applies the faults of queues to messages.
     fn send_off(&mut self) {
         let now = self.steady_now();
         let sent: Vec<_> = Destination::ALL
@@ -477,7 +475,8 @@ impl World {
         }
     }
 
-    /// Delivers a message to a process that may die of it; half of them take all messages with them.
+    /// Delivers a message to a process that may die while it handles it. Half of these deaths lose all other messages
+    /// too.
     async fn deliver(&mut self, message: Message) {
         let faults = self.service.test.faults().clone();
         let done = match &message {
@@ -520,8 +519,8 @@ impl World {
         }
     }
 
-    /// What witnesses are to say of a site that answers with this code at home: the same, mostly, or the contrary, or
-    /// nothing.
+    /// Sets what witnesses say about a site that answers with this code at home: usually the same, otherwise the
+    /// opposite, or nothing.
     fn instruct_witnesses(&mut self, code: u16) {
         let Some(witnesses) = self.witnesses.clone() else { return };
         for name in ["eu-west-1", "us-east-1"] {
@@ -531,7 +530,7 @@ impl World {
         }
     }
 
-    /// A run whose target answers as the world has it.
+    /// A run whose target answers according to the world's state.
     async fn check(&mut self, message: &CheckMessage) -> bool {
         let is_up = self.sites.iter().any(|site| site.id == message.site && site.is_up);
         self.instruct_witnesses(if is_up { 200 } else { 503 });
@@ -582,7 +581,7 @@ impl World {
         }
     }
 
-    /// Nothing goes wrong any more; whatever is outstanding is done.
+    /// Nothing goes wrong any more, and everything outstanding is done.
     async fn come_to_rest(&mut self) {
         self.calm = true;
         self.receivers.heal();
@@ -591,11 +590,11 @@ impl World {
         self.set_ahead(SignedDuration::ZERO).await;
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
-        // Whoever sent when the process died holds a lease no longer.
+        // The lease of a process that died while it sent has expired.
         self.service.test.advance(LEASE);
         self.switch_all_on().await;
-        // The longest wait after so many hours of failures is as long again, and with jitter longer; and
-        // none fails for days.
+        // After so many hours of failures, the longest wait is equally long, and longer with jitter; and none of the
+        // receivers fails for days.
         for _ in 0..12 + 3 * self.scale.hours.min(48) {
             self.service.test.advance(SignedDuration::from_mins(60));
             self.redeliver().await;
@@ -603,7 +602,7 @@ impl World {
         }
     }
 
-    /// Compares what was sent with what happened.
+    /// Compares the sent messages with what happened.
     async fn judge(&self) -> Life {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
@@ -648,7 +647,7 @@ impl World {
         life
     }
 
-    /// What is outstanding has a due time, and in the end nothing is.
+    /// Outstanding work has a due time, and in the end nothing is outstanding.
     async fn assert_nothing_is_outstanding(&self) {
         let dump = self.service.test.table.dump().await;
         let mut left = BTreeMap::new();

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use vedette_domain::locations::{Answer, Location, Question, Sighting, Silence};
 use vedette_runtime::{AskWitness, Witnesses};
 
-/// Witnesses that answer at once. Clones are the same ones.
+/// Witnesses that answer at once. Clones share the answers.
 #[derive(Debug, Clone, Default)]
 pub struct TestWitnesses(Arc<Mutex<Said>>);
 
@@ -18,12 +18,12 @@ struct Said {
 }
 
 impl TestWitnesses {
-    /// For an app.
+    /// Witnesses for an app.
     pub fn port(&self) -> Witnesses {
         Witnesses::new(Arc::new(self.clone()))
     }
 
-    /// Has a witness see a code from now on, or say nothing.
+    /// Makes a witness see a code from now on, or stay silent.
     pub fn sees(&self, name: &str, code: Result<u16, Silence>) {
         let saw = |code| {
             let error = (code == 0).then(|| "timed out".to_owned());
