@@ -84,7 +84,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -283,9 +283,15 @@ deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS
 dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Make what people install into artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
 	$(make_artifacts) $(CURDIR)/$(ARTIFACTS)
 
+# Of what `make dist` has made, and the root that `make test-image` tests, which only root can read.
+dist-browser: $(ARTIFACTS)/SHA256SUMS $(IMAGE_ROOT)/ok ## Add an image with Lighthouse and Chromium to artifacts, as root on Debian
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) python3 infra/dist/artifacts.py browser \
+		"$${CARGO_TARGET_DIR:-target/dist}/stage" $(TARGET) $(version) $(IMAGE_ROOT)/root $(ARTIFACTS)
+	python3 infra/dist/artifacts.py sums $(ARTIFACTS)
+
 # Of what `make dist` has made, which takes many minutes and is not done again here.
-test-dist: $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install each artifact in clean roots of Debian, and use it
-	tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
+test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install each artifact in clean roots of Debian, and use it
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
 
 $(ARTIFACTS)/SHA256SUMS:
 	$(MAKE) --no-print-directory dist

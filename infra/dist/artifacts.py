@@ -2,6 +2,7 @@
 
     artifacts.py unpack WHEEL STAGE                  takes the binary and the bill of materials out of the wheel
     artifacts.py pack STAGE TARGET VERSION OUTPUT    an archive, packages for npm, an image and compose.yaml
+    artifacts.py browser STAGE TARGET VERSION ROOT OUTPUT    an image with a browser, on a root made by mmdebstrap
     artifacts.py sums OUTPUT                         the list of checksums
 
 The same binary is the same artifact: entries are sorted, owned by root and as old as the commit (SOURCE_DATE_EPOCH).
@@ -16,6 +17,7 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -83,7 +85,8 @@ class Tar:
 
 
 def compressed(data):
-    return gzip.compress(data, compresslevel=9, mtime=0)
+    # Of a hundred megabytes, the last percent would take minutes.
+    return gzip.compress(data, compresslevel=9 if len(data) < 100_000_000 else 6, mtime=0)
 
 
 def archive(stage, name):
@@ -160,14 +163,58 @@ def root(stage):
         if name.startswith("ld-linux"):
             tar.link(f"usr/{'lib64' if 'x86-64' in name else 'lib'}/{name}", f"/{multiarch}/{name}")
     tar.add("etc/ssl/certs/ca-certificates.crt", data=certificates(os.environ["AUTHORITIES"]))
-    user = f"vedette:x:{USER}:{USER}::/var/lib/vedette:/nonexistent\n"
-    tar.add("etc/passwd", data=f"root:x:0:0::/:/nonexistent\n{user}".encode())
-    tar.add("etc/group", data=f"root:x:0:\nvedette:x:{USER}:\n".encode())
+    add_user(tar, "root:x:0:0::/:/nonexistent\n", "root:x:0:\n")
     tar.add("etc/nsswitch.conf", data=b"hosts: files dns\n")
     return tar.bytes()
 
 
-def image(stage, processor, version):
+def add_user(tar, users, groups):
+    """The user of the image, beside others."""
+    user = f"vedette:x:{USER}:{USER}::/var/lib/vedette:/nonexistent\n"
+    tar.add("etc/passwd", data=f"{users}{user}".encode())
+    tar.add("etc/group", data=f"{groups}vedette:x:{USER}:\n".encode())
+
+
+# What a root of Debian holds that no image needs.
+LEFT_OUT = re.compile(r"(dev|proc|sys|run|tmp|var/(cache|log|tmp|lib/apt/lists))/.+|opt/vedette/bootstrap")
+
+
+def debian(root):
+    """A root of Debian without its caches and logs. Nothing in it gives anybody more rights."""
+    tar = Tar()
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        for name in sorted(folders + files):
+            path = pathlib.Path(folder, name)
+            found, inside = path.lstat(), str(path.relative_to(root))
+            if LEFT_OUT.fullmatch(inside):
+                continue
+            mode = stat.S_IMODE(found.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
+            if path.is_symlink():
+                tar.link(inside, os.readlink(path))
+            elif path.is_dir():
+                tar.folder(inside, mode)
+            else:
+                tar.file(inside, path, mode)
+    return tar.bytes()
+
+
+def browser(stage, processor, version, root):
+    """An image that has Lighthouse, its Node and Debian's Chromium, too."""
+    tar = Tar()
+    for folder in ("usr", "usr/bin", "var", "var/lib", "etc"):
+        tar.folder(folder)
+    tar.folder("var/lib/vedette", 0o700, USER)
+    tar.file("usr/bin/vedette", stage / "vedette", 0o755)
+    add_user(tar, (root / "etc/passwd").read_text(), (root / "etc/group").read_text())
+    variables = [
+        "VEDETTE_LIGHTHOUSE=/opt/vedette/lighthouse",
+        "VEDETTE_CHROME=/usr/bin/chromium-headless-shell",
+    ]
+    return image([debian(root), tar.bytes()], processor, version, f"{version}-browser", variables)
+
+
+def image(layers, processor, version, tag, variables=()):
     """An image as an archive that Docker, Podman and registries' clients load."""
     blobs = {}
 
@@ -176,14 +223,13 @@ def image(stage, processor, version):
         blobs[digest] = data
         return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(data), **more}
 
-    layer = root(stage)
     seconds = 1_000_000_000
     config = {
         "architecture": OCI[processor],
         "os": "linux",
         "config": {
             "User": f"{USER}:{USER}",
-            "Env": ["PATH=/usr/bin", "VEDETTE_DATA=/var/lib/vedette"],
+            "Env": ["PATH=/usr/bin", "VEDETTE_DATA=/var/lib/vedette", *variables],
             "Entrypoint": ["/usr/bin/vedette"],
             "Cmd": ["serve", "--listen", "0.0.0.0:8787"],
             "ExposedPorts": {"8787/tcp": {}},
@@ -203,25 +249,25 @@ def image(stage, processor, version):
                 "org.opencontainers.image.version": version,
             },
         },
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
-        "history": [{"created_by": "make dist"}],
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}" for layer in layers]},
+        "history": [{"created_by": "make dist"}] * len(layers),
     }
     oci = "application/vnd.oci.image"
     manifest = {
         "schemaVersion": 2,
         "mediaType": f"{oci}.manifest.v1+json",
         "config": blob(json.dumps(config).encode(), f"{oci}.config.v1+json"),
-        "layers": [blob(compressed(layer), f"{oci}.layer.v1.tar+gzip")],
+        "layers": [blob(compressed(layer), f"{oci}.layer.v1.tar+gzip") for layer in layers],
     }
     # By the first of these names clients that know OCI call it, by the second Docker.
-    names = {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": f"docker.io/library/vedette:{version}"}
+    names = {"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": f"docker.io/library/vedette:{tag}"}
     index = {
         "schemaVersion": 2,
         "mediaType": f"{oci}.index.v1+json",
         "manifests": [blob(json.dumps(manifest).encode(), manifest["mediaType"], annotations=names)],
     }
     path = lambda described: "blobs/sha256/" + described["digest"].removeprefix("sha256:")
-    docker = [{"Config": path(manifest["config"]), "RepoTags": [f"vedette:{version}"], "Layers": [path(manifest["layers"][0])]}]
+    docker = [{"Config": path(manifest["config"]), "RepoTags": [f"vedette:{tag}"], "Layers": list(map(path, manifest["layers"]))}]
     tar = Tar()
     tar.add("oci-layout", data=b'{"imageLayoutVersion":"1.0.0"}')
     tar.add("index.json", data=json.dumps(index).encode())
@@ -241,7 +287,8 @@ def pack(stage, target, version, output):
     if not target.endswith("-musl"):
         npm(stage, processor, system, version, output)
     if target.endswith("-linux-gnu"):
-        (output / f"vedette-{version}-{OCI[processor]}-image.tar").write_bytes(image(stage, processor, version))
+        made = image([root(stage)], processor, version, version)
+        (output / f"vedette-{version}-{OCI[processor]}-image.tar").write_bytes(made)
         compose = (HERE / "compose.yaml").read_text().replace("VERSION", version)
         (output / "compose.yaml").write_text(compose)
 
@@ -259,6 +306,10 @@ if __name__ == "__main__":
             unpack(wheel, pathlib.Path(stage))
         case ["pack", stage, target, version, output]:
             pack(pathlib.Path(stage), target, version, pathlib.Path(output))
+        case ["browser", stage, target, version, root_folder, output]:
+            processor = target.split("-")[0]
+            made = browser(pathlib.Path(stage), processor, version, pathlib.Path(root_folder))
+            pathlib.Path(output, f"vedette-{version}-{OCI[processor]}-browser-image.tar").write_bytes(made)
         case ["sums", output]:
             sums(pathlib.Path(output))
         case _:

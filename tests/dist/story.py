@@ -1,12 +1,15 @@
 """The first minutes of somebody who has just installed Vedette, over HTTP, and what systemd is told meanwhile.
 
     story.py tutorial COMMAND...    COMMAND runs the installed program, whose data folder is empty; prints seconds
+    story.py browser NODE COMMAND...    the same in Chromium, from the link that the service prints
+    story.py performance COMMAND...    COMMAND runs a program that has a browser
     story.py systemd SOCKET COMMAND...    the same program, started as systemd does; SOCKET is the path outside
 """
 
 import http.client
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -44,21 +47,26 @@ def shop():
 class Service:
     """`vedette serve`, as its user starts it."""
 
-    def __init__(self, command, **more):
+    def __init__(self, command, options=("--token",), last="curl", **more):
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [*command, "serve", "--listen", "127.0.0.1:0", "--token", "--quiet"], stdout=subprocess.PIPE, text=True,
+            [*command, "serve", "--listen", "127.0.0.1:0", "--quiet", *options], stdout=subprocess.PIPE, text=True,
             env={**os.environ, **PROMPT, **more},
         )
-        said = ""
-        while "curl" not in said:
+        self.said = ""
+        while last not in self.said:
             line = self.process.stdout.readline()
             assert line, f"the service ended with {self.process.wait()}"
-            said += line
+            self.said += line
         self.answers = time.monotonic() - self.started
-        self.address = re.search(r"API +http://([\d.:]+)/api/v1", said)[1]
-        self.token = re.search(r"Token +(\S+)", said)[1]
-        self.link = re.search(r"Pages +http://[^/]+(/\S+)", said)[1]
+        self.address = self.found(r"API +http://([\d.:]+)/api/v1")
+        self.token = self.found(r"Token +(\S+)")
+        self.link = self.found(r"Pages +http://[^/]+(/\S+)")
+
+    def found(self, pattern):
+        """What a part of a pattern matches in what the service said."""
+        match = re.search(pattern, self.said)
+        return match and match[1]
 
     def ask(self, method, path, body=None, headers=()):
         connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
@@ -125,6 +133,35 @@ def tutorial(command):
           f"vedette probe status in {probe:.2f} s of {FIRST_PROBE}; {idle:.0f} MB", flush=True)
 
 
+def browser(node, command):
+    """A person without a token: `first-run.mjs` is what they do."""
+    service = Service(command, options=(), last="API ")
+    try:
+        script = pathlib.Path(__file__).with_name("first-run.mjs")
+        subprocess.run([node, script, service.found(r"Pages +(\S+)"), shop()], check=True, timeout=2 * PATIENCE)
+    finally:
+        service.stop()
+    print("    in Chromium: an account, a first site and its results", flush=True)
+
+
+def performance(command):
+    """A check by Lighthouse in the program's own root."""
+    service = Service(command)
+    try:
+        team = service.call("GET", "/teams")["data"][0]["uuid"]
+        site = service.call("POST", f"/teams/{team}/sites", {"url": shop()})["data"]["uuid"]
+        began = time.monotonic()
+        while not (check := service.call("GET", f"/sites/{site}")["data"]["latest_checks"].get("performance")):
+            assert time.monotonic() - began < PATIENCE, "there is no performance check"
+            time.sleep(0.5)
+        assert check["status"] == "completed", check
+        taken = time.monotonic() - began
+        score = check["result"]["speed_metrics"]["performance_score"]
+    finally:
+        service.stop()
+    print(f"    Lighthouse audits a page in {taken:.1f} s: {score} points", flush=True)
+
+
 def children(pid):
     return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
 
@@ -160,6 +197,10 @@ def systemd(path, command):
 match sys.argv[1:]:
     case ["tutorial", *command]:
         tutorial(command)
+    case ["browser", node, *command]:
+        browser(node, command)
+    case ["performance", *command]:
+        performance(command)
     case ["systemd", path, *command]:
         systemd(path, command)
     case _:
