@@ -19,7 +19,7 @@ use crate::folder::{Folder, FolderError, Format};
 use crate::integrity::TableFault;
 use crate::jobs::{Jobs, Priority};
 use crate::layout::TABLE;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, Opened};
 use crate::operation::Access;
 use crate::refusals::{self, Noted, Refusals};
 use crate::sync::{Fsync, Syncer};
@@ -51,20 +51,6 @@ pub struct Database {
 enum Worker {
     Threads(Arc<Threads>),
     Caller(dynoxide::Database),
-}
-
-/// The connections that a thread uses.
-pub(crate) struct Opened {
-    /// Everything that DynamoDB does.
-    pub(crate) dynoxide: dynoxide::Database,
-    /// A faster way to read items, if this thread reads a file.
-    pub(crate) lookup: Option<Lookup>,
-}
-
-impl From<dynoxide::Database> for Opened {
-    fn from(dynoxide: dynoxide::Database) -> Self {
-        Self { dynoxide, lookup: None }
-    }
 }
 
 /// They end after this is dropped, once no job waits for them.

@@ -15,7 +15,7 @@ use dynoxide::types::{AttributeValue, Item};
 use jiff::Timestamp;
 use vedette_store::keys::{PK, SK, TTL};
 
-use crate::database::Opened;
+use crate::lookup::Opened;
 use crate::operation::Access;
 use crate::{Database, DatabaseError, Priority, TABLE};
 

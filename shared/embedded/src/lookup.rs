@@ -24,6 +24,20 @@ pub(crate) struct Lookup {
     file: Connection,
 }
 
+/// The connections that a thread uses.
+pub(crate) struct Opened {
+    /// Everything that DynamoDB does.
+    pub(crate) dynoxide: dynoxide::Database,
+    /// A faster way to read items, if this thread reads a file.
+    pub(crate) lookup: Option<Lookup>,
+}
+
+impl From<dynoxide::Database> for Opened {
+    fn from(dynoxide: dynoxide::Database) -> Self {
+        Self { dynoxide, lookup: None }
+    }
+}
+
 /// A batch read of whole items.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]

@@ -5,7 +5,7 @@ use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::database::Opened;
+use crate::lookup::Opened;
 
 /// The operations that read and write items, and the one that shows whether the table exists: another process may
 /// request these.
