@@ -1,11 +1,11 @@
-//! The whole service beside Uptime Kuma: the same monitors of the same target.
+//! The whole service beside Uptime Kuma: what it takes to have it, and the same monitors of the same target.
 
 use std::error::Error;
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use tokio::process::{Child, Command};
@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// Seconds to measure, with monitors and without.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// Only measure sizes, first starts and idle memory.
+    #[arg(long)]
+    first_start: bool,
 }
 
 /// As often as the peer can ask.
@@ -41,8 +44,20 @@ const STARTS_WITHIN: u32 = 20;
 /// Until what starts with a process has ended; longer than all monitors take for one check.
 const SETTLES: Duration = Duration::from_secs(30);
 
-/// Lets each ask the same target as often, one after the other.
+/// First starts that are measured, each on an empty folder.
+const STARTS: usize = 5;
+/// How often a starting service is asked whether it answers.
+const ASKS: Duration = Duration::from_millis(5);
+/// How long a first start may take.
+const STARTS_IN: Duration = Duration::from_secs(60);
+
+/// Starts both, and lets each ask the same target as often, one after the other.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    first_starts(options).await?;
+    if options.first_start {
+        return Ok(());
+    }
+    line("")?;
     let time = Duration::from_secs(options.seconds);
     let mut rows = vec![ours(options, time).await?];
     match theirs(options, time).await {
@@ -51,6 +66,76 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     let headings = ["", "checks a second", "checks a CPU second", "idle CPU %", "MB"];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
+}
+
+/// What is installed, how long a first start takes, and what it holds when nothing is monitored.
+async fn first_starts(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut ours = (Vec::new(), 0.0);
+    let mut theirs = (Vec::new(), 0.0);
+    for number in 1..=STARTS {
+        let rest = if number == STARTS { SETTLES } else { Duration::ZERO };
+        let data = tempfile::tempdir()?;
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(&options.binary);
+        command.args(["serve", "--quiet", "--listen", &address.to_string(), "--data"]);
+        first_start(command.arg(data.path()), address, rest, &mut ours).await?;
+        let data = tempfile::tempdir()?;
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        first_start(&mut kuma(options, data.path(), address)?, address, rest, &mut theirs).await?;
+    }
+    // Its packages are beside it in one folder.
+    let packages = options.kuma.parent().ok_or("it has no folder")?;
+    let sizes =
+        [size(&options.binary)?, size(packages)? + size(&fs::canonicalize(&options.node)?)?];
+    let rows = ["Vedette", "Uptime Kuma, with its packages and Node"]
+        .into_iter()
+        .zip(sizes)
+        .zip([ours, theirs]);
+    let rows = rows.map(|((name, size), (mut seconds, memory))| {
+        seconds.sort_unstable_by(f64::total_cmp);
+        let median = seconds[seconds.len() / 2];
+        vec![name.to_owned(), format!("{size:.0}"), format!("{median:.2}"), format!("{memory:.0}")]
+    });
+    let headings = ["", "MB installed", "s to the first answer", "MB idle"];
+    Ok(table(headings.map(str::to_owned).to_vec(), rows.collect())?)
+}
+
+/// Starts a service that nobody has started before; adds the seconds until it answers, and remembers its memory
+/// after a rest.
+async fn first_start(
+    command: &mut Command,
+    address: SocketAddr,
+    rest: Duration,
+    (seconds, memory): &mut (Vec<f64>, f64),
+) -> Result<(), Box<dyn Error>> {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let client = reqwest::Client::new();
+    while client.get(format!("http://{address}/")).send().await.is_err() {
+        if began.elapsed() > STARTS_IN {
+            return Err("it does not start".into());
+        }
+        tokio::time::sleep(ASKS).await;
+    }
+    seconds.push(began.elapsed().as_secs_f64());
+    tokio::time::sleep(rest).await;
+    *memory = Usage::of(&child)?.megabytes()?.0;
+    child.kill().await?;
+    Ok(())
+}
+
+/// Megabytes of a file, or of all files below a folder.
+fn size(path: &Path) -> Result<f64, Box<dyn Error>> {
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_dir() {
+        return Ok(found.len() as f64 / 1e6);
+    }
+    let mut sum = 0.0;
+    for entry in fs::read_dir(path)? {
+        sum += size(&entry?.path())?;
+    }
+    Ok(sum)
 }
 
 async fn ours(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn Error>> {
@@ -69,7 +154,6 @@ async fn ours(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn 
 
 async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
-    fs::write(data.path().join("db-config.json"), r#"{"type":"sqlite"}"#)?;
     let mut kuma = start(options, data.path()).await?;
     tokio::time::sleep(SETTLES).await;
     let idle = cpu_during(&Usage::of(&kuma)?, time).await?;
@@ -91,13 +175,21 @@ async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dy
     Ok(row)
 }
 
-async fn start(options: &Options, data: &Path) -> Result<Child, Box<dyn Error>> {
-    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-    let child = Command::new(&options.node)
+/// The peer on a folder, with the database that needs nothing else.
+fn kuma(options: &Options, data: &Path, address: SocketAddr) -> Result<Command, Box<dyn Error>> {
+    fs::write(data.join("db-config.json"), r#"{"type":"sqlite"}"#)?;
+    let mut command = Command::new(&options.node);
+    command
         .args(["server/server.js".to_owned(), format!("--data-dir={}/", data.display())])
         .env("UPTIME_KUMA_HOST", address.ip().to_string())
         .env("UPTIME_KUMA_PORT", address.port().to_string())
-        .current_dir(&options.kuma)
+        .current_dir(&options.kuma);
+    Ok(command)
+}
+
+async fn start(options: &Options, data: &Path) -> Result<Child, Box<dyn Error>> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let child = kuma(options, data, address)?
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)
