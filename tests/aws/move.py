@@ -12,7 +12,7 @@ import http.server
 import json
 import os
 import pathlib
-import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -103,50 +103,53 @@ class Api:
 
 
 @contextlib.contextmanager
-def service(folder):
-    """The API of a service on a data folder."""
+def service(folder, base):
+    """The API of a service on a data folder, whose links lead to a base address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     out = folder.with_suffix(".out")
     with open(out, "w") as stdout, open(folder.with_suffix(".log"), "a") as stderr:
         process = subprocess.Popen(
-            [VEDETTE, "serve", "--data", folder, "--listen", "127.0.0.1:0", "--token", "--quiet", "--minute", "250ms"],
+            [VEDETTE, "serve", "--data", folder, "--listen", f"127.0.0.1:{port}", "--token", "--quiet", "--minute", "250ms"],
             stdout=stdout, stderr=stderr,
             env={"PATH": os.environ["PATH"], "VEDETTE_THROTTLE": "4000000000", "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8",
-                 "VEDETTE_RDAP": "none", "VEDETTE_AUDITOR": "none",
+                 "VEDETTE_RDAP": "none", "VEDETTE_AUDITOR": "none", "VEDETTE_BASE_URL": base,
                  "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query"},
         )
         try:
-            said = until("it says where it is", lambda: re.search(r"http://\S+/api/v1", out.read_text()))
-            yield Api(said.group(), (folder / "token").read_text().strip())
+            until("it says where it is", lambda: base in out.read_text())
+            yield Api(f"http://127.0.0.1:{port}/api/v1", (folder / "token").read_text().strip())
         finally:
             process.terminate()
             assert process.wait(30) == 0
 
 
-def deployed(token):
-    """The deployment's API."""
+def deployed():
+    """Where the emulator serves the deployment's API, and the host by which it finds it."""
     outputs = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
     base = next(one["OutputValue"] for one in outputs if one["OutputKey"] == "ApiBaseUrl")
     gateway = os.environ["AWS_ENDPOINT_URL"]
     api = base.removeprefix("https://").partition(".")[0]
-    return Api(f"{gateway}/api/v1", token, f"{api}.execute-api.localhost:{gateway.rpartition(':')[2]}")
+    return f"{gateway}/api/v1", f"{api}.execute-api.localhost:{gateway.rpartition(':')[2]}"
 
 
 def history(home, api, team, port):
     """A site that stays up, and one that goes down and is back; then nothing is checked any more."""
     checked = {"status": {"enabled": True, "cadence_minutes": 1}}
     tools = {tool: {"enabled": False} for tool in TOOLS} | checked
-    sites = []
+    sites = {}
     for path in ("up", "down"):
-        body = {"url": f"http://127.0.0.1:{port}/{path}", "monitoring_settings": {"tools": tools}}
-        sites.append(json.loads(api.ask("POST", f"/teams/{team}/sites", body))["data"]["uuid"])
+        url = f"http://127.0.0.1:{port}/{path}"
+        body = {"url": url, "monitoring_settings": {"tools": tools}}
+        sites[json.loads(api.ask("POST", f"/teams/{team}/sites", body))["data"]["uuid"]] = url
     Target.status = 503
     issue = until("an issue opens", lambda: api.get("/issues?status=active"))[0]["uuid"]
     operate("--data", home, "issue", "ack", issue, "--as", "owner@example.com")
     Target.status = 200
     until("it is resolved", lambda: api.get("/issues?status=resolved"))
-    until("there is history", lambda: len(api.get(f"/sites/{sites[0]}/checks?per_page=100")) == 100)
-    for site in sites:
-        api.ask("PATCH", f"/sites/{site}", OFF)
+    until("there is history", lambda: len(api.get(f"/sites/{next(iter(sites))}/checks?per_page=100")) == 100)
+    for site, url in sites.items():
+        api.ask("PATCH", f"/sites/{site}", {"url": url, **OFF})
     # What was sent before is run or dropped.
     time.sleep(3)
 
@@ -154,9 +157,12 @@ def history(home, api, team, port):
 def main():
     target = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=target.serve_forever, daemon=True).start()
+    gateway, host = deployed()
+    # Links in answers lead to the same address everywhere.
+    base = f"http://{host}/api/v1"
     with tempfile.TemporaryDirectory() as work:
         home, back = pathlib.Path(work, "home"), pathlib.Path(work, "back")
-        with service(home) as api:
+        with service(home, base) as api:
             team = api.get("/teams")[0]["uuid"]
             history(home, api, team, target.server_port)
             before, counts = api.answers(team)
@@ -165,7 +171,7 @@ def main():
 
         copied = operate("copy", home, f"aws:{STACK}", "--team", team)
         assert copied["sites"] == counts[0] and copied["issues"] >= counts[2], copied
-        there, _ = deployed(token).answers(team)
+        there, _ = Api(gateway, token, host).answers(team)
         assert there == before, differences(before, there)
         say(f"it is in the deployment, which answers the same: {copied}")
 
@@ -174,15 +180,19 @@ def main():
         operate("--data", back, "plan", "activate", team)
         (back / "token").write_text(token)
         (back / "token").chmod(0o600)
-        with service(back) as api:
+        with service(back, base) as api:
             again, _ = api.answers(team)
         assert again == before, differences(before, again)
         say("it is back in another folder, which answers the same")
 
 
 def differences(before, after):
-    return [(path, before.get(path), after.get(path)) for path in before | after
-            if before.get(path) != after.get(path)][:3]
+    """The first answers that differ, from where they do."""
+    found = [(path, before.get(path, b""), after.get(path, b"")) for path in before | after
+             if before.get(path) != after.get(path)]
+    at = [len(os.path.commonprefix(answers)) for _, *answers in found]
+    return [(path, *(answer[max(start - 40, 0):start + 80] for answer in answers))
+            for (path, *answers), start in zip(found, at)][:3]
 
 
 main()
