@@ -3,7 +3,8 @@
 //!
 //! A life that breaks these rules prints its seed and its last messages. `make simulate` runs long lives, `make
 //! simulate ARGS=7` runs the life with seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60 SLOWNESS=60` runs a large
-//! and long one, in which each site is checked every five hours.
+//! and long one, in which each site is checked every five hours. `make simulate ARGS=7 SITES=3 DAYS=0` repeats the short
+//! life with seed 7.
 
 mod random;
 mod receivers;
@@ -55,6 +56,9 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
         all.jumps += life.jumps;
         all.full_disks += life.full_disks;
         all.partial += life.partial;
+        all.confirmed += life.confirmed;
+        all.unconfirmed += life.unconfirmed;
+        all.held += life.held;
     };
     for seed in seeds {
         if lives.len() == CONCURRENCY
@@ -80,6 +84,8 @@ async fn fifty_short_lives() {
     assert!(all.repeated > 10, "{all:?}");
     assert!(all.jumps > 20, "{all:?}");
     assert!(all.full_disks > 15, "{all:?}");
+    assert!(all.partial > 0 && all.confirmed > 0, "{all:?}");
+    assert!(all.unconfirmed > 0 && all.held > 0, "{all:?}");
 }
 
 #[test]
@@ -107,7 +113,7 @@ async fn long_lives() {
     };
     let days: i64 = days.parse().expect("days");
     let (sites, slowness) = (sites.parse().expect("sites"), slowness.parse().expect("a factor"));
-    let scale = Scale { sites, hours: 24 * days, slowness };
+    let scale = Scale { sites, hours: (24 * days).max(1), slowness };
     let all = match which.strip_prefix("seed-").map(str::parse) {
         Some(seed) => live_all(std::iter::once(seed.expect("a seed")), scale).await,
         None => live_all(1..=which.parse().expect("how many"), scale).await,

@@ -252,8 +252,9 @@ impl Transport for Receivers {
                 Outgoing::Event { id, body } => {
                     let body: Value = serde_json::from_slice(body).expect("JSON");
                     let (name, kind) = (&channel.name, &body["type"]);
-                    let site = &body["data"]["site"]["name"];
-                    inner.note(format!("{now} {name}: {kind} {site} {id} dies={dies}"));
+                    let (site, what) =
+                        (&body["data"]["site"]["name"], &body["data"]["fingerprint"]);
+                    inner.note(format!("{now} {name}: {kind} {what} {site} {id} dies={dies}"));
                     inner.take(channel.id, id, &body);
                 }
                 Outgoing::TransactionalMail { .. } => panic!("nobody asked for it"),

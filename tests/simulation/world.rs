@@ -16,9 +16,9 @@ use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::id::SiteId;
-use vedette_domain::issues::record;
+use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
-use vedette_domain::locations::Silence;
+use vedette_domain::locations::{QUESTION_TIMEOUT, Silence};
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
@@ -59,12 +59,73 @@ struct Watched {
     id: SiteId,
     name: String,
     is_up: bool,
+    /// How many runs in a row opened no issue although witnesses were asked.
+    held: u32,
+}
+
+/// How a witness behaves for a while.
+#[derive(Debug, Clone, Copy)]
+enum Nature {
+    Honest,
+    /// Says the contrary of what it sees.
+    Liar,
+    AlwaysUp,
+    AlwaysDown,
+    /// Never answers: it is dead, or was killed between question and answer.
+    Dead,
+    /// Answers just in time.
+    Slow,
+    /// Answers too late.
+    Late,
+    /// Was revoked while it was asked.
+    Revoked,
+    Offline,
+    Refused,
+    Babbling,
+}
+
+impl Nature {
+    const ALL: [Self; 11] = [
+        Self::Honest,
+        Self::Liar,
+        Self::AlwaysUp,
+        Self::AlwaysDown,
+        Self::Dead,
+        Self::Slow,
+        Self::Late,
+        Self::Revoked,
+        Self::Offline,
+        Self::Refused,
+        Self::Babbling,
+    ];
+
+    /// What it answers about a site that it sees answer with this code, and after how long.
+    fn answer(self, sees: u16) -> (Result<u16, Silence>, Duration) {
+        let seconds = Duration::from_secs;
+        match self {
+            Self::Honest => (Ok(sees), seconds(1)),
+            Self::Liar => (Ok(if sees == 200 { 503 } else { 200 }), Duration::ZERO),
+            Self::AlwaysUp => (Ok(200), Duration::ZERO),
+            Self::AlwaysDown => (Ok(503), Duration::ZERO),
+            Self::Dead => (Ok(sees), Duration::MAX),
+            Self::Slow => (Ok(sees), QUESTION_TIMEOUT - seconds(1)),
+            Self::Late => (Ok(sees), QUESTION_TIMEOUT + seconds(1)),
+            Self::Revoked => (Err(Silence::NoAnswer), seconds(1)),
+            Self::Offline => (Err(Silence::Offline), seconds(1)),
+            Self::Refused => (Ok(403), seconds(1)),
+            Self::Babbling => (Err(Silence::Unreadable), seconds(1)),
+        }
+    }
 }
 
 pub(crate) struct World {
     service: Service,
-    /// Other locations, which half of the long lives have.
+    /// Other locations, which half of the lives have.
     witnesses: Option<TestWitnesses>,
+    /// How each of them behaves at the moment.
+    natures: [Nature; 2],
+    /// Whether home's network is partly broken.
+    is_home_broken: bool,
     seed: u64,
     scale: Scale,
     random: Random,
@@ -76,12 +137,17 @@ pub(crate) struct World {
     under_way: Vec<(Timestamp, Message)>,
     /// How far the service's clock is ahead.
     ahead: SignedDuration,
+    /// Whether it was set back and channels may still wait until time catches up.
+    must_rewind: bool,
     calm: bool,
     /// Whether no receiver fails today.
     is_good_day: bool,
     pub(crate) deaths: u64,
     jumps: u64,
     full_disks: u64,
+    confirmed: u64,
+    unconfirmed: u64,
+    held: u64,
 }
 
 /// Counts of a simulated life.
@@ -96,6 +162,12 @@ pub(crate) struct Life {
     pub(crate) full_disks: u64,
     /// How many sites were found to fail from home only.
     pub(crate) partial: usize,
+    /// How many outages witnesses confirmed.
+    pub(crate) confirmed: u64,
+    /// How many outages were reported because all witnesses were silent.
+    pub(crate) unconfirmed: u64,
+    /// How many runs opened no issue although witnesses were asked.
+    pub(crate) held: u64,
 }
 
 /// The issues that status checks decide.
@@ -118,7 +190,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
         let mut service = Service::on(Database::in_step().expect("a database")).await;
-        let is_witnessed = seed.is_multiple_of(2) && scale.hours > DAY.as_hours();
+        let is_witnessed = seed.is_multiple_of(2);
         let witnesses = is_witnessed.then(TestWitnesses::default);
         if let Some(witnesses) = &witnesses {
             service.test.app.witnesses = witnesses.port();
@@ -130,6 +202,8 @@ impl World {
         let mut world = Self {
             service,
             witnesses,
+            natures: [Nature::Honest; 2],
+            is_home_broken: false,
             seed,
             scale,
             random,
@@ -139,11 +213,15 @@ impl World {
             channels: Vec::new(),
             under_way: Vec::new(),
             ahead: SignedDuration::ZERO,
+            must_rewind: false,
             calm: false,
             is_good_day: false,
             deaths: 0,
             jumps: 0,
             full_disks: 0,
+            confirmed: 0,
+            unconfirmed: 0,
+            held: 0,
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -167,7 +245,7 @@ impl World {
         assert_eq!(created.status, 201, "{created:?}");
         let id = SiteId::parse(&created.data("uuid")).expect("an id");
         let name = created.data("name");
-        self.sites.push(Watched { id, name, is_up: true });
+        self.sites.push(Watched { id, name, is_up: true, held: 0 });
     }
 
     async fn add_channel(&mut self, name: &str, target: Target) {
@@ -202,6 +280,7 @@ impl World {
             let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
             self.service.test.advance(self.scale.stretch(SignedDuration::from_secs(pause)));
             self.act().await;
+            self.realign().await;
             if self.steady_now() >= checks {
                 checks += self.scale.stretch(CADENCE);
                 self.check_all().await;
@@ -241,6 +320,13 @@ impl World {
         }
         if self.random.happens(15) {
             self.sites.iter_mut().for_each(|site| site.is_up = true);
+        }
+        if self.random.happens(40) {
+            self.is_home_broken ^= true;
+        }
+        if self.random.happens(60) {
+            let which = usize::try_from(self.random.below(2)).expect("small");
+            self.natures[which] = self.random.one_of(&Nature::ALL);
         }
         if self.random.happens(self.scale.condense(40)) {
             let channel = self.channels[usize::try_from(self.random.below(3)).expect("small")].id;
@@ -288,19 +374,30 @@ impl World {
         let app = &self.service.test.app;
         self.service.test.set_clock(app.clock.now() + by);
         self.ahead = ahead;
-        if by >= -CLOCK_SKEW {
-            return;
+        if by < -CLOCK_SKEW {
+            self.must_rewind = true;
+            self.realign().await;
         }
-        let faults = self.service.test.faults().clone();
-        let realigned = Box::pin(async {
-            // If this fails, the next night or the next pass repeats it.
-            let _ = vedette_notifier::rewind(app).await;
-            let _ = vedette_notifier::release(app, app.clock.now()).await;
-            let _ = redeliver_all(app).await;
-            let _ = rebuild_all(app).await;
-        });
-        if faults.until_crash(realigned).await.is_none() {
-            self.deaths += 1;
+    }
+
+    /// After the clock was set back, derives again what is outstanding. A process that dies meanwhile repeats it when it
+    /// starts, and one that cannot write repeats it until it can.
+    async fn realign(&mut self) {
+        let (app, faults) = (&self.service.test.app, self.service.test.faults().clone());
+        while self.must_rewind {
+            let realigned = Box::pin(async {
+                let rewound = vedette_notifier::rewind(app).await;
+                // If one of these fails, the next night or the next pass repeats it.
+                let _ = vedette_notifier::release(app, app.clock.now()).await;
+                let _ = redeliver_all(app).await;
+                let _ = rebuild_all(app).await;
+                rewound.is_ok()
+            });
+            match faults.until_crash(realigned).await {
+                None => self.deaths += 1,
+                Some(true) => self.must_rewind = false,
+                Some(false) => return,
+            }
         }
     }
 
@@ -505,6 +602,8 @@ impl World {
             if let Message::Check(check) = &message {
                 // It may have been saved.
                 self.see(check.site).await;
+                let site = self.sites.iter_mut().find(|site| site.id == check.site);
+                site.expect("a site").held = 0;
             }
             if self.random.happens(500) {
                 self.under_way.clear();
@@ -519,21 +618,55 @@ impl World {
         }
     }
 
-    /// Sets what witnesses say about a site that answers with this code at home: usually the same, otherwise the
-    /// opposite, or nothing.
-    fn instruct_witnesses(&mut self, code: u16) {
-        let Some(witnesses) = self.witnesses.clone() else { return };
-        for name in ["eu-west-1", "us-east-1"] {
-            let contrary = if code == 200 { 503 } else { 200 };
-            let says = [Ok(code), Ok(contrary), Ok(contrary), Err(Silence::NoAnswer)];
-            witnesses.sees(name, self.random.one_of(&says));
+    /// Sets what witnesses answer about a site that answers them with this code.
+    fn instruct_witnesses(&self, code: u16) {
+        let Some(witnesses) = &self.witnesses else { return };
+        witnesses.take_questions();
+        for (name, nature) in ["eu-west-1", "us-east-1"].into_iter().zip(self.natures) {
+            let (answer, after) = nature.answer(code);
+            witnesses.sees_after(name, answer, after);
+        }
+    }
+
+    /// Whether witnesses were asked about the run that was just saved.
+    fn was_asked(&self) -> bool {
+        self.witnesses.as_ref().is_some_and(|witnesses| !witnesses.take_questions().is_empty())
+    }
+
+    /// Checks the rule of confirmation after a run: no outage is reported without asking witnesses, and each is reported
+    /// at the third run at which they are asked, whatever they say.
+    async fn hold_to_bound(&mut self, number: usize, is_down: bool, issues: &[IssueChange]) {
+        let was_asked = self.was_asked();
+        for IssueChange { after, .. } in issues.iter().filter(|_| self.witnesses.is_some()) {
+            if after.id.fingerprint() == Fingerprint::StatusDown && after.lifecycle.is_active() {
+                assert!(was_asked, "an outage was reported without asking");
+                match after.context["confirmation"].as_str() {
+                    Some("confirmed") => self.confirmed += 1,
+                    Some("unconfirmed") => self.unconfirmed += 1,
+                    other => panic!("an outage was reported as {other:?}"),
+                }
+            }
+        }
+        let partition = self.sites[number].id.partition();
+        let mut active = 0;
+        for fingerprint in STATUS {
+            let found = self.service.test.app.store.issue(partition, fingerprint).await;
+            let issue = found.expect("read");
+            active += u32::from(issue.is_some_and(|issue| issue.lifecycle.is_active()));
+        }
+        assert!(active <= 1, "one of the two at most");
+        let site = &mut self.sites[number];
+        if active == 0 && is_down && was_asked {
+            site.held += 1;
+            self.held += 1;
+            assert!(site.held <= 2, "an outage was silenced");
+        } else if active > 0 || !is_down {
+            site.held = 0;
         }
     }
 
     /// A run whose target answers according to the world's state.
     async fn check(&mut self, message: &CheckMessage) -> bool {
-        let is_up = self.sites.iter().any(|site| site.id == message.site && site.is_up);
-        self.instruct_witnesses(if is_up { 200 } else { 503 });
         let app = &self.service.test.app;
         let found = app.store.run_context(message.team, message.site, message.tool).await;
         let Ok(Some(context)) = found else { return found.is_ok() };
@@ -548,10 +681,15 @@ impl World {
         if run.tool() != Tool::Status {
             return clear_timer(app, &run.site, run.tool(), &state).await.is_ok();
         }
-        let site = self.sites.iter().find(|site| site.id == message.site).expect("a site");
-        let code = if site.is_up { 200 } else { 503 };
+        let found = self.sites.iter().position(|site| site.id == message.site);
+        let number = found.expect("a site");
+        let elsewhere = if self.sites[number].is_up { 200 } else { 503 };
+        let is_cut_off = self.is_home_broken && self.random.happens(700);
+        let code = if is_cut_off { 0 } else { elsewhere };
+        self.instruct_witnesses(elsewhere);
+        let (app, site) = (&self.service.test.app, &self.sites[number]);
         let finish = Finish::Completed(ToolResult::Status(StatusResult {
-            up: site.is_up,
+            up: code == 200,
             code,
             url: format!("http://{}", site.name),
             effective_url: format!("http://{}", site.name),
@@ -559,16 +697,26 @@ impl World {
             redirected: false,
             redirect_count: 0,
             redirects: Vec::new(),
-            error: None,
+            error: (code == 0).then(|| "timed out".to_owned()),
         }));
         match record_run(app, &run, state, &finish).await {
             Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
+                for IssueChange { after, .. } in &issues {
+                    let (name, what) = (&self.sites[number].name, after.id.fingerprint());
+                    let line = format!("{} {name}: {what} is {:?}", self.now(), after.status());
+                    self.receivers.lock().note(line);
+                }
                 if !issues.is_empty() {
                     self.see(message.site).await;
                 }
+                self.hold_to_bound(number, code != 200, &issues).await;
                 true
             }
-            recorded => recorded.is_ok(),
+            recorded => {
+                // It may have been saved before.
+                self.sites[number].held = 0;
+                recorded.is_ok()
+            }
         }
     }
 
@@ -584,10 +732,12 @@ impl World {
     /// Nothing goes wrong any more, and everything outstanding is done.
     async fn come_to_rest(&mut self) {
         self.calm = true;
+        self.is_home_broken = false;
         self.receivers.heal();
         self.service.test.faults().forget();
         self.service.test.faults().refuse_writes(false);
         self.set_ahead(SignedDuration::ZERO).await;
+        self.realign().await;
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
         // The lease of a process that died while it sent has expired.
@@ -606,7 +756,9 @@ impl World {
     async fn judge(&self) -> Life {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
-        let mut life = Life { deaths, jumps, full_disks, ..Life::default() };
+        let (confirmed, unconfirmed, held) = (self.confirmed, self.unconfirmed, self.held);
+        let mut life =
+            Life { deaths, jumps, full_disks, confirmed, unconfirmed, held, ..Life::default() };
         (life.received, life.repeated) = self.receivers.counts();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {

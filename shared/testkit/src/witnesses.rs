@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
+use tokio::time::sleep;
 use vedette_domain::locations::{Answer, Location, Question, Sighting, Silence};
 use vedette_runtime::{AskWitness, Witnesses};
 
-/// Witnesses that answer at once. Clones share the answers.
+/// Witnesses that answer as a test tells them to. Clones share the answers.
 #[derive(Debug, Clone, Default)]
 pub struct TestWitnesses(Arc<Mutex<Said>>);
 
 #[derive(Debug, Default)]
 struct Said {
-    answers: BTreeMap<Location, Result<Answer, Silence>>,
+    answers: BTreeMap<Location, (Result<Answer, Silence>, Duration)>,
     questions: Vec<Question>,
 }
 
@@ -23,14 +25,19 @@ impl TestWitnesses {
         Witnesses::new(Arc::new(self.clone()))
     }
 
-    /// Makes a witness see a code from now on, or stay silent.
+    /// Makes a witness see a code from now on, or stay silent, without any delay.
     pub fn sees(&self, name: &str, code: Result<u16, Silence>) {
+        self.sees_after(name, code, Duration::ZERO);
+    }
+
+    /// As [`Self::sees`], with this delay between question and answer.
+    pub fn sees_after(&self, name: &str, code: Result<u16, Silence>, time: Duration) {
         let saw = |code| {
             let error = (code == 0).then(|| "timed out".to_owned());
             Answer::Saw(Sighting { code, error, response_time: 41.0 })
         };
         let location = Location::parse(name).expect("a name");
-        self.lock().answers.insert(location, code.map(saw));
+        self.lock().answers.insert(location, (code.map(saw), time));
     }
 
     /// Takes the questions so far; a question to several witnesses appears once per witness.
@@ -55,7 +62,12 @@ impl AskWitness for TestWitnesses {
     ) -> BoxFuture<'a, Result<Answer, Silence>> {
         let mut said = self.lock();
         said.questions.push(question.clone());
-        let answer = said.answers[location].clone();
-        Box::pin(async { answer })
+        let (answer, time) = said.answers[location].clone();
+        Box::pin(async move {
+            if !time.is_zero() {
+                sleep(time).await;
+            }
+            answer
+        })
     }
 }
