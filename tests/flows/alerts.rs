@@ -108,8 +108,10 @@ async fn people_and_programs_are_told_when_a_site_goes_down_and_comes_back() {
     assert_eq!(to(&resolved, &people), ["RESOLVED: site.test"]);
     assert_eq!(to(&resolved, &program), ["issue.resolved"]);
     let left = scene.service.test.table.dump().await;
-    let left: Vec<_> = left.keys().filter(|(pk, sk)| pk.starts_with("D#") && sk != "A").collect();
-    assert!(left.is_empty(), "nothing is remembered of what is over: {left:?}");
+    let of_channels = format!("D#{}", scene.owner.team);
+    let left: Vec<_> =
+        left.keys().filter(|(pk, sk)| pk.starts_with(&of_channels) && sk != "A").collect();
+    assert!(left.is_empty(), "channels remember nothing of what is over: {left:?}");
 }
 
 #[tokio::test]

@@ -241,13 +241,22 @@ pub(crate) fn text(value: &Value) -> &str {
 /// The table without what differs from run to run though all is well: measured times, and the
 /// windows in which requests are counted.
 pub(crate) fn comparable(mut dump: Dump) -> Dump {
-    dump.retain(|(pk, _), _| !pk.starts_with("R#"));
-    dump.values_mut().for_each(forget_times);
+    // Evidence has measured times as well.
+    dump.retain(|(pk, sk), _| !pk.starts_with("R#") && !sk.starts_with("V#"));
+    for ((_, sk), item) in &mut dump {
+        if let (true, Some(row)) = (sk.starts_with("H#"), item.as_object_mut()) {
+            row.remove(TIMING);
+        }
+        forget_times(item);
+    }
     dump
 }
 
 /// The fields that hold measured times.
 const MEASURED: [&str; 3] = ["response_time", "slowest_ms", "ms"];
+
+/// The attribute of a check's row that says where its time went.
+const TIMING: &str = "t";
 
 fn forget_times(value: &mut Value) {
     match value {

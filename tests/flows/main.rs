@@ -15,6 +15,7 @@ mod deletion;
 mod delivery;
 mod domain_expiry;
 mod events;
+mod evidence;
 mod failing;
 mod faults;
 mod first_runs;

@@ -4,11 +4,13 @@ use serde_json::json;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::Filter;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::locations::Silence;
-use vedette_testkit::channels::{add_channel, chat};
+use vedette_notifier::send::SendOutcome;
+use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{Member, TestWitnesses, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -52,7 +54,7 @@ async fn a_member_signs_in_and_handles_an_issue() {
         "<span class=\"tag\">Critical</span>",
         "<b>A check</b> opened the issue",
         "Acknowledge</button>",
-        "<dt>Response</dt><dd>503 Service Unavailable</dd>",
+        "<th scope=\"row\">Response</th><td><span class=\"only\">At opening</span>503 Service Unavailable</td>",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
@@ -233,4 +235,92 @@ async fn the_page_shows_what_witnesses_said() {
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
+}
+
+/// Has the site of an issue answer with a status, and its status check run five minutes later.
+async fn check(service: &Service, target: &WebServer, id: IssueId, status: u16) {
+    let found = service.test.app.store.issue_with_site(id).await.expect("read").expect("an issue");
+    target.answer(status);
+    service.advance_minutes(5);
+    service.run_scheduled(found.site.id, Tool::Status).await;
+}
+
+#[tokio::test]
+async fn an_issue_compares_its_checks_and_shows_their_responses() {
+    let (service, owner) = Service::with_team().await;
+    let (target, id) = broken(&service, &owner).await;
+    // Two successes resolve it.
+    check(&service, &target, id, 200).await;
+    check(&service, &target, id, 200).await;
+    assert_eq!(stored(&service, id).await.status(), IssueStatus::Resolved);
+    check(&service, &target, id, 404).await;
+    target.say("<script>alert(1)</script> closed");
+    check(&service, &target, id, 500).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/issues/{id}")).await;
+    let shown = text(said(&page));
+    for words in [
+        "Last good At opening Now",
+        "Newest response",
+        "HTTP/1.1 500 Internal Server Error",
+        "set-cookie: [redacted]",
+        "Response at opening, ",
+        "HTTP/1.1 404 Not Found",
+        "Last good response, ",
+        "Last good check : HTTP 200 in ",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let row = "At opening 404 Not Found Now 500 Internal Server Error";
+    assert!(shown.contains(row), "{row}: {shown}");
+    assert!(
+        said(&page).contains("&lt;script&gt;alert(1)&lt;/script&gt; closed"),
+        "{}",
+        said(&page)
+    );
+    // The first opening keeps what it said, whatever the issue says now.
+    assert!(shown.contains("A check opened the issue") && shown.contains("HTTP 503"), "{shown}");
+    assert!(shown.contains("HTTP 404"), "{shown}");
+
+    let events = browser.get(&format!("/teams/{}/events", owner.team)).await;
+    let events = text(said(&events));
+    assert!(events.contains("is down: HTTP 404"), "{events}");
+    assert_eq!(events.matches("was down: HTTP 503").count(), 2, "{events}");
+}
+
+#[tokio::test]
+async fn the_timeline_says_who_was_notified_and_what_people_did() {
+    let (service, owner) = Service::with_team().await;
+    let app = &service.test.app;
+    add_channel(app, owner.team, ("Ops", chat()), Filter::default()).await;
+    let pager = add_channel(app, owner.team, ("Pager", mail()), Filter::default()).await;
+    service.receivers.answer(pager.id, SendOutcome::refused("HTTP 400 <b>"));
+    let (_target, id) = broken(&service, &owner).await;
+    service.deliver_alerts().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/issues/{id}");
+    for (verb, form) in
+        [("acknowledge", ""), ("unacknowledge", ""), ("snooze", "hours=4"), ("snooze", "hours=0")]
+    {
+        assert_eq!(sent_to(&browser.post(&format!("{path}/{verb}"), form).await), path, "{verb}");
+    }
+    let page = browser.get(&path).await;
+    let shown = text(said(&page));
+    for words in [
+        "Vedette notified Ops",
+        "Could not notify Pager : HTTP 400",
+        "Ada acknowledged it",
+        "Ada undid the acknowledgement",
+        "Ada paused reminders until ",
+        "Ada resumed reminders",
+        "Not acknowledged",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(said(&page).contains("<h2>Notifications</h2>"), "{}", said(&page));
+    let issue = stored(&service, id).await;
+    assert_eq!((issue.status(), issue.acts.len()), (IssueStatus::Open, 3));
+    // It can be taken again.
+    sent_to(&browser.post(&format!("{path}/acknowledge"), "").await);
+    assert_eq!(stored(&service, id).await.status(), IssueStatus::Acknowledged);
 }

@@ -1,5 +1,6 @@
 //! Issues, and the sites and decisions that their tests share.
 
+mod evidence;
 mod get;
 mod list;
 
@@ -54,9 +55,11 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             last_evaluated_at: None,
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: now,
             updated_at: now,
         },
+        episode: None,
     };
     let stored = stored_site(service, site).await;
     service

@@ -699,7 +699,7 @@ impl World {
             redirects: Vec::new(),
             error: (code == 0).then(|| "timed out".to_owned()),
         }));
-        match record_run(app, &run, state, &finish).await {
+        match record_run(app, &run, state, &finish, None).await {
             Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
                 for IssueChange { after, .. } in &issues {
                     let (name, what) = (&self.sites[number].name, after.id.fingerprint());

@@ -36,6 +36,7 @@ pub const ROUTES: &[Route] = &[
     get("reports.performance", "/api/v1/sites/{site}/reports/performance", SitesRead, Site(View, &reports::performance::handle)),
     get("issues.list", "/api/v1/issues", IssuesRead, Teams(View, &issues::list::handle)),
     get("issues.get", "/api/v1/issues/{issue}", IssuesRead, Issue(View, &issues::get::handle)),
+    get("issues.evidence", "/api/v1/issues/{issue}/evidence", IssuesRead, Issue(View, &issues::evidence::handle)),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
 ];

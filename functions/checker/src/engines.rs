@@ -9,6 +9,7 @@ use vedette_domain::checks::check::{
     CheckError, DnsResult, Finish, LinksResult, PerformanceResult, SslResult, StatusResult,
     ToolResult,
 };
+use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::{LinksSettings, Settings};
 use vedette_domain::sites::site_url::SiteUrl;
@@ -24,6 +25,21 @@ use vedette_probe::status::{self, StatusProbe};
 use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
+
+/// What an engine found.
+#[derive(Debug)]
+pub struct Probed {
+    /// How the run ends.
+    pub finish: Finish,
+    /// The evidence of a status check.
+    pub evidence: Option<Box<Evidence>>,
+}
+
+impl From<Finish> for Probed {
+    fn from(finish: Finish) -> Self {
+        Self { finish, evidence: None }
+    }
+}
 
 /// Runs the engine of a tool. The tool's name selects its result, so no engine can answer for another tool.
 macro_rules! run {
@@ -129,16 +145,17 @@ impl Engines {
         subject: ProbeInput<'_>,
         now: Timestamp,
         progress: impl Fn(Progress),
-    ) -> Result<Finish, NotRun> {
+    ) -> Result<Probed, NotRun> {
         // A deployment with an auditor of its own sends audits to Google.
         if let Some(function) = &self.browser_function
             && (tool != Tool::Performance || self.auditor.is_none())
             && let Some(job) = subject.job(tool)
         {
-            return Box::pin(function.run(&job, now)).await;
+            return Box::pin(function.run(&job, now)).await.map(Probed::from);
         }
+        let mut evidence = None;
         let ran = run!(tool {
-            Status => self.status(subject),
+            Status => self.status(subject, &mut evidence),
             // Thousands of status checks wait at a time. Boxing the other tools keeps their memory out of those.
             Ssl => Box::pin(self.ssl(subject, now)),
             Dns => Box::pin(self.dns(subject, now)),
@@ -148,10 +165,11 @@ impl Engines {
         if let Some(connectivity) = &self.connectivity {
             connectivity.look_again(&self.guard).await;
         }
-        Ok(match ran {
+        let finish = match ran {
             Ok(result) => Finish::Completed(result),
             Err(error) => Finish::Failed(error),
-        })
+        };
+        Ok(Probed { finish, evidence })
     }
 
     /// Runs a job that another process has passed on.
@@ -175,12 +193,17 @@ impl Engines {
         done.unwrap_or_else(BrowserAnswer::Failed)
     }
 
-    async fn status(&self, subject: ProbeInput<'_>) -> Result<StatusResult, CheckError> {
+    async fn status(
+        &self,
+        subject: ProbeInput<'_>,
+        evidence: &mut Option<Box<Evidence>>,
+    ) -> Result<StatusResult, CheckError> {
         let url = subject.url.to_url();
         let header = subject.settings.request_header.pair();
         let connectivity = self.connectivity.as_ref();
         let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE, connectivity };
-        let mut result = status::probe(&self.guard, &probe).await?;
+        let (mut result, seen) = status::probe_with_evidence(&self.guard, &probe).await?;
+        *evidence = Some(Box::new(seen));
         // The engine writes a bare host with a slash; the API does not.
         result.url = subject.url.as_str().to_owned();
         if !result.redirected {

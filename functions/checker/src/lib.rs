@@ -35,7 +35,7 @@ use unsaved::Unsaved;
 
 pub use browser_function::{BrowserFunction, NotRun};
 pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
-pub use engines::{Engines, ProbeInput};
+pub use engines::{Engines, ProbeInput, Probed};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
 pub use metrics::Metrics;
@@ -199,7 +199,7 @@ async fn run(
     let started_at = app.clock.now();
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
     let mut probe_time = None;
-    let finish = if runs {
+    let Probed { finish, evidence } = if runs {
         let Site { url, js_rendered, .. } = &run.site;
         let subject = ProbeInput { url, js_rendered: *js_rendered, settings: &run.settings };
         let probed = async {
@@ -217,7 +217,7 @@ async fn run(
         };
         let is_outstanding = state.asks_for(run.check);
         match with_lease(app, &message, is_outstanding, probed).await? {
-            Some(Ok(finish)) => finish,
+            Some(Ok(probed)) => probed,
             Some(Err(NotRun::Busy)) => {
                 postpone(app, &message, is_outstanding).await?;
                 return Ok(Handled::Postponed);
@@ -233,9 +233,9 @@ async fn run(
         }
         return Ok(Handled::Dropped(Dropped::NotWanted));
     } else {
-        Finish::Skipped
+        Finish::Skipped.into()
     };
-    save(app, engines, Arc::new(Unsaved { run, finish, lag, probe_time }), state).await
+    save(app, engines, Arc::new(Unsaved { run, finish, evidence, lag, probe_time }), state).await
 }
 
 /// How a message's run begins.
@@ -285,8 +285,8 @@ async fn save(
     unsaved: Arc<Unsaved>,
     state: ToolState,
 ) -> Result<Handled, CheckerError> {
-    let Unsaved { run, finish, lag, probe_time } = &*unsaved;
-    let recorded = match record_run(app, run, state, finish).await {
+    let Unsaved { run, finish, evidence, lag, probe_time } = &*unsaved;
+    let recorded = match record_run(app, run, state, finish, evidence.as_deref()).await {
         Ok(recorded) => recorded,
         Err(error) => {
             engines.unsaved.keep(unsaved);

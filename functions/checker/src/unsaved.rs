@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use vedette_domain::checks::check::Finish;
+use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
@@ -16,12 +17,16 @@ use vedette_domain::id::{CheckId, Partition};
 const KEPT: usize = 10_000;
 /// How many small results one result of a crawl or an audit counts as.
 const LONG: usize = 100;
+/// A result counts once more for each this many bytes of a response's body.
+const SMALL: usize = 2 * 1024;
 
 /// A finished run.
 #[derive(Debug)]
 pub(crate) struct Unsaved {
     pub(crate) run: Run,
     pub(crate) finish: Finish,
+    /// Of a status check.
+    pub(crate) evidence: Option<Box<Evidence>>,
     /// The time from its slot to its start.
     pub(crate) lag: Option<SignedDuration>,
     /// How long the engine took.
@@ -51,13 +56,13 @@ impl UnsavedRuns {
     pub(crate) fn keep(&self, unsaved: Arc<Unsaved>) {
         let mut kept = self.kept();
         kept.remove(key(unsaved.run.check));
-        while kept.weight + weight(unsaved.run.tool()) > KEPT {
+        while kept.weight + weight(&unsaved) > KEPT {
             let oldest = kept.runs.iter().min_by_key(|(_, (number, _))| *number);
             let Some((oldest, _)) = oldest else { break };
             let oldest = *oldest;
             kept.remove(oldest);
         }
-        kept.weight += weight(unsaved.run.tool());
+        kept.weight += weight(&unsaved);
         kept.count += 1;
         let number = kept.count;
         kept.runs.insert(key(unsaved.run.check), (number, unsaved));
@@ -93,7 +98,7 @@ impl fmt::Debug for UnsavedRuns {
 impl Kept {
     fn remove(&mut self, key: Key) {
         if let Some((_, unsaved)) = self.runs.remove(&key) {
-            self.weight -= weight(unsaved.run.tool());
+            self.weight -= weight(&unsaved);
         }
     }
 }
@@ -102,8 +107,10 @@ fn key(check: CheckId) -> Key {
     (check.partition(), check.tool(), check.is_automatic())
 }
 
-const fn weight(tool: Tool) -> usize {
-    if tool.is_long() { LONG } else { 1 }
+fn weight(Unsaved { run, evidence, .. }: &Unsaved) -> usize {
+    let body = evidence.as_ref().and_then(|evidence| evidence.body.as_ref()?.text.as_ref());
+    let of_body = body.map_or(0, |text| text.len() / SMALL);
+    if run.tool().is_long() { LONG } else { 1 + of_body }
 }
 
 #[cfg(test)]
@@ -132,7 +139,13 @@ mod tests {
             settings: Settings::defaults(Plan::Agency),
             time_scale: TimeScale::default(),
         };
-        Arc::new(Unsaved { run, finish: Finish::Skipped, lag: None, probe_time: None })
+        Arc::new(Unsaved {
+            run,
+            finish: Finish::Skipped,
+            evidence: None,
+            lag: None,
+            probe_time: None,
+        })
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The events of a team's sites: issues that opened, and issues that were resolved.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issues::TimelineKey;
+use vedette_domain::issues::episode::Episode;
+use vedette_domain::issues::past_tense::past;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -29,6 +31,10 @@ struct Event<'a> {
     key: TimelineKey,
     by_hand: bool,
     of: &'a IssueWithSite,
+    /// The opening of the episode that it belongs to.
+    opened_at: Timestamp,
+    /// What that opening said, or what the issue says now if that is not kept.
+    summary: String,
 }
 
 /// Shows a page of events, newest first.
@@ -39,8 +45,12 @@ pub(crate) async fn show(
     let id = team.id();
     let query = Query::parse(context.head.uri.query());
     let number = query.integer("page", 1..=PAGES, &mut Errors::new()).unwrap_or(1);
-    let issues = load(&context.app.store, id, number).await?;
-    let content = content(id, &EventsPage::new(&issues, number));
+    let store = &context.app.store;
+    let issues = load(store, id, number).await?;
+    let mut page = EventsPage::new(&issues, number);
+    let openings = page.openings();
+    page.describe(&store.episodes_at(openings).await?);
+    let content = content(id, &page);
     let title = Heading::new("Events")
         .lead(html! { p.quiet { "Issues that opened and were resolved, newest first." } });
     Ok(layout::team_page(context, (&team.team, NavTab::Events), StatusCode::OK, title, &content))
@@ -90,14 +100,42 @@ impl<'a> EventsPage<'a> {
     }
 }
 
+impl EventsPage<'_> {
+    /// The openings that its events belong to.
+    fn openings(&self) -> BTreeSet<(IssueId, Timestamp)> {
+        self.events.iter().map(|event| (event.of.issue.id, event.opened_at)).collect()
+    }
+
+    /// Takes from the episodes what each event says.
+    fn describe(&mut self, episodes: &[Episode]) {
+        for event in &mut self.events {
+            let (issue, opened_at) = (event.of.issue.id, event.opened_at);
+            let said = episodes
+                .iter()
+                .find(|episode| episode.issue == issue && episode.opened_at == opened_at);
+            if let Some(said) = said {
+                event.summary.clone_from(&said.summary);
+            }
+        }
+    }
+}
+
 fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
-    let entries = of.issue.timeline.entries().iter();
-    let entries = entries.filter(|entry| entry.key != TimelineKey::Acknowledged);
-    entries.map(move |entry| Event {
-        at: entry.timestamp,
-        key: entry.key,
-        by_hand: entry.user.is_some(),
-        of,
+    let mut opened_at = Timestamp::UNIX_EPOCH;
+    of.issue.timeline.entries().iter().filter_map(move |entry| {
+        match entry.key {
+            TimelineKey::Opened => opened_at = entry.timestamp,
+            TimelineKey::Acknowledged => return None,
+            TimelineKey::Resolved => {}
+        }
+        Some(Event {
+            at: entry.timestamp,
+            key: entry.key,
+            by_hand: entry.user.is_some(),
+            of,
+            opened_at,
+            summary: of.issue.summary.clone(),
+        })
     })
 }
 
@@ -125,10 +163,21 @@ fn row(event: &Event<'_>) -> Markup {
         li {
             (look.pill(what))
             div.grow {
-                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                a href={ "/issues/" (issue.id) } { bdi { (said(event)) } }
                 p.quiet.small { a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } } }
             }
             span.quiet.small.n { (layout::instant(event.at)) }
         }
+    }
+}
+
+/// What is wrong now, or what was wrong.
+fn said(
+    Event { of: IssueWithSite { issue, site, .. }, opened_at, summary, .. }: &Event<'_>,
+) -> String {
+    let is_now = issue.lifecycle.is_active() && issue.lifecycle.opened_at() == *opened_at;
+    match is_now {
+        true => words::named(summary, site),
+        false => words::named(&past(issue.id.fingerprint(), summary), site),
     }
 }

@@ -1,10 +1,13 @@
 //! The page of an issue: for a member what is wrong and what to do about it, for anybody else only where
 //! to read it.
 
+mod compared;
+pub(crate) mod evidence;
+mod found;
 pub(crate) mod list;
 mod measured;
+mod timeline;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,13 +17,13 @@ use vedette_actions::{ActionError, Decision, decide};
 use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::alerts::compose::{self, AlertSubject};
 use vedette_domain::alerts::due::News;
+use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::alerts::{Alert, Fact};
-use vedette_domain::id::{IssueId, UserId};
+use vedette_domain::id::{ChannelId, IssueId, UserId};
+use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{IssueStatus, TimelineEntry, TimelineKey};
-use vedette_domain::locations::{Statement, Testimony, Vote};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
@@ -29,6 +32,7 @@ use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
+use self::found::Found;
 use crate::form::{FormInput, field};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -166,8 +170,12 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let role = context.member()?.caller.role_in(site.team)?;
-    let users = context.app.store.users(people(&access.stored.issue)).await?;
-    let view = IssueView::new(access, &users, role, context.app.clock.now());
+    let now = context.app.clock.now();
+    let (users, found) = futures::try_join!(
+        context.app.store.users(people(&access.stored.issue)),
+        Found::load(&context.app.store, access, now),
+    )?;
+    let view = IssueView::new(access, &users, &found, role, now);
     let content = content(&view, shown);
     let heading = Heading::within(&*view.title)
         .below(format!("/teams/{}", site.team), "Sites")
@@ -177,7 +185,8 @@ async fn page(
 
 /// Whom the page of an issue names.
 fn people(issue: &Issue) -> Vec<UserId> {
-    IssueResource::users(issue).chain(issue.notes.iter().map(|note| note.by)).collect()
+    let acts = issue.acts.iter().filter_map(|act| act.by);
+    IssueResource::users(issue).chain(issue.notes.iter().map(|note| note.by)).chain(acts).collect()
 }
 
 /// What the page says of an issue.
@@ -185,6 +194,8 @@ struct IssueView<'a> {
     issue: &'a Issue,
     site: &'a Site,
     users: &'a BTreeMap<UserId, User>,
+    /// Its evidence, episodes, notifications and checks.
+    found: &'a Found,
     now: Timestamp,
     may_act: bool,
     /// What is or was wrong.
@@ -198,6 +209,7 @@ impl<'a> IssueView<'a> {
     fn new(
         access: &'a IssueAccess,
         users: &'a BTreeMap<UserId, User>,
+        found: &'a Found,
         role: Role,
         now: Timestamp,
     ) -> Self {
@@ -226,7 +238,7 @@ impl<'a> IssueView<'a> {
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
         let title = words::named(&sentence, site);
-        Self { issue, site, users, now, may_act, title, lines, facts }
+        Self { issue, site, users, found, now, may_act, title, lines, facts }
     }
 
     fn name_of(&self, user: UserId) -> Markup {
@@ -241,8 +253,9 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
         (hero(view))
         div.two {
             div.stack {
-                (found(view))
-                (timeline(view, input))
+                (compared::card(view))
+                (evidence::card(&view.found.evidence))
+                (timeline::card(view, input))
             }
             aside.stack { (details(view)) }
         }
@@ -318,107 +331,6 @@ fn actions(issue: &Issue, now: Timestamp) -> Markup {
     }
 }
 
-/// What was measured when the issue opened, with the ways to the checks.
-fn found(view: &IssueView<'_>) -> Markup {
-    let measured = &view.issue.context["measured"];
-    let facts = measured::facts(measured, view.site);
-    let testimony = Testimony::read(&view.issue.context);
-    let [check, before] =
-        [view.issue.check, view.issue.previous_check].map(|check| check.map(|check| check.id));
-    html! {
-        section.card {
-            header {
-                h2 { "When it opened" }
-                span.quiet.small { (layout::instant(view.issue.lifecycle.opened_at())) }
-            }
-            @if !facts.is_empty() {
-                dl.facts.in { @for (label, value) in &facts { dt { (label) } dd { (value) } } }
-            }
-            (measured::tables(measured))
-            @if !testimony.statements().is_empty() {
-                h3.in { "From other locations" }
-                dl.facts.in {
-                    @for statement in testimony.statements() {
-                        dt { (statement.location) }
-                        dd { (vote(statement)) bdi { (statement.words()) } }
-                    }
-                }
-            }
-            @if check.is_some() || before.is_some() {
-                footer.small {
-                    @if let Some(check) = check { a href={ "/checks/" (check) } { "View the latest check" } }
-                    @if let Some(before) = before { a href={ "/checks/" (before) } { "View the check before" } }
-                }
-            }
-        }
-    }
-}
-
-/// What a witness found, before what it saw.
-fn vote(statement: &Statement) -> &'static str {
-    match (statement.vote, &statement.saw) {
-        (Vote::Agrees, _) => "Down: ",
-        (Vote::Dissents, _) => "Up: ",
-        (Vote::Silent(_), Some(_)) => "No result: ",
-        (Vote::Silent(_), None) => "No result: it ",
-    }
-}
-
-/// What happened, the latest first, with what people wrote.
-fn timeline(view: &IssueView<'_>, input: &FormInput) -> Markup {
-    let entries = view.issue.timeline.entries().iter();
-    let mut events: Vec<(Timestamp, Markup)> =
-        entries.map(|entry| (entry.timestamp, event(view, entry))).collect();
-    events.extend(view.issue.notes.iter().map(|note| (note.at, written(view, note))));
-    events.sort_by_key(|(at, _)| Reverse(*at));
-    html! {
-        section.card {
-            header { h2 { "Timeline" } }
-            div.in { ol.time { @for (_, event) in &events { (event) } } }
-            @if view.may_act {
-                form.in.stack.gs.rule method="post" action={ "/issues/" (view.issue.id) "/note" } {
-                    (input.textarea(NOTE, "Add a note", 3))
-                    div { button { "Add note" } }
-                }
-            }
-        }
-    }
-}
-
-fn event(view: &IssueView<'_>, entry: &TimelineEntry) -> Markup {
-    let fingerprint = view.issue.id.fingerprint();
-    let (look, word) = match entry.key {
-        TimelineKey::Opened => (Look::from(fingerprint), "opened the issue"),
-        TimelineKey::Acknowledged => (Look::Info, "acknowledged it"),
-        TimelineKey::Resolved => (Look::Up, "resolved it"),
-    };
-    html! {
-        li class=(look.class()) {
-            span.dot { (look.shape()) }
-            div {
-                p {
-                    @match entry.user {
-                        Some(user) => (view.name_of(user)),
-                        None => b { "A check" },
-                    }
-                    " " (word)
-                }
-            }
-            (layout::instant(entry.timestamp))
-        }
-    }
-}
-
-fn written(view: &IssueView<'_>, note: &Note) -> Markup {
-    html! {
-        li.paused {
-            span.dot { (Icon::Note.shape()) }
-            div { p { (view.name_of(note.by)) " added a note" } p.quote.text { (note.text) } }
-            (layout::instant(note.at))
-        }
-    }
-}
-
 fn details(view: &IssueView<'_>) -> Markup {
     let site = view.site;
     html! {
@@ -430,12 +342,45 @@ fn details(view: &IssueView<'_>) -> Markup {
                 @if let Some(notes) = &site.notes { p.quote.text { (notes) } }
             }
         }
+        (notifications(view))
         section.card {
             header { h2 { "Details" } }
             dl.facts.in {
                 dt { "Tool" } dd { (words::tool(view.issue.id.fingerprint().tool())) }
                 @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
                 dt { "First opened" } dd { (layout::instant(view.issue.created_at)) }
+            }
+        }
+    }
+}
+
+/// The outcome of the newest notification of each channel.
+fn notifications(view: &IssueView<'_>) -> Markup {
+    let mut channels: BTreeMap<ChannelId, &Notification> = BTreeMap::new();
+    for notification in &view.found.notifications {
+        channels.entry(notification.channel).or_insert(notification);
+    }
+    if channels.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        section.card {
+            header { h2 { "Notifications" } }
+            ul.rows {
+                @for Notification { name, outcome, why, at, .. } in channels.values() {
+                    @let (look, word) = match outcome {
+                        NotificationOutcome::Sent => (Look::Up, "Notified"),
+                        NotificationOutcome::Failed => (Look::Issues, "Not notified"),
+                        NotificationOutcome::Held => (Look::Pending, "Waiting"),
+                    };
+                    li {
+                        (look.mark())
+                        div.grow {
+                            b.cut.blk { bdi { (name) } }
+                            p.quiet.small { (word) " " (layout::instant(*at)) @if let Some(why) = why { ": " bdi { (why) } } }
+                        }
+                    }
+                }
             }
         }
     }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tracing::info;
-use vedette_domain::alerts::channel::{Channel, Target};
+use tracing::{info, warn};
+use vedette_domain::ErrorChain;
+use vedette_domain::alerts::channel::{Channel, EventKind, Target};
 use vedette_domain::alerts::delivery::Queued;
 use vedette_domain::alerts::delivery_run::{
     Delivery, DeliveryRun, DeliveryStep, EventPlan, NotifiedIssue, Write,
 };
 use vedette_domain::alerts::host_limit::{ReceivingHost, next_try};
+use vedette_domain::alerts::notification::Notification;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::IssueId;
@@ -111,8 +113,20 @@ impl<T: Transport> Executor<'_, T> {
                 SendOutcome::Held { after: NO_BASE, why: NotifierError::NoBase.to_string() }
             }
         };
+        let about = delivery.about();
+        self.keep(&about, &outcome).await;
         run.sent(delivery, outcome, self.now());
         Ok(())
+    }
+
+    /// Saves the outcome of a message for each issue that it is about. If that fails, the message is not sent again.
+    async fn keep(&self, about: &[(IssueId, EventKind)], outcome: &SendOutcome) {
+        let now = self.now();
+        let notifications =
+            about.iter().map(|about| Notification::new(*about, self.channel, outcome, now));
+        if let Err(error) = self.app.store.put_notifications(notifications).await {
+            warn!(channel = %self.channel.id, error = %ErrorChain(&error), "a notification is missing in the timeline of its issue");
+        }
     }
 
     /// Creates events and queues them. Queues none if the channel has learned something else about the issue meanwhile.

@@ -19,16 +19,16 @@ pub const REDELIVERY: Grant = Grant {
 };
 
 /// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
-/// outstanding, and purges deleted sites. It stores apart the secrets of channels that an earlier version
+/// outstanding, and purges deleted sites with the notifications about their issues. It stores apart the secrets of channels that an earlier version
 /// wrote, and deletes claims of channels that are gone.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Site, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Directory, Site],
+    query: &[Channel, Delivery, Directory, Site],
     put: &[Channel, ChannelSecret, Site],
     update: &[PolledRun, Site, Team],
     delete: &[Channel],
-    batch_delete: &[PolledRun, Site],
+    batch_delete: &[Delivery, PolledRun, Site],
     check: &[Channel],
 };
 

@@ -222,5 +222,5 @@ async fn end(app: &App, site: &Site, check: CheckId, finish: Finish) -> Result<(
         return Ok(());
     };
     let (run, state) = context.begin(check, app.service.time_scale);
-    record_run(app, &run, state, &finish).await.map(drop)
+    record_run(app, &run, state, &finish, None).await.map(drop)
 }

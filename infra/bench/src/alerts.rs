@@ -146,7 +146,7 @@ async fn go_down(
     let check = CheckId::automatic(site, Tool::Status, reason, inside.test.now());
     let finish = Finish::Completed(ToolResult::Status(seed::result(false)));
     let (run, state) = context.begin(check, app.service.time_scale);
-    record_run(app, &run, state, &finish).await?;
+    record_run(app, &run, state, &finish, None).await?;
     Ok(())
 }
 

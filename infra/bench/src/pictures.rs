@@ -10,13 +10,18 @@ use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::session::SignInLink;
 use vedette_domain::accounts::team::Team;
+use vedette_domain::alerts::channel::{EventKind, Filter};
 use vedette_domain::alerts::link;
+use vedette_domain::alerts::notification::Notification;
+use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::{CheckId, SiteId, UserId};
+use vedette_domain::id::{CheckId, IssueId, SiteId, UserId};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
 use vedette_runtime::Clock;
-use vedette_testkit::{Client, Member, TestApp, status_result, store_team};
+use vedette_testkit::{
+    Client, Member, TestApp, channels, status_evidence, status_result, store_team,
+};
 
 use crate::report::line;
 
@@ -78,6 +83,9 @@ const SITES: [Story; 12] = [
 /// A site that somebody has paused.
 const PAUSED: &str = "https://crm-old.shop.example/";
 
+/// What a site answers that is down.
+const UNAVAILABLE: &str = "<html>\n<head><title>503 Service Temporarily Unavailable</title></head>\n<body>\n<center><h1>503 Service Temporarily Unavailable</h1></center>\n<hr><center>nginx</center>\n</body>\n</html>\n";
+
 /// Writes the history up to now.
 pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     Folder::make(&options.folder)?;
@@ -91,7 +99,10 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let now = Clock::system().now();
     test.set_clock(now);
     let owner = team(&test, "Example Shop", "ada@example.com").await?;
-    live(&test, &owner, DAYS, options.more).await?;
+    let sites = live(&test, &owner, DAYS, options.more).await?;
+    let [_, down, ..] = sites[..] else { return Err("no sites".into()) };
+    test.set_clock(now);
+    notify(&test, &owner, down).await?;
     line(&link(&test, &owner).await?)?;
     database.close().await;
     Ok(())
@@ -185,7 +196,33 @@ pub(crate) async fn site(
 
 async fn end(test: &TestApp, site: SiteId, tool: Tool, result: ToolResult) {
     let check = CheckId::automatic(site, tool, RunReason::Scheduled, test.now());
-    test.end_run(site, check, Finish::Completed(result)).await;
+    let evidence = match &result {
+        ToolResult::Status(result) if result.up => {
+            Some(status_evidence(result, "200 OK", "<!doctype html>\n<title>Shop</title>\n"))
+        }
+        ToolResult::Status(result) => {
+            Some(status_evidence(result, "503 Service Unavailable", UNAVAILABLE))
+        }
+        _ => None,
+    };
+    test.end_run_with(site, check, Finish::Completed(result), evidence.as_ref()).await;
+}
+
+/// Adds a channel that was notified of the active issue of a site; returns the issue.
+pub(crate) async fn notify(
+    test: &TestApp,
+    owner: &Member,
+    site: SiteId,
+) -> Result<IssueId, Box<dyn Error>> {
+    let name = ("Operations", channels::chat());
+    let channel = channels::add_channel(&test.app, owner.team, name, Filter::default()).await;
+    let issues = test.app.store.issues_of_site(site.partition()).await?;
+    let issue = issues.iter().find(|issue| issue.lifecycle.is_active()).ok_or("no issue")?;
+    let at = issue.lifecycle.opened_at() + SignedDuration::from_secs(2);
+    let about = (issue.id, EventKind::Opened);
+    let notification = Notification::new(about, &channel, &SendOutcome::Delivered, at);
+    test.app.store.put_notifications([notification].into_iter()).await?;
+    Ok(issue.id)
 }
 
 /// Slower by day than by night, a little different each time, and sometimes down.

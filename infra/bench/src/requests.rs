@@ -252,7 +252,7 @@ impl Bench {
         let check = CheckId::automatic(site, Tool::Status, reason, now);
         let finish = Finish::Completed(ToolResult::Status(seed::result(is_up)));
         let (run, state) = context.begin(check, app.service.time_scale);
-        record_run(app, &run, state, &finish).await?;
+        record_run(app, &run, state, &finish, None).await?;
         Ok(())
     }
 

@@ -308,6 +308,7 @@ fn changed(
         expires_at,
         day,
         events: Vec::new(),
+        evidence: None,
         failing: None,
         is_first: newest.is_some(),
         newest,

@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
 use vedette_dashboard::Dashboard;
-use vedette_domain::alerts::channel::Filter;
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::CheckId;
-use vedette_testkit::{Client, Member, TestApp, channels, status_result};
+use vedette_testkit::{Client, Member, TestApp, status_result};
 
 use crate::pages::{get, head, sign_in};
-use crate::pictures::{live, site, team};
+use crate::pictures::{live, notify, site, team};
 use crate::report::line;
 
 #[derive(Debug, clap::Args)]
@@ -87,11 +86,8 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     let owner = team(test, "Example Shop", "ada@example.com").await?;
     let sites = live(test, &owner, DAYS, 0).await?;
     test.set_clock(now);
-    let chat = ("Operations", channels::chat());
-    channels::add_channel(&test.app, owner.team, chat, Filter::default()).await;
     let [site, down, ..] = sites[..] else { return Err("no sites".into()) };
-    let issue = test.app.store.issues_of_site(down.partition()).await?;
-    let issue = issue.iter().find(|issue| issue.lifecycle.is_active()).ok_or("no issue")?.id;
+    let issue = notify(test, &owner, down).await?;
     let check = Client::new(&test.app, &owner).without_grants();
     let check = check.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
     let check = check.as_str().ok_or("no check")?.to_owned();

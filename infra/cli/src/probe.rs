@@ -71,9 +71,9 @@ impl Probe {
             bar.set_position(u64::from(progress.links));
             bar.set_message(format!("{} pages, {} broken", progress.pages, progress.found));
         };
-        let finish = engines.run(self.tool, subject, clock.now(), show).await;
+        let probed = engines.run(self.tool, subject, clock.now(), show).await;
         bar.finish_and_clear();
-        match finish.map_err(Failure::because)? {
+        match probed.map_err(Failure::because)?.finish {
             Finish::Completed(result) => {
                 out.show(&Report { verdicts: verdicts(&result, &settings, clock.now()), result })?;
                 Ok(())

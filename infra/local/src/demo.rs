@@ -314,7 +314,7 @@ async fn end(
     let context = app.store.run_context(team.team.id, site, tool).await?;
     let context = context.ok_or_else(|| io::Error::other("the site is gone"))?;
     let (run, state) = context.begin(check, app.service.time_scale);
-    record_run(app, &run, state, &Finish::Completed(result)).await?;
+    record_run(app, &run, state, &Finish::Completed(result), None).await?;
     Ok(())
 }
 

@@ -190,6 +190,7 @@ impl Story {
         self.events.extend(self.scene.events().await);
         let name = ("resolved", "A resolved issue");
         self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
+        self.ask("issues.evidence", name, &[("issue", &*issue)], "", None).await;
     }
 
     async fn of_changes(&mut self, site: &str) {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
 use vedette_domain::id::UserId;
+use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
@@ -38,6 +39,17 @@ impl Decision {
         };
         AuditEvent::issue(issue, decision)
     }
+
+    /// What the issue itself keeps of a decision that neither its timeline nor its notes show.
+    const fn act(&self, actor: Actor, at: Timestamp) -> Option<Act> {
+        let kind = match self {
+            Self::Acknowledge(_) | Self::Resolve(_) | Self::Note(_) => return None,
+            Self::Unacknowledge => ActKind::Unacknowledged,
+            Self::Snooze(Some(until)) => ActKind::Snoozed(*until),
+            Self::Snooze(None) => ActKind::Unsnoozed,
+        };
+        Some(Act { at, by: actor.user(), kind })
+    }
 }
 
 /// Carries out a decision about an issue as it was read, and has channels notified.
@@ -55,6 +67,7 @@ pub async fn decide(
     let entry = AuditEntry::new(site.team, by, decision.event(issue), now);
     let audit = Audit::Entry(&entry);
     let issue = issue.clone();
+    let act = decision.act(by, now);
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
         Decision::Acknowledge(user) => record::acknowledge(issue, user, now)?,
@@ -62,6 +75,10 @@ pub async fn decide(
         Decision::Resolve(user) => record::resolve(issue, user, now)?,
         Decision::Snooze(until) => record::snooze(issue, until, now)?,
         Decision::Note(note) => record::note(issue, note, now),
+    };
+    let change = match act {
+        Some(act) => change.with_act(act),
+        None => change,
     };
     match resolves {
         false => app.store.commit_issue(site, &change, None, audit).await?,

@@ -27,6 +27,7 @@ pub mod host_limit;
 pub mod link;
 pub mod mail;
 pub mod missed;
+pub mod notification;
 pub mod refusal;
 pub mod reminder;
 pub mod retry;

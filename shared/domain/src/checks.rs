@@ -15,6 +15,7 @@ pub mod browser_job;
 pub mod check;
 pub mod concurrency;
 pub mod cooldown;
+pub mod evidence;
 pub mod history;
 pub mod limits;
 pub mod on_demand;

@@ -11,7 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::checks::tool::Tool;
 
+pub mod act;
 pub mod confirmation;
+pub mod episode;
 pub mod evaluate;
 mod lifecycle;
 pub mod note;

@@ -1,6 +1,7 @@
 //! JSON shapes of the API's resources, fields in the order of its tables.
 
 mod check;
+mod evidence;
 mod issue;
 mod monitoring;
 mod outcome;
@@ -15,6 +16,7 @@ use serde::Serializer;
 use vedette_domain::id::SiteId;
 
 pub use check::{CheckResource, SiteSummary};
+pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
 pub use monitoring::MonitoringResource;
 pub use outcome::SitesOutcome;

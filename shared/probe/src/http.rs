@@ -10,6 +10,7 @@ mod dial;
 mod error;
 mod paced;
 mod redirect;
+mod trace;
 
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::http::uri::Uri;
@@ -23,6 +24,7 @@ pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, sec
 pub(crate) use self::error::Error;
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
+pub(crate) use self::trace::Trace;
 use crate::ssrf_guard::SsrfGuard;
 
 /// Sends a GET for `url` with `headers`, on a new connection. The caller sets the timeout.
@@ -33,6 +35,19 @@ pub(crate) async fn get(
 ) -> Result<Response<ResponseBody>, Error> {
     let connection = Connection::to(guard, url).await?;
     connection.send(request(Method::GET, url, headers)?).await
+}
+
+/// As [`get`], and measures its phases in `trace`.
+pub(crate) async fn get_traced(
+    guard: &SsrfGuard,
+    url: &Url,
+    headers: HeaderMap,
+    trace: &Trace,
+) -> Result<Response<ResponseBody>, Error> {
+    let connection = Connection::traced(guard, url, trace).await?;
+    let response = connection.send(request(Method::GET, url, headers)?).await?;
+    trace.responded(response.status().as_u16());
+    Ok(response)
 }
 
 /// A request without a body. A `Host` in `headers` replaces that of the URL.

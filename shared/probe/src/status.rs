@@ -1,5 +1,6 @@
 //! The `status` check: one GET, redirects followed, up or down.
 
+mod evidence;
 #[cfg(test)]
 mod tests;
 
@@ -7,13 +8,15 @@ use std::time::Duration;
 
 use hyper::body::Body as _;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::{Response, StatusCode, Version};
+use ring::digest;
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::checks::check::{CheckError, StatusResult};
+use vedette_domain::checks::evidence::{BODY_KEPT, Evidence, Redaction};
 
 use crate::connectivity::Connectivity;
-use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
+use crate::http::{self, RedirectChain, ResponseBody, Trace, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
@@ -24,7 +27,7 @@ pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Status.limits
 /// Redirects followed; one more ends the probe without a response.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// The most bytes of the final response's body that are read and discarded.
+/// The most bytes of the final response's body that are read; evidence keeps the first of them.
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// Timeout of that body: an endless or slow one must not block a worker.
@@ -62,22 +65,82 @@ pub struct StatusProbe<'a> {
 /// [`INVALID_HEADER`](crate::INVALID_HEADER),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
 pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
+    Ok(run(guard, probe, &mut Vec::new()).await?.0)
+}
+
+/// As [`probe`], with its evidence.
+///
+/// # Errors
+/// As [`probe`].
+pub async fn probe_with_evidence(
+    guard: &SsrfGuard,
+    probe: &StatusProbe<'_>,
+) -> Result<(StatusResult, Evidence), CheckError> {
+    let mut body = Vec::new();
+    let (result, seen) = run(guard, probe, &mut body).await?;
+    let redaction = probe.header.map(|(_, value)| Redaction::of(value)).unwrap_or_default();
+    let evidence = evidence::collect(&result, seen, &body, &redaction);
+    Ok((result, evidence))
+}
+
+/// What a probe saw, beside its result.
+struct Seen {
+    trace: Trace,
+    /// The head of the final response, and what was read of its body.
+    response: Option<(Version, StatusCode, HeaderMap, BodyRead)>,
+    /// Why there is no whole response.
+    error: Option<String>,
+}
+
+/// What was read of a body.
+struct BodyRead {
+    bytes: u64,
+    sha256: digest::Context,
+    /// Whether that is all of it.
+    is_whole: bool,
+}
+
+impl BodyRead {
+    fn new() -> Self {
+        Self { bytes: 0, sha256: digest::Context::new(&digest::SHA256), is_whole: false }
+    }
+}
+
+/// Probes once; `body` gets the beginning of the final response's body.
+async fn run(
+    guard: &SsrfGuard,
+    probe: &StatusProbe<'_>,
+    body: &mut Vec<u8>,
+) -> Result<(StatusResult, Seen), CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
-    let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut chain)).await;
+    let mut seen = Seen { trace: Trace::default(), response: None, error: None };
+    let followed = follow(guard, header.as_ref(), &mut chain, &seen.trace);
+    let outcome = timeout(probe.deadline, followed).await;
     let mut elapsed = started.elapsed();
     let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
             let result = result(&chain, response.status().as_u16(), elapsed, None);
             let time_limit = BODY_TIMEOUT.min(probe.deadline.saturating_sub(elapsed));
-            match timeout(time_limit, read_body(&mut response)).await {
+            let mut read = BodyRead::new();
+            let received = read_body(&mut response, |bytes| {
+                read.bytes += bytes.len() as u64;
+                read.sha256.update(bytes);
+                let room = BODY_KEPT.saturating_sub(body.len());
+                body.extend(&bytes[..bytes.len().min(room)]);
+            });
+            let received = timeout(time_limit, received).await;
+            read.is_whole = matches!(received, Ok(Ok(()))) && read.bytes < BODY_LIMIT as u64;
+            let (head, _) = response.into_parts();
+            seen.response = Some((head.version, head.status, head.headers, read));
+            match received {
                 Ok(Err(truncated)) if result.up => {
                     elapsed = started.elapsed();
                     truncated
                 }
                 // A body that takes longer is not waited for.
-                _ => return Ok(result),
+                _ => return Ok((result, seen)),
             }
         }
         Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
@@ -87,10 +150,13 @@ pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusR
         }
         Err(_) => (format!("no answer within {} s", probe.deadline.as_secs_f64()), true),
     };
+    // Before anything else takes time: the phase in which the check ended ends now.
+    seen.trace.timing();
     if let Some(connectivity) = probe.connectivity.filter(|_| may_be_ours) {
         connectivity.confirm_for(guard, chain.current(), started, &why).await?;
     }
-    Ok(result(&chain, 0, elapsed, Some(why)))
+    seen.error = Some(why.clone());
+    Ok((result(&chain, 0, elapsed, Some(why)), seen))
 }
 
 /// The final response; `None` after too many redirects.
@@ -98,27 +164,35 @@ async fn follow(
     guard: &SsrfGuard,
     header: Option<&RequestHeader>,
     chain: &mut RedirectChain<'_>,
+    trace: &Trace,
 ) -> Result<Option<Response<ResponseBody>>, http::Error> {
     let first = chain.first;
     let request = |url: Url| async move {
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
         introduce(&mut headers, first, &url, header);
-        Ok(follow_or_keep(http::get(guard, &url, headers).await?, &url))
+        Ok(follow_or_keep(http::get_traced(guard, &url, headers, trace).await?, &url))
     };
     chain.follow(MAX_REDIRECTS, request).await
 }
 
-/// Reads the beginning of a body, so that an ordinary server sees its response accepted rather than aborted.
+/// Reads the beginning of a body into `sink`, so that an ordinary server sees its response accepted rather than
+/// aborted.
 ///
 /// # Errors
 /// When the body ends there, before its announced length. The error says what happened, and whether our own connection
 /// may be the reason.
-async fn read_body(response: &mut Response<ResponseBody>) -> Result<(), (String, bool)> {
+async fn read_body(
+    response: &mut Response<ResponseBody>,
+    mut sink: impl FnMut(&[u8]),
+) -> Result<(), (String, bool)> {
     let has_body = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let announced = response.body().size_hint().exact().filter(|_| has_body);
     let mut received = 0;
-    let count = |bytes: &[u8]| received += bytes.len() as u64;
+    let count = |bytes: &[u8]| {
+        received += bytes.len() as u64;
+        sink(bytes);
+    };
     let may_be_ours = match http::read(response.body_mut(), BODY_LIMIT, count).await {
         Ok(true) => false,
         Ok(false) => return Ok(()),

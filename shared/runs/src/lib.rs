@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::error;
 use vedette_domain::checks::check::{Check, DnsBaseline, Finish, ToolResult};
+use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::Tool;
@@ -41,8 +42,8 @@ pub enum Recorded {
     },
 }
 
-/// Saves a run, and sends the retry or follow-up that it needs. After a conflict, the same result is applied to the
-/// current state: no target is probed and no witness is asked twice.
+/// Saves a run with the evidence to keep, and sends the retry or follow-up that it needs. After a conflict, the same result
+/// is applied to the current state: no target is probed and no witness is asked twice.
 ///
 /// # Errors
 ///
@@ -52,6 +53,7 @@ pub async fn record_run(
     run: &Run,
     state: ToolState,
     finish: &Finish,
+    evidence: Option<&Evidence>,
 ) -> Result<Recorded, StoreError> {
     let now = app.clock.now();
     let testimony = &Box::pin(hear_witnesses(app, run, &state, finish, now)).await;
@@ -73,7 +75,7 @@ pub async fn record_run(
             let applied =
                 state.apply_run(run, finish, evaluations, testimony, closed.as_ref(), now);
             let change = match applied {
-                Ok(change) => packed(app, run, change, finish, now),
+                Ok(change) => packed(app, run, change.with_evidence(evidence, now), finish, now),
                 // The given state may be out of date.
                 Err(_) if is_given => return Err(StoreError::STALE),
                 Err(discard) => return Ok(Recorded::Discarded(discard)),

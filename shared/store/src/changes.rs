@@ -15,6 +15,7 @@ use vedette_domain::sites::site::Site;
 use crate::block::write_closed_block;
 use crate::channel::put_outbox;
 use crate::directory::put_newest;
+use crate::evidence::{write_episode, write_evidence};
 use crate::failing::write_failing;
 use crate::item::{expiring, item, number, string};
 use crate::keys;
@@ -67,11 +68,16 @@ impl Store {
         for change in changes.tools {
             transaction = write_tool(transaction, changes, change)?;
             transaction = write_failing(transaction, changes.site, change.failing)?;
+            let partition = changes.site.id.partition();
+            transaction = write_evidence(transaction, partition, change.evidence.as_ref())?;
         }
         transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
             let due = changes.now.saturating_add(ALERT_GRACE).unwrap_or(changes.now);
             transaction = write_issue(transaction, changes.site, change, due)?;
+            if let (Some(episode), [run, ..]) = (&change.episode, changes.tools) {
+                transaction = write_episode(transaction, episode, run.expires_at)?;
+            }
         }
         if let Some(usage) = &changes.usage {
             transaction = write_usage(transaction, changes.site, usage);
@@ -162,6 +168,7 @@ impl Changes<'_> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
         let is_alone = change.keeping == Keeping::Packed
             && change.closed_block.is_none()
+            && change.evidence.is_none()
             && change.day.is_none()
             && change.failing.is_none()
             && change.newest.is_none()
@@ -253,7 +260,7 @@ fn write_issue<'a>(
     change: &IssueChange,
     due: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
-    let IssueChange { before, after } = change;
+    let IssueChange { before, after, .. } = change;
     let partition = site.id.partition();
     let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
     let row = crate::issue::index_row(site, after);

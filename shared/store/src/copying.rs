@@ -256,6 +256,7 @@ impl Store {
         for row in self.query(rows).await? {
             let site = DirectoryRow::read(row)?.id.partition();
             parts.push(CopyPart::Partition(keys::site_partition(site)));
+            parts.push(CopyPart::Partition(keys::notification_partition(site)));
         }
         // A site appears in the list after it was copied.
         parts.push(CopyPart::Partition(directory));

@@ -1,6 +1,7 @@
 //! Every key of the table. `docs/explanation/table.md` shows them side by side.
 
 mod channel;
+mod episode;
 mod machine;
 mod owner;
 
@@ -20,8 +21,10 @@ use vedette_domain::sites::site_url::SiteUrl;
 
 pub(crate) use channel::{
     QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, delivery,
-    delivery_partition, host, is_channel_claim, queued, team_alerts,
+    delivery_partition, host, is_channel_claim, notification, notification_partition,
+    notification_prefix, queued, team_alerts,
 };
+pub(crate) use episode::{episode, episode_prefix, evidence, evidence_prefix};
 pub(crate) use machine::{agent, agents, clock, copy_mark, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
@@ -493,6 +496,7 @@ pub(crate) fn nothing() -> Key {
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
+    use vedette_domain::checks::evidence::EvidenceKind;
     use vedette_domain::checks::tool::RunReason;
     use vedette_domain::id::SiteId;
 
@@ -513,6 +517,8 @@ mod tests {
             check(on_demand, CheckStatus::Pending).sk,
             body(on_demand, CheckStatus::Completed).sk,
             issue(partition, Fingerprint::StatusDown).sk,
+            evidence(partition, Fingerprint::StatusDown, EvidenceKind::Newest).sk,
+            episode(partition, Fingerprint::StatusDown, slot).sk,
         ];
         assert_eq!(site(partition).pk, "S#0a556c1f3b7d9e01");
         assert_eq!(
@@ -525,6 +531,8 @@ mod tests {
                 "H#broken-links#d#17951684400002a",
                 "B#broken-links#d#17951684400002a",
                 "I#status:down",
+                "V#status:down#newest",
+                "E#status:down#1795168440000",
             ]
         );
     }

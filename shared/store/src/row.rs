@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use serde_json::Value;
 use vedette_domain::checks::check::{Check, CheckError, list_form};
+use vedette_domain::checks::evidence::Timing;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::id::CheckId;
 
@@ -47,6 +48,8 @@ struct Row {
     updated_at: Timestamp,
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    timing: Option<Timing>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -123,6 +126,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         error: check.error.clone(),
         updated_at: check.updated_at,
         completed_at: check.completed_at,
+        timing: check.timing,
     };
     let body_key = keys::body(check.id, check.status);
     let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
@@ -163,6 +167,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
         error: row.error,
         updated_at: row.updated_at,
         completed_at: row.completed_at,
+        timing: row.timing,
     };
     Ok((check, row.has_body))
 }

@@ -401,8 +401,8 @@ impl Store {
         stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
-    /// Removes a part of what is left of a deleted site, its tombstone last. What channels do not know yet stays until
-    /// they do. A part is small enough for one run of the reconciler's function.
+    /// Removes a part of what is left of a deleted site, and the notifications about its issues, its tombstone last. What
+    /// channels do not know yet stays until they do. A part is small enough for one run of the reconciler's function.
     pub async fn purge(&self, partition: Partition) -> Result<Purged, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;
@@ -419,6 +419,9 @@ impl Store {
             self.batch_delete(&rest).await?;
             match (untold.is_empty(), rest.is_empty()) {
                 (true, true) => {
+                    if self.purge_notifications(partition).await? {
+                        return Ok(Purged::Partly);
+                    }
                     self.batch_delete(&[keys::site(partition)]).await?;
                     return Ok(Purged::Whole);
                 }

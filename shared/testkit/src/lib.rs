@@ -40,7 +40,7 @@ pub use granted::granted;
 pub use meter::{Meter, Spent};
 pub use name_services::NameServices;
 pub use people::{Member, member_of, new_team, new_token, store_team};
-pub use runs::status_result;
+pub use runs::{status_evidence, status_result};
 pub use snapshot::{for_each_object, laid_out};
 pub use table::TestTable;
 pub use web_server::WebServer;

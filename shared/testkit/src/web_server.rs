@@ -1,10 +1,10 @@
 //! Web servers to be monitored by tests.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::Router;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
@@ -23,6 +23,10 @@ pub struct WebServer {
 #[derive(Debug)]
 struct State {
     status: watch::Sender<u16>,
+    /// The body that it answers with.
+    body: watch::Sender<String>,
+    /// Whether its body repeats the headers of the request.
+    echoes: AtomicBool,
     /// For those who wait for requests.
     asked: Notify,
     requests: AtomicUsize,
@@ -54,12 +58,14 @@ impl WebServer {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(State {
             status: watch::Sender::new(200),
+            body: watch::Sender::new("hello".to_owned()),
+            echoes: AtomicBool::new(false),
             asked: Notify::new(),
             requests: AtomicUsize::new(0),
         });
         let router = Router::new().fallback({
             let state = Arc::clone(&state);
-            move |uri: Uri| {
+            move |uri: Uri, headers: HeaderMap| {
                 let (state, respond) = (Arc::clone(&state), respond.clone());
                 async move {
                     state.requests.fetch_add(1, Ordering::SeqCst);
@@ -67,7 +73,12 @@ impl WebServer {
                     let mut told = state.status.subscribe();
                     let status = *told.wait_for(|status| *status != SILENT).await.expect("told");
                     respond(uri.path()).unwrap_or_else(|| {
-                        (StatusCode::from_u16(status).expect("a status"), "hello").into_response()
+                        let mut body = state.body.borrow().clone();
+                        if state.echoes.load(Ordering::SeqCst) {
+                            body.push_str(&format!("{headers:?}"));
+                        }
+                        let status = StatusCode::from_u16(status).expect("a status");
+                        (status, [("set-cookie", "session=of-a-stranger")], body).into_response()
                     })
                 }
             }
@@ -81,6 +92,16 @@ impl WebServer {
     /// Answers with this status from now on.
     pub fn answer(&self, status: u16) {
         self.state.status.send_replace(status);
+    }
+
+    /// Answers with this body from now on.
+    pub fn say(&self, body: &str) {
+        self.state.body.send_replace(body.to_owned());
+    }
+
+    /// Repeats the headers of each request in the body, from now on.
+    pub fn echo(&self) {
+        self.state.echoes.store(true, Ordering::SeqCst);
     }
 
     /// Takes requests and does not answer them until a status is set.

@@ -142,7 +142,7 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
 
     let result = status_result(&target.url, 200, 1.5);
     let finish = Finish::Completed(ToolResult::Status(result));
-    let recorded = record_run(app, &run, state, &finish).await.expect("recorded");
+    let recorded = record_run(app, &run, state, &finish, None).await.expect("recorded");
     assert!(matches!(recorded, Recorded::Discarded(Discard::NotPending)), "{recorded:?}");
     assert_eq!(service.test.table.dump().await, before);
 }

@@ -10,6 +10,7 @@ use vedette_http::response::Response;
 
 use super::{cause, summary, value};
 use crate::form::capitalized;
+use crate::issues::evidence::phases;
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout, words};
 
@@ -31,6 +32,9 @@ pub(crate) async fn show(
             footer.small {
                 a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "All checks of this tool" }
             }
+        }
+        @if let Some(timing) = check.timing {
+            section.card { header { h2 { "Timing" } } div.in { (phases(timing)) } }
         }
         @if let Some(error) = &check.error { (failure(error)) }
         @if let Some(result) = check.result.as_ref().and_then(Value::as_object) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::{IssueStatus, Severity};
-use vedette_http::resource::IssueResource;
+use vedette_http::resource::{EvidenceResource, IssueResource};
 
 use crate::operation::{Operation, Success};
 use crate::parameters;
@@ -13,7 +13,7 @@ use crate::schemas::Schemas;
 const ACTIVE: &str = "active";
 
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    vec![list(schemas), get(schemas)]
+    vec![list(schemas), get(schemas), evidence(schemas)]
 }
 
 fn list(schemas: &mut Schemas) -> Operation {
@@ -58,5 +58,18 @@ fn get(schemas: &mut Schemas) -> Operation {
             "site",
             &["sites.get", "checks.list"],
         ),
+    }
+}
+
+fn evidence(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "issues.evidence",
+        summary: "The evidence of an issue",
+        description: "An addition to the specification: requests and responses of the status \
+                      checks of an issue. At most 4 KB of each check are kept, compressed, and \
+                      deleted with the site. Costs at most 3 read units more than `GET` an issue.",
+        query: Vec::new(),
+        body: None,
+        success: Success::ok("The evidence.", schemas.data::<EvidenceResource>()),
     }
 }

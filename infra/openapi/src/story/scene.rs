@@ -20,7 +20,9 @@ use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 use vedette_runtime::{Destination, Entropy};
 use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};
-use vedette_testkit::{ApiResponse, Client, Member, TestApp, status_result, store_team};
+use vedette_testkit::{
+    ApiResponse, Client, Member, TestApp, status_evidence, status_result, store_team,
+};
 
 const BASE_URL: &str = "https://vedette.example.com/api/v1";
 const URL: &str = "https://shop.example";
@@ -127,7 +129,13 @@ impl Scene {
         let site = SiteId::parse(site).expect("an id");
         let check = CheckId::automatic(site, Tool::Status, RunReason::Scheduled, self.test.now());
         let result = status_result(URL, code, response_time);
-        self.test.end_run(site, check, Finish::Completed(ToolResult::Status(result))).await;
+        let (status, body) = match result.up {
+            true => ("200 OK", "<h1>Shop</h1>"),
+            false => ("503 Service Unavailable", "<h1>503 Service Temporarily Unavailable</h1>"),
+        };
+        let evidence = status_evidence(&result, status, body);
+        let finish = Finish::Completed(ToolResult::Status(result));
+        self.test.end_run_with(site, check, finish, Some(&evidence)).await;
     }
 }
 

@@ -204,6 +204,7 @@ mod tests {
             last_evaluated_at: None,
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: at(0),
             updated_at: at(0),
         };

@@ -71,6 +71,7 @@ mod tests {
             last_evaluated_at: None,
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: opened_at,
             updated_at: opened_at,
         };

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::checks::evidence::Timing;
 use crate::checks::history::Sample;
 use crate::checks::tool::CheckStatus;
 use crate::id::CheckId;
@@ -140,6 +141,8 @@ pub struct Check {
     pub updated_at: Timestamp,
     /// When it ended.
     pub completed_at: Option<Timestamp>,
+    /// How long each phase took; only of status checks that are stored in a row.
+    pub timing: Option<Timing>,
 }
 
 impl Check {
@@ -152,6 +155,7 @@ impl Check {
             error: None,
             updated_at: now,
             completed_at: None,
+            timing: None,
         }
     }
 
@@ -165,6 +169,6 @@ impl Check {
             Finish::Failed(error) => (CheckStatus::Failed, None, Some(error)),
             Finish::Skipped => (CheckStatus::Skipped, None, None),
         };
-        Self { id, status, result, error, updated_at: now, completed_at: Some(now) }
+        Self { id, status, result, error, updated_at: now, completed_at: Some(now), timing: None }
     }
 }

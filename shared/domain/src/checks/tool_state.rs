@@ -7,6 +7,7 @@
 
 mod days;
 mod delete;
+mod evidence;
 mod failing;
 mod learnt;
 mod newest;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 use crate::checks::check::{Check, Finish, ToolResult};
+use crate::checks::evidence::{EvidenceMarks, EvidenceWrite};
 use crate::checks::history::{Day, Kind, RecentDays};
 use crate::checks::pointer::{CheckPointer, Latest};
 use crate::checks::policy::ToolPolicy;
@@ -84,6 +86,9 @@ pub struct ToolState {
         with = "millisecond::optional"
     )]
     pub failing_since: Option<Timestamp>,
+    /// Which evidence of status checks is stored.
+    #[serde(rename = "em", default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceMarks>,
     /// The records that DNS checks have learned.
     #[serde(rename = "le", default, skip_serializing_if = "Option::is_none")]
     pub learnt: Option<Learnt>,
@@ -124,6 +129,9 @@ pub struct Tracked {
     /// The record to reopen if the problem recurs; `None` while it is active, because then the tracker names it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueId>,
+    /// While failures are below the threshold: the successful check before them, if it is known.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub last_good: Option<CheckPointer>,
 }
 
 /// Why a run does not count.
@@ -178,6 +186,8 @@ pub struct ToolChange {
     pub day: Option<DayWrite>,
     /// What happens to issues.
     pub events: Vec<IssueEvent>,
+    /// The evidence to write, if any.
+    pub evidence: Option<EvidenceWrite>,
     /// How the site's place in the list of failing sites changes, if it does.
     pub failing: Option<FailingChange>,
     /// The newest check, if the directory has to change.
@@ -350,6 +360,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events,
+            evidence: None,
             timer,
         })
     }
@@ -386,6 +397,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events: Vec::new(),
+            evidence: None,
             failing: None,
             timer: None,
         }
@@ -417,7 +429,7 @@ impl ToolState {
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
             let before = tracked.tracker;
             tracked.issue = before.issue().or(tracked.issue);
-            tracked.tracker = resolve_by_hand(&before);
+            (tracked.tracker, tracked.last_good) = (resolve_by_hand(&before), None);
             next.note_failing_after_resolution(fingerprint, &before);
         }
         if fingerprint == Fingerprint::StatusPartial

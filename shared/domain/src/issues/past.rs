@@ -101,6 +101,7 @@ mod tests {
             last_evaluated_at: Some(at(second + 2)),
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: at(0),
             updated_at: at(second + 2),
         }

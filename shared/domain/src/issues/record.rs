@@ -6,6 +6,8 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::act::{ACTS_KEPT, Act};
+use super::episode::Episode;
 use super::evaluate::Evaluation;
 use super::note::{NOTES_KEPT, Note};
 use super::tracker::{Event, Failures};
@@ -45,6 +47,9 @@ pub struct Issue {
     /// What members wrote about it, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
+    /// What members did besides acknowledging and resolving it, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acts: Vec<Act>,
     /// The first opening.
     pub created_at: Timestamp,
     /// The last write.
@@ -58,6 +63,8 @@ pub struct IssueChange {
     pub before: Option<Issue>,
     /// The record to write.
     pub after: Issue,
+    /// The episode that begins, if one does.
+    pub episode: Option<Episode>,
 }
 
 /// What an observation brings about for an issue.
@@ -71,6 +78,8 @@ pub struct IssueEvent {
     pub check: CheckId,
     /// The evaluated check before it.
     pub previous: Option<CheckPointer>,
+    /// The last successful check before an opening, if it is known.
+    pub last_good: Option<CheckPointer>,
     /// When it was evaluated.
     pub now: Timestamp,
     /// What witnesses said of it.
@@ -92,7 +101,7 @@ pub fn follow(
     before: Option<Issue>,
     observed: &IssueEvent,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
-    let IssueEvent { event, evaluation, check, previous, now, testimony } = observed;
+    let IssueEvent { event, evaluation, check, previous, last_good, now, testimony } = observed;
     let slot = check.created_at();
     let lifecycle = match (*event, &before) {
         (Event::Resolved { .. }, None) => return Ok(None),
@@ -127,10 +136,19 @@ pub fn follow(
             Event::Resolved { .. } => issue.snoozed_until,
         }),
         notes: before.as_ref().map(|issue| issue.notes.clone()).unwrap_or_default(),
+        acts: before.as_ref().map(|issue| issue.acts.clone()).unwrap_or_default(),
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: *now,
     };
-    Ok(Some(IssueChange { before, after }))
+    let episode = matches!(event, Event::Opened { .. }).then(|| Episode {
+        issue: after.id,
+        opened_at: slot,
+        summary: after.summary.clone(),
+        context: after.context.clone(),
+        check: *check,
+        last_good: *last_good,
+    });
+    Ok(Some(IssueChange { before, after, episode }))
 }
 
 /// A member takes the issue.
@@ -156,7 +174,7 @@ pub fn unacknowledge(before: Issue, now: Timestamp) -> Result<IssueChange, Inval
     let lifecycle = before.lifecycle.unacknowledge()?;
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, lifecycle, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after })
+    Ok(IssueChange { before: Some(before), after, episode: None })
 }
 
 /// A member resolves the issue; the caller resets the tracker in the same transaction.
@@ -200,7 +218,7 @@ pub fn snooze(
     }
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after })
+    Ok(IssueChange { before: Some(before), after, episode: None })
 }
 
 /// A member writes something about an issue, whatever its state; the oldest notes make room.
@@ -210,10 +228,19 @@ pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
     after.notes.push(note);
     let too_many = after.notes.len().saturating_sub(NOTES_KEPT);
     after.notes.drain(..too_many);
-    IssueChange { before: Some(before), after }
+    IssueChange { before: Some(before), after, episode: None }
 }
 
 impl IssueChange {
+    /// Adds what a member did; the oldest acts make room.
+    #[must_use]
+    pub fn with_act(mut self, act: Act) -> Self {
+        self.after.acts.push(act);
+        let too_many = self.after.acts.len().saturating_sub(ACTS_KEPT);
+        self.after.acts.drain(..too_many);
+        self
+    }
+
     /// The change that ends an issue's life by hand: the checks that it was last judged by, which
     /// it had from its tool's state while it was active, are its own from now on.
     #[must_use]
@@ -229,7 +256,7 @@ impl IssueChange {
 
 fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
     let after = after_hand(&before, lifecycle, now);
-    IssueChange { before: Some(before), after }
+    IssueChange { before: Some(before), after, episode: None }
 }
 
 fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
@@ -292,12 +319,14 @@ mod tests {
     use super::*;
     use crate::checks::tool::{RunReason, Tool};
     use crate::id::SiteId;
+    use crate::issues::act::ActKind;
     use crate::issues::{Fingerprint, Outcome};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
     }
 
+    const GOOD: &str = "2026-11-20T09:47:00Z";
     const FAILED: &str = "2026-11-20T09:52:00Z";
     const OPENED: &str = "2026-11-20T09:54:00Z";
     const CLEARED: &str = "2026-11-20T09:59:00Z";
@@ -356,6 +385,7 @@ mod tests {
             evaluation: evaluation(&format!("down at {slot}"), json!({ "code": 503 })),
             check: check(slot),
             previous: Some(CheckPointer::row(check(FAILED))),
+            last_good: Some(CheckPointer::row(check(GOOD))),
             now: at(slot) + jiff::SignedDuration::from_secs(1),
             testimony: Testimony::NoWitness,
         };
@@ -368,7 +398,7 @@ mod tests {
 
     #[test]
     fn an_opening_makes_the_record() {
-        let IssueChange { before, after } =
+        let IssueChange { before, after, episode } =
             followed(None, &opened(OPENED), OPENED).expect("a record");
         assert_eq!(before, None);
         let expected = Issue {
@@ -388,10 +418,20 @@ mod tests {
             last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: at(OPENED),
             updated_at: at("2026-11-20T09:54:01Z"),
         };
         assert_eq!(after, expected);
+        let begins = Episode {
+            issue: after.id,
+            opened_at: at(OPENED),
+            summary: after.summary.clone(),
+            context: after.context.clone(),
+            check: check(OPENED),
+            last_good: Some(CheckPointer::row(check(GOOD))),
+        };
+        assert_eq!(episode, Some(begins));
         assert_eq!(
             (after.id.fingerprint(), after.status()),
             (Fingerprint::StatusDown, IssueStatus::Open)
@@ -466,6 +506,7 @@ mod tests {
                 evaluation,
                 check,
                 previous: None,
+                last_good: None,
                 now,
                 testimony: Testimony::NoWitness,
             };
@@ -523,13 +564,18 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_is_undone() {
+    fn an_acknowledgement_is_undone_and_the_newest_acts_are_kept() {
         let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
         let back = unacknowledge(taken.clone(), at(CLEARED)).expect("acknowledged").after;
         let expected =
             Issue { rev: 3, lifecycle: open().lifecycle, updated_at: at(CLEARED), ..taken.clone() };
         assert_eq!(back, expected, "its timeline keeps that it was taken");
         assert!(unacknowledge(open(), at(CLEARED)).is_err());
+        let act = |number| Act { at: at(OPENED), by: Some(user(number)), kind: ActKind::Unsnoozed };
+        let change = IssueChange { before: None, after: back, episode: None };
+        let done = (0..12).fold(change, |change, number| change.with_act(act(number)));
+        let by: Vec<_> = done.after.acts.iter().filter_map(|act| act.by).collect();
+        assert_eq!(by, (2..12).map(user).collect::<Vec<_>>());
     }
 
     #[test]

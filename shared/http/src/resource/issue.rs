@@ -119,6 +119,12 @@ impl IssueResource {
         completed.map(|check| found.state.source(check))
     }
 
+    /// The check that the issue was last judged by.
+    pub fn judged_by(found: &IssueWithSite) -> Option<CheckId> {
+        let [judged_by, _] = Self::pointers(found);
+        judged_by.map(|check| check.id)
+    }
+
     /// The people in an issue's life.
     pub fn users(issue: &Issue) -> impl Iterator<Item = UserId> {
         let acknowledged = issue.lifecycle.acknowledgement().map(|taken| taken.by);

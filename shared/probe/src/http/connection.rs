@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use super::paced::Paced;
+use super::trace::{Phase, Trace};
 use super::{Error, dial, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
@@ -54,6 +55,21 @@ impl Connection {
     pub(crate) async fn to(guard: &SsrfGuard, url: &Url) -> Result<Self, Error> {
         let target = guard.admit(url).await?;
         Self::open(guard, dial(&target).await?, url).await
+    }
+
+    /// As [`Connection::to`], and measures its phases in `trace`.
+    pub(crate) async fn traced(guard: &SsrfGuard, url: &Url, trace: &Trace) -> Result<Self, Error> {
+        trace.enter(Phase::Lookup);
+        let target = guard.admit(url).await?;
+        trace.enter(Phase::Connect);
+        let stream = dial(&target).await?;
+        trace.connected(stream.peer_addr().ok());
+        if url.scheme() == "https" {
+            trace.enter(Phase::Tls);
+        }
+        let connection = Self::open(guard, stream, url).await?;
+        trace.enter(Phase::FirstByte);
+        Ok(connection)
     }
 
     /// Starts HTTP on a TCP connection made for `url`; over TLS if its scheme is `https`.

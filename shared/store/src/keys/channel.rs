@@ -1,8 +1,10 @@
 //! Keys of channels, of what they know, and of what is sent to them.
 
-use vedette_domain::id::{ChannelId, IssueId, TeamId};
+use jiff::Timestamp;
+use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
+use vedette_domain::issues::Fingerprint;
 
-use super::{ISSUE, Key, Prefix, SELF};
+use super::{ISSUE, Key, Prefix, SELF, millis};
 
 pub(crate) fn channel_partition(team: TeamId) -> String {
     Prefix::Channel.key(team)
@@ -58,6 +60,22 @@ pub(crate) const QUEUED: &str = "Q#";
 /// What a channel knows about an issue.
 pub(crate) fn delivery(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
     Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
+}
+
+/// Notifications about the issues of a site, apart from the site: who sends may write this, and nothing of the site.
+pub(crate) fn notification_partition(site: Partition) -> String {
+    Prefix::Delivery.key(format_args!("{:016x}", site.0))
+}
+
+/// Prefix of the notifications about an issue.
+pub(crate) fn notification_prefix(fingerprint: Fingerprint) -> String {
+    format!("{fingerprint}#")
+}
+
+/// The notification of a channel about an issue at an instant.
+pub(crate) fn notification(issue: IssueId, at: Timestamp, channel: ChannelId) -> Key {
+    let prefix = notification_prefix(issue.fingerprint());
+    Key::new(notification_partition(issue.partition()), format!("{prefix}{}#{channel}", millis(at)))
 }
 
 /// Something to be sent, in order within its group.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::accounts::account::User;
+use crate::alerts::channel::EventKind;
 use crate::alerts::collection::{Collecting, Collection, collect};
 use crate::alerts::compose::{self, AlertSubject};
 use crate::alerts::delivery::DeliveryState;
@@ -12,7 +13,7 @@ use crate::alerts::due::{News, Notified};
 use crate::alerts::ended::EndReason;
 use crate::alerts::storm::Window;
 use crate::alerts::{Alert, Thread};
-use crate::id::{ChannelId, UserId};
+use crate::id::{ChannelId, IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
 
@@ -41,6 +42,21 @@ pub(super) struct AlertBatch {
     pub(super) is_collection: bool,
     /// When the batches of this kind were formed.
     pub(super) made_at: Timestamp,
+}
+
+impl AlertBatch {
+    /// The issues that it names, and what people learn of them; not those that are deleted with their site.
+    pub(super) fn about(&self) -> impl Iterator<Item = (IssueId, EventKind)> {
+        let ready = self.ready.iter().filter(|ready| ready.delivery.deleted.is_none());
+        ready.map(|ready| {
+            let event = match ready.news {
+                News::Opened { .. } => EventKind::Opened,
+                News::Resolved { .. } | News::Missed { .. } => EventKind::Resolved,
+                News::StillActive { .. } => EventKind::Reminder,
+            };
+            (ready.issue.id, event)
+        })
+    }
 }
 
 impl ReadyNews {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::alerts::Alert;
 use crate::alerts::channel::EventKind;
-use crate::alerts::delivery::{DeliveryState, Queued};
+use crate::alerts::delivery::{Content, DeliveryState, Queued};
 use crate::alerts::due::Notified;
 use crate::alerts::ended::EndReason;
 use crate::id::{IssueId, UserId};
@@ -174,6 +174,18 @@ pub enum DeliveryMessage<'a> {
 }
 
 impl Delivery {
+    /// The issues that it is about, and what a channel learns of them; none of a message about the channels.
+    pub fn about(&self) -> Vec<(IssueId, EventKind)> {
+        match self {
+            Self::Notice(_) => Vec::new(),
+            Self::Alert(delivery) => delivery.batch.about().collect(),
+            Self::Event(EventDelivery { event: Queued { group, content, .. }, .. }) => {
+                let Content::Event { event, .. } = content else { return Vec::new() };
+                IssueId::parse(group).map(|issue| (issue, *event)).into_iter().collect()
+            }
+        }
+    }
+
     /// The message to send.
     pub fn message(&self) -> DeliveryMessage<'_> {
         match self {

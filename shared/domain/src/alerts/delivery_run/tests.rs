@@ -55,6 +55,7 @@ fn issue(number: u128) -> Issue {
         last_evaluated_at: None,
         snoozed_until: None,
         notes: Vec::new(),
+        acts: Vec::new(),
         created_at: at(-10),
         updated_at: at(-10),
     }

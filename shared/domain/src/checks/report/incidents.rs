@@ -119,6 +119,7 @@ mod tests {
             last_evaluated_at: None,
             snoozed_until: None,
             notes: Vec::new(),
+            acts: Vec::new(),
             created_at: at(moments[0]),
             updated_at: at(moments[0]),
         }

@@ -102,11 +102,16 @@ impl ToolState {
         else {
             return None;
         };
+        let last_good = match tracked.tracker.phase {
+            Phase::Up { .. } => self.evaluated,
+            _ => tracked.last_good,
+        };
         tracked.tracker = next;
+        tracked.last_good = last_good.filter(|_| next.is_failing_below_threshold());
         let event = event?;
         tracked.issue = next.issue().is_none().then(|| event.issue());
         let testimony = testimony.clone();
-        Some(IssueEvent { event, evaluation, check, previous, now, testimony })
+        Some(IssueEvent { event, evaluation, check, previous, last_good, now, testimony })
     }
 
     /// Whether an evaluation of a run would open `status:down`. If so, witnesses are asked first.

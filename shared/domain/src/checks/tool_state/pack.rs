@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::{DayWrite, ToolChange, ToolState};
-use crate::checks::check::{Finish, ToolResult};
+use crate::checks::check::{Check, Finish, ToolResult};
 use crate::checks::history::block::{Block, PackedCheck, Refused, Unreadable};
 use crate::checks::history::{Day, Kind};
 use crate::checks::pointer::CheckPointer;
@@ -81,6 +81,8 @@ impl ToolChange {
                 state,
                 keeping: Keeping::Packed,
                 closed_block: closed_block.or(self.closed_block),
+                // A block has no room for it.
+                check: Check { timing: None, ..self.check },
                 ..self
             },
             None => self,

@@ -1,0 +1,146 @@
+//! Three checks side by side: the last good one, the one that opened the issue, and the newest.
+
+use maud::{Markup, html};
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::evidence::{CheckEvidence, Evidence};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::CheckId;
+use vedette_domain::locations::{Statement, Testimony, Vote};
+
+use super::{IssueView, measured};
+use crate::checks::summary;
+use crate::{layout, words};
+
+/// A column of the comparison.
+struct Column {
+    head: &'static str,
+    check: Option<CheckId>,
+    facts: Vec<(&'static str, Markup)>,
+}
+
+/// The comparison, with links to the checks. It leaves out what is known of none of them.
+pub(super) fn card(view: &IssueView<'_>) -> Markup {
+    let columns = columns(view);
+    let mut labels: Vec<&'static str> = Vec::new();
+    for (label, _) in columns.iter().flat_map(|column| &column.facts) {
+        if !labels.contains(label) {
+            labels.push(label);
+        }
+    }
+    html! {
+        section.card {
+            header { h2 { "What changed" } }
+            table.t.cards-t {
+                caption.hide { "Checks of this issue, side by side" }
+                thead {
+                    tr {
+                        th scope="col" { span.hide { "Property" } }
+                        @for column in &columns { th scope="col" { (column.head) } }
+                    }
+                }
+                tbody {
+                    @for label in labels { (row(label, &columns)) }
+                    (row_of("Check", &columns, |column| {
+                        column.check.map(|check| html! { a href={ "/checks/" (check) } { (layout::instant(check.created_at())) } })
+                    }))
+                }
+            }
+            (measured::tables(&view.issue.context["measured"]))
+            (locations(&Testimony::read(&view.issue.context)))
+        }
+    }
+}
+
+/// What witnesses saw when the issue opened.
+fn locations(testimony: &Testimony) -> Markup {
+    if testimony.statements().is_empty() {
+        return Markup::default();
+    }
+    html! {
+        h3.in { "From other locations" }
+        dl.facts.in {
+            @for statement in testimony.statements() {
+                dt { (statement.location) }
+                dd { (vote(statement)) bdi { (statement.words()) } }
+            }
+        }
+    }
+}
+
+/// What a witness found, before what it saw.
+fn vote(statement: &Statement) -> &'static str {
+    match (statement.vote, &statement.saw) {
+        (Vote::Agrees, _) => "Down: ",
+        (Vote::Dissents, _) => "Up: ",
+        (Vote::Silent(_), Some(_)) => "No result: ",
+        (Vote::Silent(_), None) => "No result: it ",
+    }
+}
+
+fn row(label: &'static str, columns: &[Column]) -> Markup {
+    row_of(label, columns, |column| {
+        let fact = column.facts.iter().find(|(name, _)| *name == label);
+        fact.map(|(_, value)| value.clone())
+    })
+}
+
+fn row_of(
+    label: &'static str,
+    columns: &[Column],
+    value: impl Fn(&Column) -> Option<Markup>,
+) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (label) }
+            @for column in columns {
+                td {
+                    span.only { (column.head) }
+                    @match value(column) {
+                        Some(value) => (value),
+                        None => (words::unknown()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn columns(view: &IssueView<'_>) -> Vec<Column> {
+    let IssueView { issue, site, found, .. } = view;
+    let tool = issue.id.fingerprint().tool();
+    let opening = found.checks.opening;
+    let mut opened = measured::facts(&issue.context["measured"], site);
+    opened.extend(of_evidence(found.evidence.first.as_ref()));
+    let mut columns = Vec::new();
+    let of_check = |head, check: &Check, evidence: Option<&CheckEvidence>| {
+        let mut facts = match &check.result {
+            Some(result) if tool == Tool::Status => measured::facts(result, site),
+            _ => vec![("Result", summary(check))],
+        };
+        facts.extend(of_evidence(evidence));
+        Column { head, check: Some(check.id), facts }
+    };
+    if let Some(good) = found.checks.last_good.and_then(|id| found.checks.read.get(&id)) {
+        columns.push(of_check("Last good", good, found.evidence.good.as_ref()));
+    }
+    columns.push(Column { head: "At opening", check: opening, facts: opened });
+    let newest = found.evidence.newest.as_ref().or(found.evidence.first.as_ref());
+    let is_active = issue.lifecycle.is_active();
+    let now = found.checks.now.filter(|now| Some(*now) != opening);
+    if let Some(now) = now.and_then(|id| found.checks.read.get(&id)) {
+        let head = if is_active { "Now" } else { "When resolved" };
+        columns.push(of_check(head, now, newest.filter(|_| is_active)));
+    }
+    columns
+}
+
+/// What evidence adds to the comparison.
+fn of_evidence(of: Option<&CheckEvidence>) -> Vec<(&'static str, Markup)> {
+    let Some(CheckEvidence { evidence, .. }) = of else { return Vec::new() };
+    let Evidence { address, headers, .. } = evidence;
+    let server = headers.iter().find(|header| header.name == "server");
+    let mut facts = Vec::new();
+    facts.extend(server.map(|server| ("Server", html! { bdi { (server.value) } })));
+    facts.extend(address.map(|address| ("Address", html! { span.nb { (address.ip()) } })));
+    facts
+}

@@ -1,0 +1,74 @@
+//! What the page of an issue loads besides it: evidence, episodes, notifications, and the checks to compare.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use vedette_domain::alerts::notification::Notification;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::pointer::Latest;
+use vedette_domain::id::CheckId;
+use vedette_domain::issues::episode::Episode;
+use vedette_http::access::IssueAccess;
+use vedette_http::resource::IssueResource;
+use vedette_store::{IssueEvidence, IssueWithSite, Store, StoreError};
+
+/// What belongs to an issue.
+pub(super) struct Found {
+    pub(super) evidence: IssueEvidence,
+    /// The newest first.
+    episodes: Vec<Episode>,
+    /// The newest first.
+    pub(super) notifications: Vec<Notification>,
+    pub(super) checks: ComparedChecks,
+}
+
+/// The checks to compare.
+#[derive(Default)]
+pub(super) struct ComparedChecks {
+    /// The last successful one before the issue opened.
+    pub(super) last_good: Option<CheckId>,
+    /// The one that opened it.
+    pub(super) opening: Option<CheckId>,
+    /// The one that it was last judged by.
+    pub(super) now: Option<CheckId>,
+    /// Those of them that are still kept.
+    pub(super) read: BTreeMap<CheckId, Check>,
+}
+
+impl Found {
+    pub(super) async fn load(
+        store: &Store,
+        access: &IssueAccess,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let found = &access.stored;
+        let IssueWithSite { issue, state, .. } = found;
+        let (evidence, episodes, notifications) = futures::try_join!(
+            store.evidence(issue.id),
+            store.episodes(issue.id),
+            store.notifications(issue.id),
+        )?;
+        let opened_at = issue.lifecycle.opened_at();
+        let episode = episodes.iter().find(|episode| episode.opened_at == opened_at);
+        let last_good = episode.and_then(|episode| episode.last_good);
+        let judged_by = IssueResource::checks(found).next();
+        let retention = access.team.retention(now);
+        let sources = judged_by
+            .into_iter()
+            .chain(last_good.map(|check| state.source(Latest::completed(check))))
+            .map(|source| (source, retention));
+        let read = store.checks(sources.collect::<Vec<_>>()).await?;
+        let checks = ComparedChecks {
+            last_good: last_good.map(|check| check.id),
+            opening: episode.map(|episode| episode.check),
+            now: IssueResource::judged_by(found),
+            read,
+        };
+        Ok(Self { evidence, episodes, notifications, checks })
+    }
+
+    /// The episode of an opening, if it is kept.
+    pub(super) fn episode(&self, opened_at: Timestamp) -> Option<&Episode> {
+        self.episodes.iter().find(|episode| episode.opened_at == opened_at)
+    }
+}

@@ -1,0 +1,260 @@
+//! Redaction of the value of a site's request header, wherever a response repeats it.
+
+use std::iter;
+
+use data_encoding::BASE64;
+
+/// Replaces a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// A part of a value is looked for alone if it has this many bytes; shorter ones occur in any text.
+const PART_MIN: usize = 6;
+/// The longest escape of a character (`&#x10ffff;`), in bytes.
+const ESCAPE_MAX: usize = 10;
+/// The most backslashes before a character: JSON in JSON in JSON has seven.
+const SLASHES_MAX: usize = 7;
+
+/// Finds a secret in texts, whatever its case and escaping. Not `Debug`, as it holds the secret.
+#[derive(Clone, Default)]
+pub struct Redaction {
+    /// The longest first.
+    needles: Vec<Vec<char>>,
+}
+
+impl Redaction {
+    /// Looks for a header's value, for what it consists of (credentials without their scheme, each of several cookies), and
+    /// for the credentials of `Basic` in plain text.
+    pub fn of(value: &str) -> Self {
+        let value = value.trim();
+        let (scheme, rest) = value.split_once(' ').unwrap_or(("", value));
+        // The value of a cookie comes first, where a scheme would be.
+        let (scheme, rest) = if scheme.contains('=') { ("", value) } else { (scheme, rest) };
+        let mut parts: Vec<String> = Vec::new();
+        for part in iter::once(rest).chain(rest.split([' ', ';', ','])) {
+            let values = part.split_once('=').map(|(_, value)| value.trim_matches('"'));
+            parts.extend(iter::once(part).chain(values).map(str::to_owned));
+        }
+        if scheme.eq_ignore_ascii_case("basic")
+            && let Ok(decoded) = BASE64.decode(rest.trim().as_bytes())
+            && let Ok(decoded) = String::from_utf8(decoded)
+        {
+            parts.extend(decoded.split_once(':').map(|(_, password)| password.to_owned()));
+            parts.push(decoded);
+        }
+        parts.retain(|part| part.len() >= PART_MIN);
+        let secrets = iter::once(value.to_owned()).chain(parts);
+        let mut needles: Vec<Vec<char>> = secrets.map(|secret| secret.chars().collect()).collect();
+        needles.retain(|needle| !needle.is_empty());
+        needles.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        needles.dedup();
+        Self { needles }
+    }
+
+    /// The text without the secret.
+    pub fn apply(&self, text: &str) -> String {
+        let mut kept = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let found = self.needles.iter().find_map(|needle| spelling_of(needle, rest));
+            let length = found.unwrap_or(first.len_utf8());
+            kept.push_str(if found.is_some() { REDACTED } else { &rest[..length] });
+            rest = &rest[length..];
+        }
+        kept
+    }
+
+    /// As [`Redaction::apply`], for the beginning of a longer text: removes what may be the beginning of the secret from
+    /// its end, too.
+    pub fn apply_to_beginning(&self, text: &str) -> String {
+        let begins =
+            |from: usize| self.needles.iter().any(|needle| may_go_on(needle, &text[from..]));
+        let end = text.char_indices().map(|(from, _)| from).find(|from| begins(*from));
+        self.apply(&text[..end.unwrap_or(text.len())])
+    }
+}
+
+/// How many bytes at the beginning of a text are the needle, at most.
+fn spelling_of(needle: &[char], text: &str) -> Option<usize> {
+    // Most places of a text are no beginning of the needle.
+    spellings_of_char(*needle.first()?, text).next()?;
+    needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text))?.into_iter().max()
+}
+
+/// Whether a text is less than the needle, and nothing else.
+fn may_go_on(needle: &[char], text: &str) -> bool {
+    let is_end = |end: usize| {
+        // The text may end within an escape.
+        let rest = &text[end..];
+        rest.is_empty() || rest.len() < ESCAPE_MAX && rest.starts_with(['%', '&', '\\'])
+    };
+    let mut ends = vec![0];
+    for c in needle {
+        if ends.iter().any(|end| is_end(*end)) {
+            return true;
+        }
+        let Some(next) = after(*c, &ends, text) else { return false };
+        ends = next;
+    }
+    false
+}
+
+/// Where the character ends that begins at one of these places; `None` if it begins at none of them.
+fn after(c: char, begins: &[usize], text: &str) -> Option<Vec<usize>> {
+    let ends = begins
+        .iter()
+        .flat_map(|begin| spellings_of_char(c, &text[*begin..]).map(move |length| begin + length));
+    let mut ends: Vec<usize> = ends.collect();
+    ends.dedup();
+    (!ends.is_empty()).then_some(ends)
+}
+
+/// How many bytes at the beginning of a text are the character: as it is, and escaped. `&amp;` begins with `&` as well as
+/// being one.
+fn spellings_of_char(c: char, text: &str) -> impl Iterator<Item = usize> {
+    [plain(c, text), escaped(c, text)].into_iter().flatten()
+}
+
+fn plain(c: char, text: &str) -> Option<usize> {
+    let first = text.chars().next()?;
+    first.eq_ignore_ascii_case(&c).then(|| first.len_utf8())
+}
+
+/// Escaped for a URL, for HTML or for JSON, which may be in HTML or in JSON again.
+fn escaped(c: char, text: &str) -> Option<usize> {
+    let slashes = text.bytes().take(SLASHES_MAX).take_while(|byte| *byte == b'\\').count();
+    let rest = &text[slashes..];
+    let encoded = |rest| entity_of(c, rest).or_else(|| percent_encoding_of(c, rest));
+    let length = match slashes {
+        0 if c == ' ' && rest.starts_with('+') => 1,
+        0 => encoded(rest)?,
+        _ => unicode_of(c, rest).or_else(|| encoded(rest)).or_else(|| plain(c, rest))?,
+    };
+    Some(slashes + length)
+}
+
+/// The digits of JSON's `\u0022`, after the backslash.
+fn unicode_of(c: char, text: &str) -> Option<usize> {
+    let hex = text.strip_prefix('u')?.get(..4)?;
+    (u32::from_str_radix(hex, 16) == Ok(u32::from(c))).then_some(5)
+}
+
+fn entity_of(c: char, text: &str) -> Option<usize> {
+    let rest = text.strip_prefix('&')?;
+    let end = rest.bytes().take(ESCAPE_MAX).position(|byte| byte == b';')?;
+    entity(&rest[..end])?.eq_ignore_ascii_case(&c).then_some(end + 2)
+}
+
+fn percent_encoding_of(c: char, text: &str) -> Option<usize> {
+    let mut buffer = [0; 4];
+    let bytes = c.encode_utf8(&mut buffer).bytes();
+    let mut length = 0;
+    for byte in bytes {
+        let hex = text.get(length..)?.strip_prefix('%')?.get(..2)?;
+        if !u8::from_str_radix(hex, 16).is_ok_and(|found| found.eq_ignore_ascii_case(&byte)) {
+            return None;
+        }
+        length += 3;
+    }
+    Some(length)
+}
+
+/// The character of an HTML entity, without `&` and `;`.
+fn entity(name: &str) -> Option<char> {
+    let code = |digits, radix| char::from_u32(u32::from_str_radix(digits, radix).ok()?);
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => match name.strip_prefix('#')? {
+            hex if hex.starts_with(['x', 'X']) => code(&hex[1..], 16),
+            decimal => code(decimal, 10),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_found_whatever_its_escaping() {
+        let redaction = Redaction::of("Bearer s3cr\"et&<more>/+");
+        for text in [
+            "Authorization: Bearer s3cr\"et&<more>/+",
+            "authorization: BEARER S3CR\"ET&<MORE>/+",
+            r#"{"authorization": "Bearer s3cr\"et&<more>\/+"}"#,
+            r#"{"authorization": "Bearer s3cr\u0022et\u0026\u003cmore\u003E/\u002b"}"#,
+            "token=s3cr%22et%26%3Cmore%3E%2f%2B",
+            "<p>s3cr&quot;et&amp;&lt;more&gt;/+</p>",
+            "<p>s3cr&#34;et&#38;&#x3c;more&#X3E;&#x2F;&#43;</p>",
+            "<p>{\"s3cr\\&quot;et&amp;&lt;more&gt;/+\"}</p>",
+            "Bearer%20s3cr%22et%26%3Cmore%3E/%2B and Bearer+s3cr%22et%26%3Cmore%3E/%2B",
+        ] {
+            let shown = redaction.apply(text).to_ascii_lowercase();
+            assert!(shown.contains(REDACTED) && !shown.contains("s3cr"), "{shown}");
+            assert!(!shown.contains("more"), "{shown}");
+        }
+        assert_eq!(redaction.apply("Bearer of bad news"), "Bearer of bad news");
+    }
+
+    #[test]
+    fn parts_of_a_value_are_found_alone() {
+        let redaction = Redaction::of("session=0123456789; theme=dark; csrf=\"abcdef-ghi\"");
+        for (text, shown) in [
+            ("you are 0123456789", "you are [redacted]"),
+            ("csrf abcdef-ghi", "csrf [redacted]"),
+            ("a dark theme", "a dark theme"),
+        ] {
+            assert_eq!(redaction.apply(text), shown);
+        }
+        let redaction = Redaction::of("Token token=abcdefgh, nonce=12345678");
+        assert_eq!(redaction.apply("abcdefgh 12345678 Token"), "[redacted] [redacted] Token");
+    }
+
+    #[test]
+    fn basic_credentials_are_found_before_and_after_they_are_encoded() {
+        let redaction = Redaction::of("Basic YWRhOmNvcnJlY3QgaG9yc2U=");
+        for text in ["YWRhOmNvcnJlY3QgaG9yc2U=", "ada:correct horse", "password: correct horse"] {
+            assert!(redaction.apply(text).ends_with(REDACTED), "{}", redaction.apply(text));
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_is_removed_from_the_end_of_a_text() {
+        let redaction = Redaction::of("correct-horse/x");
+        assert_eq!(redaction.apply_to_beginning("token: correct-ho"), "token: ");
+        assert_eq!(redaction.apply_to_beginning("token: correct-horse%2"), "token: ");
+        assert_eq!(redaction.apply_to_beginning("token: correct-horse/x!"), "token: [redacted]!");
+        assert_eq!(redaction.apply_to_beginning("nothing"), "nothing");
+        assert_eq!(redaction.apply("token: correct-ho"), "token: correct-ho");
+        assert_eq!(Redaction::default().apply_to_beginning("all of it"), "all of it");
+    }
+
+    proptest! {
+        /// Whatever surrounds a secret, and wherever the text ends: nothing of six characters and more is left of it.
+        #[test]
+        fn no_text_keeps_the_secret(
+            secret in "[a-z0-9/+=\"&<%\\\\é]{12,24}",
+            before in "\\PC{0,40}",
+            after in "\\PC{0,40}",
+            cut in 0_usize..24,
+        ) {
+            let redaction = Redaction::of(&secret);
+            let shown = redaction.apply(&format!("{before}{secret}{after}"));
+            prop_assert!(!shown.contains(&secret), "{shown}");
+            let begun: String = secret.chars().take(cut).collect();
+            let shown = redaction.apply_to_beginning(&format!("{before}|{begun}"));
+            prop_assert!(begun.len() < PART_MIN || !shown.ends_with(&begun), "{shown}");
+        }
+
+        #[test]
+        fn any_text_is_taken(secret in "\\PC{0,12}", text in "[%&\\\\+#xu0-9a-f;é]{0,60}") {
+            let redaction = Redaction::of(&secret);
+            let _ = (redaction.apply(&text), redaction.apply_to_beginning(&text));
+        }
+    }
+}

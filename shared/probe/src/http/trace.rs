@@ -1,0 +1,83 @@
+//! Timing of requests, and the codes of their responses.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vedette_domain::checks::evidence::Timing;
+
+/// What a request waits for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Phase {
+    Lookup,
+    Connect,
+    Tls,
+    FirstByte,
+}
+
+/// Timing and codes of a check's requests. It outlives them, so that it also says in which phase a check timed out.
+#[derive(Debug, Default)]
+pub(crate) struct Trace(Mutex<Traced>);
+
+#[derive(Debug, Default)]
+struct Traced {
+    now: Option<(Phase, Instant)>,
+    phases: [Option<Duration>; 4],
+    address: Option<SocketAddr>,
+    codes: Vec<u16>,
+}
+
+impl Traced {
+    fn end_phase(&mut self) {
+        if let Some((phase, since)) = self.now.take() {
+            *self.phases[phase as usize].get_or_insert_default() += since.elapsed();
+        }
+    }
+}
+
+impl Trace {
+    fn traced(&self) -> MutexGuard<'_, Traced> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A phase begins, and the one before it is over.
+    pub(super) fn enter(&self, phase: Phase) {
+        let mut traced = self.traced();
+        traced.end_phase();
+        traced.now = Some((phase, Instant::now()));
+    }
+
+    /// There is a connection to this address.
+    pub(super) fn connected(&self, address: Option<SocketAddr>) {
+        self.traced().address = address;
+    }
+
+    /// The head of a response has come.
+    pub(super) fn responded(&self, code: u16) {
+        let mut traced = self.traced();
+        traced.end_phase();
+        traced.codes.push(code);
+    }
+
+    /// Where the last connection led.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.traced().address
+    }
+
+    /// The codes of the responses, one a request.
+    pub(crate) fn codes(&self) -> Vec<u16> {
+        self.traced().codes.clone()
+    }
+
+    /// How long each phase took; a phase that has not ended ends now.
+    pub(crate) fn timing(&self) -> Timing {
+        let mut traced = self.traced();
+        traced.end_phase();
+        let [lookup, connect, tls, first_byte] = traced.phases.map(|phase| {
+            // Half a day at most.
+            phase.map(|phase| u32::try_from(phase.as_micros() / 10).unwrap_or(u32::MAX))
+        });
+        Timing { lookup, connect, tls, first_byte }
+    }
+}

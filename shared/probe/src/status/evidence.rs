@@ -1,0 +1,183 @@
+//! The evidence of a probe, without secrets.
+
+use std::iter;
+
+use hyper::header::{HeaderMap, SET_COOKIE};
+use serde_bytes::ByteArray;
+use vedette_domain::checks::check::StatusResult;
+use vedette_domain::checks::evidence::{
+    Evidence, EvidenceBody, EvidenceHeader, EvidenceRequest, HEADERS_KEPT, REDACTED, Redaction,
+};
+
+use super::{BodyRead, Seen};
+
+/// Replaces a character that a terminal or a page would not show.
+const UNSHOWN: char = '\u{fffd}';
+
+/// Collects the evidence of a probe.
+pub(super) fn collect(
+    result: &StatusResult,
+    Seen { trace, response, error }: Seen,
+    body: &[u8],
+    redaction: &Redaction,
+) -> Evidence {
+    let shown = |text: &str| printable(&redaction.apply(text));
+    let codes = trace.codes().into_iter().map(Some).chain(iter::repeat(None));
+    let urls = iter::once(&result.url).chain(&result.redirects);
+    let requests =
+        urls.zip(codes).map(|(url, code)| EvidenceRequest { url: redaction.apply(url), code });
+    let mut evidence = Evidence {
+        requests: requests.collect(),
+        address: trace.address(),
+        status_line: None,
+        headers: Vec::new(),
+        lacks_headers: false,
+        body: None,
+        error: error.as_deref().map(shown),
+        timing: trace.timing(),
+    };
+    if let Some((version, status, headers, read)) = response {
+        let reason = status.canonical_reason().unwrap_or_default();
+        let line = format!("{version:?} {} {reason}", status.as_str());
+        evidence.status_line = Some(line.trim_end().to_owned());
+        evidence.headers = kept(&headers, redaction);
+        evidence.lacks_headers = evidence.headers.len() < headers.len();
+        evidence.body = Some(body_of(body, read, redaction));
+    }
+    evidence
+}
+
+/// The headers, as far as there is room for them.
+fn kept(headers: &HeaderMap, redaction: &Redaction) -> Vec<EvidenceHeader> {
+    let mut room = HEADERS_KEPT;
+    let shown = headers.iter().map(|(name, value)| {
+        let value = match *name == SET_COOKIE {
+            true => REDACTED.to_owned(),
+            false => printable(&redaction.apply(&String::from_utf8_lossy(value.as_bytes()))),
+        };
+        EvidenceHeader { name: redaction.apply(name.as_str()), value }
+    });
+    let fits = |header: &EvidenceHeader| {
+        let left = room.checked_sub(header.name.len() + header.value.len());
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    shown.filter(fits).collect()
+}
+
+fn body_of(body: &[u8], read: BodyRead, redaction: &Redaction) -> EvidenceBody {
+    let BodyRead { bytes, sha256, is_whole } = read;
+    let is_beginning = !is_whole || (body.len() as u64) < bytes;
+    let text = text_of(body, is_beginning).map(|text| {
+        let text = match is_beginning {
+            true => redaction.apply_to_beginning(text),
+            false => redaction.apply(text),
+        };
+        printable(&text)
+    });
+    let mut digest = [0; 32];
+    digest.copy_from_slice(sha256.finish().as_ref());
+    EvidenceBody {
+        is_cut: is_beginning || text.is_none(),
+        text,
+        bytes,
+        sha256: ByteArray::new(digest),
+    }
+}
+
+/// The body as text, if it is UTF-8 without zeros: neither an image nor compressed. A beginning may end within a
+/// character.
+fn text_of(body: &[u8], is_beginning: bool) -> Option<&str> {
+    let text = match str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) if is_beginning && error.error_len().is_none() => {
+            str::from_utf8(&body[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    (!text.contains('\0')).then_some(text)
+}
+
+/// Makes visible what would change how the text is shown: control characters, and those that change the direction of
+/// writing.
+fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        '\r' => '\n',
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => UNSHOWN,
+        _ if c.is_control() => UNSHOWN,
+        _ => c,
+    };
+    text.replace("\r\n", "\n").chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: usize, is_whole: bool) -> BodyRead {
+        BodyRead { bytes: bytes as u64, is_whole, ..BodyRead::new() }
+    }
+
+    #[test]
+    fn headers_lose_secrets_and_stay_within_their_limit() {
+        let redaction = Redaction::of("Bearer of-the-site");
+        let mut headers = HeaderMap::new();
+        let mut header = |name: &'static str, value: &[u8]| {
+            let value = HeaderValue::from_bytes(value).expect("a value");
+            headers.append(HeaderName::from_static(name), value);
+        };
+        header("set-cookie", b"session=of-a-stranger");
+        header("set-cookie", b"other=of-a-stranger");
+        header("x-echo", b"token=OF-THE-SITE");
+        header("x-bytes", b"\xff\xfe");
+        header("x-long", &[b'x'; HEADERS_KEPT]);
+        let shown: Vec<(String, String)> = kept(&headers, &redaction)
+            .into_iter()
+            .map(|EvidenceHeader { name, value }| (name, value))
+            .collect();
+        let expected = [
+            ("set-cookie", REDACTED),
+            ("set-cookie", REDACTED),
+            ("x-echo", "token=[redacted]"),
+            ("x-bytes", "\u{fffd}\u{fffd}"),
+        ];
+        assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn a_body_that_is_no_text_is_not_kept() {
+        for bytes in [&b"\x89PNG\r\n\x1a\n\0\0"[..], b"\x1f\x8b\x08", b"abc\0def", b"\xff"] {
+            let body = body_of(bytes, read(bytes.len(), true), &Redaction::default());
+            assert_eq!((body.text, body.is_cut), (None, true));
+        }
+        // A beginning may end within a character.
+        let body = body_of(b"caf\xc3", read(9_000, false), &Redaction::default());
+        assert_eq!((body.text.as_deref(), body.is_cut), (Some("caf"), true));
+        let body =
+            body_of("\u{202e}\u{7}a\r\nb\rc".as_bytes(), read(9, true), &Redaction::default());
+        assert_eq!(body.text.as_deref(), Some("\u{fffd}\u{fffd}a\nb\nc"));
+    }
+
+    proptest! {
+        /// Whatever a target sends, what is kept can be shown, and has no secret.
+        #[test]
+        fn any_body_is_taken(
+            before in vec(any::<u8>(), 0..64),
+            after in vec(any::<u8>(), 0..64),
+            end in 0_usize..160,
+            is_whole in any::<bool>(),
+        ) {
+            let mut bytes = [&before[..], b"0f-the-Site", &after[..]].concat();
+            bytes.truncate(end);
+            let body = body_of(&bytes, read(bytes.len(), is_whole), &Redaction::of("Bearer 0f-the-site"));
+            let text = body.text.unwrap_or_default();
+            prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
+            prop_assert!(!text.contains("0f-the-Site"), "{text:?}");
+        }
+    }
+}
