@@ -33,7 +33,7 @@ struct Event<'a> {
     of: &'a IssueWithSite,
     /// The opening of the episode that it belongs to.
     opened_at: Timestamp,
-    /// What that opening said, or what the issue says now if that is not kept.
+    /// What that opening said; what the issue says now if that is not kept.
     summary: String,
 }
 
@@ -106,7 +106,7 @@ impl EventsPage<'_> {
         self.events.iter().map(|event| (event.of.issue.id, event.opened_at)).collect()
     }
 
-    /// Takes from the episodes what each event says.
+    /// Sets the summary of each event, from the episodes.
     fn describe(&mut self, episodes: &[Episode]) {
         for event in &mut self.events {
             let (issue, opened_at) = (event.of.issue.id, event.opened_at);

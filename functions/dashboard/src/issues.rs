@@ -1,5 +1,4 @@
-//! The page of an issue: for a member what is wrong and what to do about it, for anybody else only where
-//! to read it.
+//! The page of an issue. Members see what is wrong and what to do about it; other visitors only see where to read it.
 
 mod compared;
 pub(crate) mod evidence;
@@ -39,20 +38,20 @@ use crate::look::{Icon, Look};
 use crate::sites::link_out;
 use crate::{RequestContext, layout, look, words};
 
-/// How long an issue can be snoozed, in hours, and as the form says it.
+/// How long an issue can be snoozed: the hours, and the text in the form.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
 
 /// The field of a note.
 const NOTE: &str = "note";
 
-/// What a page shows beside the issue: why nothing was done, and the form for a note.
+/// What a page shows in addition to the issue: why an action was refused, and the form for a note.
 #[derive(Default)]
 struct Shown {
     problem: Option<String>,
     input: FormInput,
 }
 
-/// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
+/// Shows an issue to a member. Shows everybody else where to read it, without looking for the issue.
 pub(crate) async fn show(
     context: RequestContext<'_>,
     access: Option<IssueAccess>,
@@ -75,7 +74,7 @@ fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
     layout::page(context, StatusCode::OK, "Sign in to see this issue", &content)
 }
 
-/// Takes an open issue, on its page or in the list of sites.
+/// Acknowledges an open issue, from its page or from the list of sites.
 pub(crate) async fn acknowledge(
     context: RequestContext<'_>,
     access: IssueAccess,
@@ -89,7 +88,7 @@ pub(crate) async fn acknowledge(
     Ok(answer)
 }
 
-/// Gives an acknowledged issue back.
+/// Withdraws an acknowledgement.
 pub(crate) async fn unacknowledge(
     context: RequestContext<'_>,
     access: IssueAccess,
@@ -97,7 +96,7 @@ pub(crate) async fn unacknowledge(
     carry_out(context, &access, Decision::Unacknowledge).await
 }
 
-/// Says that an issue is over.
+/// Resolves an issue.
 pub(crate) async fn resolve(
     context: RequestContext<'_>,
     access: IssueAccess,
@@ -106,7 +105,7 @@ pub(crate) async fn resolve(
     carry_out(context, &access, Decision::Resolve(by)).await
 }
 
-/// Silences the reminders of an issue for a while, or has them sent again.
+/// Snoozes the reminders of an issue for a while, or resumes them.
 pub(crate) async fn snooze(
     context: RequestContext<'_>,
     access: IssueAccess,
@@ -124,7 +123,7 @@ pub(crate) async fn snooze(
     carry_out(context, &access, Decision::Snooze(until)).await
 }
 
-/// Writes something about an issue.
+/// Adds a note to an issue.
 pub(crate) async fn note(
     context: RequestContext<'_>,
     access: IssueAccess,
@@ -141,7 +140,7 @@ pub(crate) async fn note(
     }
 }
 
-/// Decides on an issue as it is now; issues are handled by those who may run checks.
+/// Carries out a decision about an issue in its current state. Members who may run checks may decide about issues.
 async fn carry_out(
     context: RequestContext<'_>,
     access: &IssueAccess,
@@ -153,7 +152,7 @@ async fn carry_out(
     {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(ActionError::Failed(fault)) => Err(fault.into()),
-        // Somebody else was faster: the current state is shown with it.
+        // Another member was faster: the page shows the current state with the refusal.
         Err(ActionError::Refused(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
             let shown = Shown { problem: Some(why), ..Shown::default() };
@@ -183,13 +182,13 @@ async fn page(
     Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, heading, &content))
 }
 
-/// Whom the page of an issue names.
+/// The people whom the page of an issue names.
 fn people(issue: &Issue) -> Vec<UserId> {
     let acts = issue.acts.iter().filter_map(|act| act.by);
     IssueResource::users(issue).chain(issue.notes.iter().map(|note| note.by)).chain(acts).collect()
 }
 
-/// What the page says of an issue.
+/// The page of an issue.
 struct IssueView<'a> {
     issue: &'a Issue,
     site: &'a Site,
@@ -200,7 +199,7 @@ struct IssueView<'a> {
     may_act: bool,
     /// What is or was wrong.
     title: String,
-    /// What an alert would say besides.
+    /// What an alert would say in addition.
     lines: Vec<String>,
     facts: Vec<Fact>,
 }
@@ -233,7 +232,7 @@ impl<'a> IssueView<'a> {
         };
         let Alert { mut lines, mut facts, .. } = compose::one(&subject, &news, now);
         lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&sentence));
-        // These have a place of their own.
+        // The page shows these elsewhere.
         let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
@@ -262,7 +261,7 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
     }
 }
 
-/// What is wrong, since when, who is on it, and what to do.
+/// What is wrong, since when, who works on it, and what to do.
 fn hero(view: &IssueView<'_>) -> Markup {
     let IssueView { issue, now, .. } = *view;
     let fingerprint = issue.id.fingerprint();

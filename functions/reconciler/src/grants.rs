@@ -5,9 +5,8 @@ use vedette_store::keys::Prefix::{
     Channel, ChannelSecret, Delivery, Directory, PolledRun, Site, Team, Teams, Work,
 };
 
-/// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
-/// waited too long; these drive no issue. Its gauge looks at some sites of each team that it takes. Every night it has
-/// what is outstanding for all teams rebuilt.
+/// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
+/// Its gauge reads some sites of each team. Every night, it requests a rebuild of outstanding work for all teams.
 pub const REDELIVERY: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
@@ -18,9 +17,9 @@ pub const REDELIVERY: Grant = Grant {
     ..Grant::NONE
 };
 
-/// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
-/// outstanding, and purges deleted sites with the notifications about their issues. It stores apart the secrets of channels that an earlier version
-/// wrote, and deletes claims of channels that are gone.
+/// Maintenance records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
+/// and purges deleted sites with the notifications about their issues. It moves secrets of channels that an earlier
+/// version stored with the channel, and deletes claims of removed channels.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Site, Team],
     batch_get: &[Site, Team],
@@ -32,6 +31,6 @@ pub const MAINTENANCE: Grant = Grant {
     check: &[Channel],
 };
 
-/// The polling scheduler reads the runs, and notes up to when it has sent them.
+/// The polling scheduler reads the runs, and records the minute up to which it has sent them.
 pub const DISPATCH: Grant =
     Grant { get: &[PolledRun], query: &[PolledRun], update: &[PolledRun], ..Grant::NONE };

@@ -1,4 +1,4 @@
-//! Sending again what is overdue.
+//! Sends overdue work again.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,24 +24,24 @@ use crate::ReconcilerError;
 /// What a pass did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Redelivered {
-    /// Pieces of work sent again.
+    /// Pieces of work that were sent again.
     pub sent: u64,
-    /// Those that could not be; they stay due.
+    /// Pieces of work that could not be sent; they stay due.
     pub failed: u64,
-    /// Those that cannot be read, which the log names; they are due again in an hour, so that they
-    /// block nobody.
+    /// Pieces of work that cannot be read. The log names them, and they are due again in an hour, so that they do not
+    /// block others.
     pub unreadable: u64,
 }
 
-/// How long work that cannot be read is put aside.
+/// How long unreadable work is put aside.
 const UNREADABLE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Pieces of work a shard and pass; the rest is left to the next pass.
+/// Pieces of work per shard and pass; the next pass handles the rest.
 const PASS: usize = 500;
-/// Messages, and pieces of work of one message, handled concurrently.
+/// How many messages, and pieces of work of one message, are handled concurrently.
 const CONCURRENCY: usize = 16;
 
-/// One pass: sends again what is overdue, and gives up on-demand checks that waited too long.
+/// Runs one pass: sends overdue work again, and gives up on-demand checks that waited too long.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub async fn redeliver(app: &App) -> Result<Redelivered, ReconcilerError> {
     Ok(send_all(app, overdue).await)
 }
 
-/// Sends everything outstanding, due or not: for a start with empty queues.
+/// Sends all outstanding work, whether it is due or not: for a start with empty queues.
 ///
 /// # Errors
 ///
@@ -90,8 +90,8 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
     sends.buffer_unordered(CONCURRENCY).fold(Redelivered::default(), count).await
 }
 
-/// What is outstanding by what it belongs to, in the order of the first of each: one message has all that is
-/// due to a channel sent, be it two hundred issues.
+/// Groups outstanding work by its owner, in the order of the first piece of each: one message sends everything that is
+/// due to a channel, even for two hundred issues.
 fn by_owner(outstanding: Vec<Outstanding>) -> Vec<Vec<Outstanding>> {
     let mut places = HashMap::new();
     let mut all: Vec<Vec<Outstanding>> = Vec::new();
@@ -106,7 +106,7 @@ fn by_owner(outstanding: Vec<Outstanding>) -> Vec<Vec<Outstanding>> {
     all
 }
 
-/// Has work looked at again at another time.
+/// Postpones work to another time.
 async fn postpone(app: &App, work: &[Outstanding], due: Timestamp) -> Result<(), StoreError> {
     for work in work.chunks(CONCURRENCY) {
         try_join_all(work.iter().map(|work| app.store.postpone(work, due))).await?;
@@ -118,7 +118,7 @@ const fn is_unreadable(error: &ReconcilerError) -> bool {
     matches!(error, ReconcilerError::Store(StoreError::Corrupt(_)))
 }
 
-/// Sends the work of one owner and has it looked at again later, should that be lost too.
+/// Sends the work of one owner, and postpones it in case the message is lost too.
 async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
     let now = app.clock.now();
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(now);
@@ -172,8 +172,8 @@ async fn send_alert(
     Ok(())
 }
 
-/// Sends what is outstanding of a tool. Returns when to look again, unless nothing is outstanding
-/// or the item was written.
+/// Sends the outstanding work of a tool. Returns when to check again, unless nothing is outstanding or the item was
+/// written.
 async fn send_tool(
     app: &App,
     partition: Partition,
@@ -216,7 +216,7 @@ fn timed_out(tool: Tool) -> Finish {
     })
 }
 
-/// Ends an on-demand check that no checker will end.
+/// Ends an on-demand check that no checker will end any more.
 async fn end(app: &App, site: &Site, check: CheckId, finish: Finish) -> Result<(), StoreError> {
     let Some(context) = app.store.run_context(site.team, site.id, check.tool()).await? else {
         return Ok(());

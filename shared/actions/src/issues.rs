@@ -1,4 +1,4 @@
-//! What a member decides about an issue.
+//! Decisions of members about issues.
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
@@ -15,15 +15,15 @@ use crate::DecisionError;
 /// A decision about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Take an open issue.
+    /// Acknowledge an open issue.
     Acknowledge(UserId),
-    /// Give an acknowledged issue back.
+    /// Withdraw the acknowledgement.
     Unacknowledge,
-    /// Resolve it; the next checks count from zero.
+    /// Resolve the issue; later checks count from zero.
     Resolve(UserId),
-    /// Send no reminders until then; none sends them again.
+    /// Send no reminders until this time; `None` resumes them.
     Snooze(Option<Timestamp>),
-    /// Write something about it.
+    /// Add a note.
     Note(Note),
 }
 
@@ -40,7 +40,7 @@ impl Decision {
         AuditEvent::issue(issue, decision)
     }
 
-    /// What the issue itself keeps of a decision that neither its timeline nor its notes show.
+    /// What the issue itself records of a decision that neither its timeline nor its notes show.
     const fn act(&self, actor: Actor, at: Timestamp) -> Option<Act> {
         let kind = match self {
             Self::Acknowledge(_) | Self::Resolve(_) | Self::Note(_) => return None,
@@ -52,11 +52,11 @@ impl Decision {
     }
 }
 
-/// Carries out a decision about an issue as it was read, and has channels notified.
+/// Carries out a decision about an issue as it was read, and notifies channels.
 ///
 /// # Errors
 ///
-/// When the issue's state does not allow it, or a fault of the table.
+/// When the issue's state does not allow the decision, or the table fails.
 pub async fn decide(
     app: &App,
     IssueWithSite { issue, site, state }: &IssueWithSite,

@@ -1,11 +1,11 @@
-//! Issues: what can be wrong with a site, and the life of the record that says so.
+//! Issues: what can be wrong with a site, and the life cycle of the record that says so.
 //!
 //! Start with [`Fingerprint`], the kinds of issues, then follow a check:
 //!
-//! 1. [`evaluate`] turns a check's result into one [`Evaluation`](evaluate::Evaluation) for each kind of issue of its tool.
-//! 2. [`tracker::observe`] turns a row of evaluations into openings and resolutions, by the thresholds of the settings.
-//! 3. [`confirmation`] has outages wait for what other locations see.
-//! 4. [`record::Issue`] is what is stored, with its [`Lifecycle`] and its timeline.
+//! 1. [`evaluate`] turns a check's result into one [`Evaluation`](evaluate::Evaluation) per kind of issue of its tool.
+//! 2. [`tracker::observe`] turns sequences of evaluations into openings and resolutions, according to the thresholds.
+//! 3. [`confirmation`] lets outages wait for what other locations see.
+//! 4. [`record::Issue`] is the stored issue, with its [`Lifecycle`] and its timeline.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -28,8 +28,8 @@ pub use past::PastIssue;
 pub(crate) use timeline::TIMELINE_MAX;
 pub use timeline::{Timeline, TimelineEntry, TimelineKey};
 
-/// Declares the fingerprints, each in one row: its number, its value on the wire, its tool and its severity. The list of
-/// all follows from the rows, so that none can be missing.
+/// Declares the fingerprints, one per row: its number, its value in the API, its tool and its severity. The list of all
+/// fingerprints comes from the rows, so none can be missing.
 macro_rules! fingerprints {
     ($($(#[$doc:meta])+ $name:ident = $code:literal, $value:literal, of $tool:ident, $severity:ident;)+) => {
         /// One condition that a tool watches: the deduplication key of an issue within a site.
@@ -42,7 +42,7 @@ macro_rules! fingerprints {
             /// All fingerprints, by tool in the order of the API's enumeration.
             pub const ALL: [Self; [$(Self::$name),+].len()] = [$(Self::$name),+];
 
-            /// The value used on the wire and in keys: `<tool>:<condition>`.
+            /// The value in the API and in keys: `<tool>:<condition>`.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $value,)+
@@ -56,15 +56,15 @@ macro_rules! fingerprints {
                 }
             }
 
-            /// How grave its issues are.
+            /// The severity of its issues.
             pub const fn severity(self) -> Severity {
                 match self {
                     $(Self::$name => Severity::$severity,)+
                 }
             }
 
-            /// A number from 1 to 15 that fits the four bits kept for it in an issue's id. Ids are stored:
-            /// a number once given is never changed and never given again.
+            /// A number from 1 to 15 that fits into the four bits for it in an issue's id. Ids are stored, so a number
+            /// never changes and is never reused.
             pub const fn code(self) -> u8 {
                 match self {
                     $(Self::$name => $code,)+
@@ -98,7 +98,7 @@ fingerprints! {
 }
 
 impl Fingerprint {
-    /// The fingerprint with this wire value.
+    /// The fingerprint with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|fingerprint| fingerprint.as_str() == value)
     }
@@ -146,7 +146,7 @@ impl Severity {
     /// All severities, in the order of the API's enumeration.
     pub const ALL: [Self; 3] = [Self::Critical, Self::Warning, Self::Info];
 
-    /// The value used on the wire and in keys.
+    /// The value in the API and in keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -155,7 +155,7 @@ impl Severity {
         }
     }
 
-    /// The severity with this wire value.
+    /// The severity with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.as_str() == value)
     }
@@ -174,7 +174,7 @@ impl std::fmt::Display for Severity {
 pub enum IssueStatus {
     /// Nobody has acknowledged it yet.
     Open,
-    /// Somebody has.
+    /// A member has acknowledged it.
     Acknowledged,
     /// It is over.
     Resolved,
@@ -184,7 +184,7 @@ impl IssueStatus {
     /// All states, in the order of the API's enumeration.
     pub const ALL: [Self; 3] = [Self::Open, Self::Acknowledged, Self::Resolved];
 
-    /// The value used on the wire and in keys.
+    /// The value in the API and in keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -193,12 +193,12 @@ impl IssueStatus {
         }
     }
 
-    /// The state with this wire value.
+    /// The state with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == value)
     }
 
-    /// Whether the problem is still there: open or acknowledged.
+    /// Whether the issue is active: open or acknowledged.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Open | Self::Acknowledged)
     }
@@ -210,7 +210,7 @@ impl std::fmt::Display for IssueStatus {
     }
 }
 
-/// What one evaluation says of one fingerprint.
+/// What one evaluation says about one fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The condition does not hold.
@@ -220,7 +220,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a condition that holds, or does not.
+    /// The outcome for a condition that holds, or that does not.
     pub(crate) const fn of(is_down: bool) -> Self {
         if is_down { Self::Down } else { Self::Up }
     }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn fingerprints_are_what_clients_and_ids_know() {
-        // Wire value, tool, severity, number: each of them is stored or seen outside.
+        // Value in the API, tool, severity, number: each of them is stored or visible to clients.
         let known = [
             ("status:down", Tool::Status, Severity::Critical, 1),
             ("status:partial", Tool::Status, Severity::Warning, 10),

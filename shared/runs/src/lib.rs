@@ -23,7 +23,7 @@ use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry_on_conflict};
 
-/// How long a witness may look at a target: its answer is to be back before nobody waits for it any more.
+/// How long a witness may check a target, so that its answer arrives while the caller still waits.
 const ANSWER_IN: Duration = QUESTION_TIMEOUT.saturating_sub(Duration::from_secs(1));
 
 /// What happened to a finished run.
@@ -102,8 +102,8 @@ pub async fn record_run(
     .await
 }
 
-/// What witnesses say of a run, where it would open `status:down` by the state that was given. All are asked once, at
-/// the same time. Should the run open the issue by a later state only, nobody was asked, and the issue waits.
+/// What witnesses say about a run that would open `status:down` according to the given state. All witnesses are asked
+/// once, concurrently. If the run only opens the issue in a later state, no witness was asked, and the issue waits.
 async fn hear_witnesses(
     app: &App,
     run: &Run,

@@ -23,18 +23,18 @@ use crate::transaction::Transaction;
 
 stored!(attributes: StoredEvidence, Episode);
 
-/// Bytes of one piece of evidence, deflated.
+/// The most bytes of one piece of evidence after compression.
 pub const EVIDENCE_MAX: usize = 4 * 1024;
-/// More than this is not inflated: bodies and headers are cut before they are stored.
+/// More than this is not decompressed: bodies and headers are cut before they are stored.
 const INFLATE_MAX: u64 = 64 * 1024;
-/// Episodes that are read of an issue at most, the newest.
+/// The most episodes that are read per issue, the newest ones.
 const EPISODES_READ: usize = 20;
 
 #[derive(Serialize, Deserialize)]
 struct StoredEvidence {
     #[serde(rename = "k")]
     check: CheckId,
-    /// MessagePack, deflated.
+    /// MessagePack, compressed with deflate.
     #[serde(rename = "e")]
     evidence: ByteBuf,
 }
@@ -42,11 +42,11 @@ struct StoredEvidence {
 /// The evidence of an issue.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IssueEvidence {
-    /// Of the check that last opened it.
+    /// The evidence of the check that last opened the issue.
     pub first: Option<CheckEvidence>,
-    /// Of the newest failing check since then whose response differed.
+    /// The evidence of the newest failing check since then with a different response.
     pub newest: Option<CheckEvidence>,
-    /// Of a successful check.
+    /// The evidence of a successful check.
     pub good: Option<CheckEvidence>,
 }
 
@@ -74,7 +74,7 @@ fn read(item: Item) -> Result<CheckEvidence, StoreError> {
     Ok(CheckEvidence { check, evidence: rmp_serde::from_slice(&inflated)? })
 }
 
-/// Writes evidence, beside the tool's state whose `rev` says that nobody else has.
+/// Writes evidence together with the tool's state, whose `rev` ensures that nobody else has written.
 pub(crate) fn write_evidence<'a>(
     transaction: Transaction<'a>,
     partition: Partition,
@@ -101,7 +101,7 @@ pub(crate) fn write_episode<'a>(
 }
 
 impl Store {
-    /// The evidence of an issue, in one query; a piece that cannot be read is left out.
+    /// The evidence of an issue, with one query; a piece that cannot be read is left out.
     pub async fn evidence(&self, issue: IssueId) -> Result<IssueEvidence, StoreError> {
         let (partition, fingerprint) = (issue.partition(), issue.fingerprint());
         let pk = keys::site_partition(partition);
@@ -114,13 +114,13 @@ impl Store {
                 *evidence.of(kind) = readable(item, read);
             }
         }
-        // The rest of an earlier opening does not belong to this one.
+        // Evidence that remains from an earlier opening does not belong to this one.
         let opened_at = evidence.first.as_ref().map(CheckEvidence::at);
         evidence.newest = evidence.newest.filter(|newest| Some(newest.at()) > opened_at);
         Ok(evidence)
     }
 
-    /// The newest episodes of an issue, the newest first.
+    /// The newest episodes of an issue, newest first.
     pub async fn episodes(&self, issue: IssueId) -> Result<Vec<Episode>, StoreError> {
         let pk = keys::site_partition(issue.partition());
         let sort = Sort::Prefix(keys::episode_prefix(issue.fingerprint()));

@@ -11,7 +11,7 @@ use crate::table::{Condition, Range, Sort, Store};
 
 stored!(attributes: Notification);
 
-/// How many notifications are written at a time.
+/// How many notifications are written concurrently.
 const AT_ONCE: usize = 16;
 
 impl Store {
@@ -31,7 +31,7 @@ impl Store {
         writes.buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    /// The newest notifications of an issue, the newest first.
+    /// The newest notifications of an issue, newest first.
     pub async fn notifications(&self, issue: IssueId) -> Result<Vec<Notification>, StoreError> {
         let pk = keys::notification_partition(issue.partition());
         let sort = Sort::Prefix(keys::notification_prefix(issue.fingerprint()));
@@ -41,7 +41,7 @@ impl Store {
         Ok(found.into_iter().filter_map(|item| readable(item, Stored::read)).collect())
     }
 
-    /// Deletes notifications about the issues of a site; says whether there may be more.
+    /// Deletes notifications about the issues of a site; returns whether there may be more.
     pub(crate) async fn purge_notifications(&self, site: Partition) -> Result<bool, StoreError> {
         const PAGE: usize = 500;
         let pk = keys::notification_partition(site);

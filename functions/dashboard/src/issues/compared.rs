@@ -18,7 +18,7 @@ struct Column {
     facts: Vec<(&'static str, Markup)>,
 }
 
-/// The comparison, with links to the checks. It leaves out what is known of none of them.
+/// The comparison, with links to the checks. It leaves out rows in which nothing is known about any check.
 pub(super) fn card(view: &IssueView<'_>) -> Markup {
     let columns = columns(view);
     let mut labels: Vec<&'static str> = Vec::new();
@@ -67,7 +67,7 @@ fn locations(testimony: &Testimony) -> Markup {
     }
 }
 
-/// What a witness found, before what it saw.
+/// The witness's vote, which precedes what it saw.
 fn vote(statement: &Statement) -> &'static str {
     match (statement.vote, &statement.saw) {
         (Vote::Agrees, _) => "Down: ",

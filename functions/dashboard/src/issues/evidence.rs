@@ -9,7 +9,7 @@ use crate::{layout, words};
 /// The smallest width of a phase, in percent, so that it can be seen.
 const NARROWEST: f64 = 4.0;
 
-/// The newest response of a failing check, and folded the first one and the last good one.
+/// The newest response of a failing check; collapsed, the first one and the last good one.
 pub(super) fn card(IssueEvidence { first, newest, good }: &IssueEvidence) -> Markup {
     let Some(shown) = newest.as_ref().or(first.as_ref()) else { return Markup::default() };
     let opening = first.as_ref().filter(|_| newest.is_some());
@@ -77,7 +77,7 @@ fn rounded(share: f64) -> f64 {
     (share * 10.0).round() / 10.0
 }
 
-/// A time as precise as it matters.
+/// A time, only as precise as is useful.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 10.0 => format!("{}\u{202f}ms", words::grouped(ms.round() as u64)),
@@ -85,7 +85,7 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-/// Requests and response, as HTTP writes them.
+/// Requests and response in the notation of HTTP.
 fn exchange(evidence: &Evidence) -> Markup {
     let Evidence { requests, address, status_line, headers, lacks_headers, body, error, .. } =
         evidence;

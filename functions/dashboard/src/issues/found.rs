@@ -1,4 +1,5 @@
-//! What the page of an issue loads besides it: evidence, episodes, notifications, and the checks to compare.
+//! What the page of an issue loads in addition to the issue: evidence, episodes, notifications, and the checks to
+//! compare.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +16,9 @@ use vedette_store::{IssueEvidence, IssueWithSite, Store, StoreError};
 /// What belongs to an issue.
 pub(super) struct Found {
     pub(super) evidence: IssueEvidence,
-    /// The newest first.
+    /// The episodes, newest first.
     episodes: Vec<Episode>,
-    /// The newest first.
+    /// The notifications, newest first.
     pub(super) notifications: Vec<Notification>,
     pub(super) checks: ComparedChecks,
 }
@@ -25,13 +26,13 @@ pub(super) struct Found {
 /// The checks to compare.
 #[derive(Default)]
 pub(super) struct ComparedChecks {
-    /// The last successful one before the issue opened.
+    /// The last successful check before the issue opened.
     pub(super) last_good: Option<CheckId>,
-    /// The one that opened it.
+    /// The check that opened the issue.
     pub(super) opening: Option<CheckId>,
-    /// The one that it was last judged by.
+    /// The check that the issue was last evaluated with.
     pub(super) now: Option<CheckId>,
-    /// Those of them that are still kept.
+    /// The checks that are still kept.
     pub(super) read: BTreeMap<CheckId, Check>,
 }
 

@@ -1,4 +1,4 @@
-//! The timeline of an issue, the newest first: checks, changes, what members did and wrote, and who was notified.
+//! The timeline of an issue, newest entry first: checks, changes, what members did and wrote, and who was notified.
 
 use std::cmp::Reverse;
 

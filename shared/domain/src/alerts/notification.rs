@@ -28,16 +28,16 @@ pub struct Notification {
     /// The name of the channel at that time.
     #[serde(rename = "n")]
     pub name: String,
-    /// What it is about.
+    /// The event that it is about.
     #[serde(rename = "e")]
     pub event: EventKind,
-    /// When.
+    /// When the attempt ended.
     #[serde(rename = "at", with = "millisecond::required")]
     pub at: Timestamp,
     /// The outcome.
     #[serde(rename = "o")]
     pub outcome: NotificationOutcome,
-    /// Why it did not arrive, for people.
+    /// Why it did not arrive, in words for people.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -50,7 +50,7 @@ pub enum NotificationOutcome {
     Sent,
     /// It did not arrive.
     Failed,
-    /// It waits, since no mail can be sent at present.
+    /// It waits, because no email can be sent at present.
     Held,
 }
 

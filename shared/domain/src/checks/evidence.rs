@@ -1,8 +1,8 @@
 //! Evidence: requests and response of a status check, kept for an issue.
 //!
-//! An issue has the evidence of the check that opened it, of the newest failing check whose response differed, and,
-//! without the body's text, of a successful check. [`EvidenceMarks`] in the tool's state say what is stored, so that a
-//! check decides what to write without reading it.
+//! An issue has the evidence of the check that opened it and of the newest failing check with a different response. It
+//! also has the evidence of a successful check, without the body's text. [`EvidenceMarks`] in the tool's state say what
+//! is stored, so a check decides what to write without reading it.
 
 mod marks;
 mod redaction;
@@ -21,18 +21,18 @@ pub(crate) use marks::Seen;
 pub use marks::{EvidenceKind, EvidenceMarks, EvidenceWrite};
 pub use redaction::{REDACTED, Redaction};
 
-/// Bytes of a body that are kept at most.
+/// The most bytes of a body that are kept.
 pub const BODY_KEPT: usize = 8 * 1024;
-/// Bytes of header names and values that are kept at most.
+/// The most bytes of header names and values that are kept.
 pub const HEADERS_KEPT: usize = 4 * 1024;
 
-/// Headers whose values differ in each response, and so say nothing about whether it has changed.
+/// Headers whose values differ in every response, so they do not show whether it has changed.
 const VOLATILE: [&str; 6] = ["age", "date", "etag", "expires", "last-modified", "set-cookie"];
 
 /// Requests and response of a status check, without the value of the site's request header and without cookies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The requests, redirects included; the response is that to the last one.
+    /// The requests, including redirects. The response belongs to the last request.
     pub requests: Vec<EvidenceRequest>,
     /// Address and port of the last connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,13 +43,13 @@ pub struct Evidence {
     /// The headers of the response, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<EvidenceHeader>,
-    /// Whether headers were left out, as there were too many.
+    /// Whether headers were left out because there were too many.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_headers: bool,
     /// The body of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<EvidenceBody>,
-    /// Why there is no whole response.
+    /// Why there is no complete response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// How long each phase took.
@@ -62,7 +62,7 @@ pub struct Evidence {
 pub struct EvidenceRequest {
     /// The URL.
     pub url: String,
-    /// The HTTP status of the response; null where none came.
+    /// The HTTP status of the response; null without a response.
     pub code: Option<u16>,
 }
 
@@ -72,26 +72,26 @@ pub struct EvidenceRequest {
 pub struct EvidenceHeader {
     /// Its name, in lower case.
     pub name: String,
-    /// Its value; `[redacted]` in place of what is secret.
+    /// Its value, with `[redacted]` in place of secrets.
     pub value: String,
 }
 
 /// The body of a response, or its beginning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceBody {
-    /// Its beginning, if it is text and is kept.
+    /// The beginning of the body, if it is text and is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether `text` is less than what was read.
+    /// Whether `text` is shorter than what was read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
-    /// Bytes that were read, 64 KB at most.
+    /// Bytes that were read, at most 64 KB.
     pub bytes: u64,
     /// SHA-256 of the bytes that were read.
     pub sha256: ByteArray<32>,
 }
 
-/// Durations of a check's phases, redirects included, in hundredths of a millisecond; none for a phase that did not
+/// Durations of a check's phases, including redirects, in hundredths of a millisecond; `None` for a phase that did not
 /// begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Timing {
@@ -109,7 +109,7 @@ pub struct Timing {
     pub first_byte: Option<u32>,
 }
 
-/// Evidence with the check that it is of.
+/// Evidence, and the check that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckEvidence {
     /// The check.
@@ -133,9 +133,9 @@ impl CheckEvidence {
 }
 
 impl Evidence {
-    /// A digest that two equal responses share: of status, errors, codes of redirects, and the words of URLs, headers and
-    /// body. It leaves out words with a digit and headers that differ each time, so that times, counters and ids of
-    /// requests do not make a response look changed.
+    /// A digest that two equal responses share. It covers status, errors, codes of redirects, and the words of URLs,
+    /// headers and body. It leaves out words with a digit and headers that differ each time, so that times, counters
+    /// and request ids do not make a response look changed.
     pub fn digest(&self) -> u32 {
         let mut hasher = Hasher::new();
         for text in [&self.status_line, &self.error] {
@@ -160,7 +160,7 @@ impl Evidence {
         hasher.finalize()
     }
 
-    /// What is kept of a successful check: all but the body's text.
+    /// The evidence that is kept for a successful check: everything except the body's text.
     #[must_use]
     pub fn without_text(mut self) -> Self {
         if let Some(body) = &mut self.body {
@@ -169,10 +169,10 @@ impl Evidence {
         self
     }
 
-    /// Cuts it until it `fits`: first the end of the body, then the body, then headers, then redirects.
+    /// Cuts the evidence until it `fits`: first the end of the body, then the whole body, then headers, then redirects.
     #[must_use]
     pub fn cut_until(mut self, fits: impl Fn(&Self) -> bool) -> Self {
-        /// Less than this of a text is not worth keeping.
+        /// A shorter text is not worth keeping.
         const SHORT: usize = 128;
         while !fits(&self) {
             match &mut self.body {
@@ -206,7 +206,7 @@ fn update_with_words(hasher: &mut Hasher, text: &str) {
 }
 
 impl Timing {
-    /// The phases with their names, in their order, in milliseconds.
+    /// The phases with their names, in order, in milliseconds.
     pub fn phases(self) -> impl Iterator<Item = (&'static str, f64)> {
         let Self { lookup, connect, tls, first_byte } = self;
         let named = [("DNS", lookup), ("TCP", connect), ("TLS", tls), ("First byte", first_byte)];
@@ -214,7 +214,7 @@ impl Timing {
     }
 }
 
-/// Hundredths of a millisecond, as milliseconds.
+/// Converts hundredths of a millisecond into milliseconds.
 pub fn milliseconds(hundredths: u32) -> f64 {
     f64::from(hundredths) / 100.0
 }

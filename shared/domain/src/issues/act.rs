@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
 
-/// How many of the newest acts are kept with an issue. Each read of the issue reads them.
+/// How many acts an issue keeps, the newest ones. Every read of the issue loads them.
 pub(crate) const ACTS_KEPT: usize = 10;
 
 /// What a member did about an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
-    /// When.
+    /// When the member did it.
     #[serde(with = "millisecond::required")]
     pub at: Timestamp,
-    /// Who; none for the operator.
+    /// The member; `None` for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<UserId>,
-    /// What.
+    /// What the member did.
     #[serde(rename = "do")]
     pub kind: ActKind,
 }
@@ -27,7 +27,7 @@ pub struct Act {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActKind {
-    /// Paused reminders until then.
+    /// Paused reminders until this time.
     Snoozed(#[serde(with = "millisecond::required")] Timestamp),
     /// Resumed reminders.
     Unsnoozed,

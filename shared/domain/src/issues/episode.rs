@@ -1,6 +1,6 @@
 //! Episodes: what an issue said at each of its openings.
 //!
-//! An issue is one record, which is reopened when the problem recurs, and then describes the current problem. An episode
+//! An issue is one record. It is reopened when the problem recurs, and then describes the current problem. An episode
 //! describes one opening, and never changes.
 
 use jiff::Timestamp;
@@ -29,7 +29,7 @@ pub struct Episode {
     /// The check that opened it.
     #[serde(rename = "k")]
     pub check: CheckId,
-    /// The last successful check before, if it is known.
+    /// The last successful check before the opening, if known.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<CheckPointer>,
 }

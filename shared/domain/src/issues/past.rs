@@ -1,4 +1,4 @@
-//! What an issue was like at an earlier moment of its life, as far as its record still tells.
+//! What an issue was like at an earlier moment, as far as its record tells.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -6,22 +6,21 @@ use serde_json::Value;
 use super::record::Issue;
 use super::{Acknowledgement, Lifecycle, Timeline, TimelineEntry, TimelineKey};
 
-/// An issue as it was once it had come to an entry of its timeline.
+/// An issue as it was at an entry of its timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastIssue {
     /// The issue.
     pub issue: Issue,
-    /// When it was written so.
+    /// When this state was written.
     pub at: Timestamp,
 }
 
-/// The summary of an opening before the last one: the record keeps that of the last.
+/// The summary of earlier openings: the record only keeps that of the last one.
 const FORGOTTEN: &str = "The details of this earlier opening are not kept.";
 
 impl Issue {
-    /// The issue as it was once it had come to an entry of its timeline; none where the timeline does not
-    /// tell. Of the last opening it is what was written then; of an earlier one summary and context are not
-    /// kept.
+    /// The issue as it was at an entry of its timeline; `None` if the timeline does not tell. For the last opening,
+    /// this is what was written at the time; for earlier openings, summary and context are not kept.
     pub fn as_of(&self, place: usize) -> Option<PastIssue> {
         let entries = self.timeline.entries();
         let (entry, until) = (*entries.get(place)?, entries.get(..=place)?);
@@ -29,7 +28,7 @@ impl Issue {
         let opening = until.iter().rposition(is_opening)?;
         let is_last_opening = entries.iter().rposition(is_opening) == Some(opening);
         let lifecycle = lifecycle(&until[opening..])?;
-        // The time of the last evaluated check is that of the last transition.
+        // The time of the last evaluated check is the time of the last transition.
         let evaluated_at = self.last_evaluated_at.filter(|_| match lifecycle {
             Lifecycle::Open { .. } => is_last_opening && self.lifecycle.is_active(),
             _ => lifecycle == self.lifecycle,
@@ -50,7 +49,7 @@ impl Issue {
     }
 }
 
-/// Where an issue stands after some entries, of which the first one is its opening.
+/// The state of an issue after some entries, of which the first is its opening.
 fn lifecycle(entries: &[TimelineEntry]) -> Option<Lifecycle> {
     let (opening, last) = (entries.first()?, entries.last()?);
     let opened_at = opening.timestamp;
@@ -84,7 +83,7 @@ mod tests {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
     }
 
-    /// An issue that a check opened at a slot, and wrote two seconds later.
+    /// An issue that a check opened at a slot, and that was written two seconds later.
     fn opened(before: Option<Issue>, second: i64) -> Issue {
         let site = SiteId(Uuid::from_u128(1));
         let lifecycle = Lifecycle::open(at(second));

@@ -1,4 +1,4 @@
-//! The stored issue, and what an event makes of it.
+//! The stored issue, and how events change it.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -20,13 +20,13 @@ use crate::time::wire;
 /// An issue: one record per site and fingerprint, opened again when the problem recurs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
-    /// Identity; says site and fingerprint.
+    /// The id, which determines site and fingerprint.
     pub id: IssueId,
     /// Rises with every write.
     pub rev: u64,
-    /// Where it stands.
+    /// Its state.
     pub lifecycle: Lifecycle,
-    /// How it came there.
+    /// The history of its state.
     pub timeline: Timeline,
     /// What is wrong, for people.
     pub summary: String,
@@ -41,13 +41,13 @@ pub struct Issue {
     /// When `check` was evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_evaluated_at: Option<Timestamp>,
-    /// Until when nobody is reminded of it.
+    /// Until when no reminders are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoozed_until: Option<Timestamp>,
-    /// What members wrote about it, the oldest first.
+    /// What members wrote about it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
-    /// What members did besides acknowledging and resolving it, the oldest first.
+    /// What members did besides acknowledging and resolving it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acts: Vec<Act>,
     /// The first opening.
@@ -56,47 +56,47 @@ pub struct Issue {
     pub updated_at: Timestamp,
 }
 
-/// An issue as it was, and as it becomes.
+/// An issue before and after a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssueChange {
-    /// The record that the change was decided on; none for a new one.
+    /// The record that the change was decided on; `None` for a new issue.
     pub before: Option<Issue>,
     /// The record to write.
     pub after: Issue,
-    /// The episode that begins, if one does.
+    /// The episode that begins, if any.
     pub episode: Option<Episode>,
 }
 
-/// What an observation brings about for an issue.
+/// The effect of an observation on an issue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssueEvent {
     /// What happened.
     pub event: Event,
     /// What was observed.
     pub evaluation: Evaluation,
-    /// By which check.
+    /// The check that observed it.
     pub check: CheckId,
-    /// The evaluated check before it.
+    /// The previous evaluated check.
     pub previous: Option<CheckPointer>,
-    /// The last successful check before an opening, if it is known.
+    /// The last successful check before an opening, if known.
     pub last_good: Option<CheckPointer>,
-    /// When it was evaluated.
+    /// When the check was evaluated.
     pub now: Timestamp,
-    /// What witnesses said of it.
+    /// What witnesses said about it.
     pub testimony: Testimony,
 }
 
-/// Longest context that is kept, in bytes of JSON, so that the record stays small.
+/// The longest context that is kept, in bytes of JSON, so that the record stays small.
 const CONTEXT_MAX: usize = 1_500;
 
-/// What a tracker's event makes of the record; `None` if the record stays as it is.
+/// The change of the record for a tracker's event; `None` if the record stays the same.
 ///
-/// Opening and resolution take place at the slot of the run, so that a run done again after a
-/// crash writes the same record.
+/// Openings and resolutions happen at the slot of the run, so that a run that is repeated after a crash writes the same
+/// record.
 ///
 /// # Errors
 ///
-/// When the record is not in the state that the tracker says.
+/// When the record is not in the state that the tracker expects.
 pub fn follow(
     before: Option<Issue>,
     observed: &IssueEvent,
@@ -130,7 +130,7 @@ pub fn follow(
         check: Some(CheckPointer::row(*check)),
         previous_check: *previous,
         last_evaluated_at: Some(*now),
-        // A snooze ends with the opening that it was about.
+        // A snooze ends with its opening.
         snoozed_until: before.as_ref().and_then(|issue| match event {
             Event::Opened { .. } => None,
             Event::Resolved { .. } => issue.snoozed_until,
@@ -151,7 +151,7 @@ pub fn follow(
     Ok(Some(IssueChange { before, after, episode }))
 }
 
-/// A member takes the issue.
+/// Acknowledges the issue for a member.
 ///
 /// # Errors
 ///
@@ -165,7 +165,7 @@ pub fn acknowledge(
     Ok(by_hand(before, lifecycle, now))
 }
 
-/// A member gives the issue back: nobody has taken it. Its timeline keeps that somebody had.
+/// Withdraws the acknowledgement. The timeline keeps the earlier acknowledgement.
 ///
 /// # Errors
 ///
@@ -177,11 +177,11 @@ pub fn unacknowledge(before: Issue, now: Timestamp) -> Result<IssueChange, Inval
     Ok(IssueChange { before: Some(before), after, episode: None })
 }
 
-/// A member resolves the issue; the caller resets the tracker in the same transaction.
+/// Resolves the issue for a member; the caller resets the tracker in the same transaction.
 ///
 /// # Errors
 ///
-/// When the issue is resolved already.
+/// When the issue is already resolved.
 pub fn resolve(
     before: Issue,
     by: UserId,
@@ -191,8 +191,8 @@ pub fn resolve(
     Ok(by_hand(before, lifecycle, now))
 }
 
-/// The issue of a site that is deleted, as its channels learn of it: over, by the member who deleted the
-/// site where one did. Where it was over before, only its `rev` rises.
+/// The issue of a deleted site, as its channels receive it: resolved, by the member who deleted the site if a member
+/// did. If it was already resolved, only its `rev` rises.
 #[must_use]
 pub(crate) fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) -> Issue {
     match issue.lifecycle.resolve(now, by) {
@@ -201,8 +201,8 @@ pub(crate) fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) ->
     }
 }
 
-/// A member silences the reminders of an issue until an instant, or has them sent again. Neither its
-/// state nor its timeline shows that.
+/// Snoozes the reminders of an issue until an instant, or resumes them. This affects neither the state nor the
+/// timeline.
 ///
 /// # Errors
 ///
@@ -221,7 +221,7 @@ pub fn snooze(
     Ok(IssueChange { before: Some(before), after, episode: None })
 }
 
-/// A member writes something about an issue, whatever its state; the oldest notes make room.
+/// Adds a member's note in any state; the oldest notes make room.
 #[must_use]
 pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
     let mut after = Issue { rev: before.rev.saturating_add(1), updated_at: now, ..before.clone() };
@@ -241,8 +241,8 @@ impl IssueChange {
         self
     }
 
-    /// The change that ends an issue's life by hand: the checks that it was last judged by, which
-    /// it had from its tool's state while it was active, are its own from now on.
+    /// The change when a person ends an issue. While it was active, the checks that it was last evaluated with came
+    /// from its tool's state; from now on, the issue stores them itself.
     #[must_use]
     pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckPointer>; 2]) -> Self {
         let after = &mut self.after;
@@ -288,7 +288,7 @@ impl Issue {
         self.lifecycle.status()
     }
 
-    /// When the problem was first seen: at the first of the failed checks that opened it, the last time.
+    /// When the problem was first seen: at the first of the failed checks that last opened the issue.
     pub fn first_failed_at(&self) -> Timestamp {
         let opened_at = self.lifecycle.opened_at();
         let first = self.context["first_failed_at"].as_str();
@@ -296,7 +296,7 @@ impl Issue {
         first.filter(|first| *first <= opened_at).unwrap_or(opened_at)
     }
 
-    /// When the certificate or the registration ends that it warns of.
+    /// When the certificate or the registration that the issue warns about ends.
     pub fn ends_at(&self) -> Option<Timestamp> {
         let measured = |name: &str| self.context["measured"][name].as_str();
         match self.id.fingerprint() {

@@ -17,26 +17,26 @@ use super::wire_time;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "IssueEvidence"))]
 pub struct EvidenceResource {
-    /// Of the check that last opened the issue.
+    /// The evidence of the check that last opened the issue.
     first: Option<CheckEvidenceResource>,
-    /// Of the newest failing check whose response differed from that of the failing check before it; the same as `first`
-    /// if there was none.
+    /// The evidence of the newest failing check whose response differed from that of the previous failing check; the
+    /// same as `first` if there was none.
     newest: Option<CheckEvidenceResource>,
-    /// Of a successful check, without the text of the body. It is refreshed once a day, and after 6 hours if the response
-    /// has changed.
+    /// The evidence of a successful check, without the text of the body. It is refreshed once a day, and after 6 hours
+    /// if the response has changed.
     last_good: Option<CheckEvidenceResource>,
 }
 
-/// Requests and response of a check, of which 4 KB are kept, compressed.
+/// Requests and response of a check, cut to 4 KB after compression.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Evidence"))]
 struct CheckEvidenceResource {
-    /// The check, which is available as long as its history is kept.
+    /// The check. It is available as long as its history is kept.
     check_uuid: CheckId,
     /// When the check was due.
     #[serde(serialize_with = "wire_time")]
     checked_at: Timestamp,
-    /// The requests, redirects included; the response is that to the last one.
+    /// The requests, including redirects. The response belongs to the last request.
     requests: Vec<EvidenceRequest>,
     /// Address and port of the last connection; null without one.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -47,9 +47,9 @@ struct CheckEvidenceResource {
     headers: Vec<EvidenceHeader>,
     /// The body of the response; null without one.
     body: Option<BodyResource>,
-    /// Why there is no whole response.
+    /// Why there is no complete response.
     error: Option<String>,
-    /// How long each phase took, redirects included.
+    /// How long each phase took, including redirects.
     timing: TimingResource,
 }
 
@@ -57,11 +57,11 @@ struct CheckEvidenceResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EvidenceBody"))]
 struct BodyResource {
-    /// The beginning; null if the body is not text, or the check was successful.
+    /// The beginning of the body; null if the body is not text, or the check was successful.
     text: Option<String>,
     /// Whether `text` is only a part of the body.
     is_cut: bool,
-    /// Bytes that were read, 64 KB at most.
+    /// Bytes that were read, at most 64 KB.
     bytes: u64,
     /// SHA-256 of the bytes that were read, in hex.
     sha256: String,

@@ -55,22 +55,22 @@ pub struct IssueResource {
     timeline: Vec<TimelineResource>,
     /// Whether the issue is open or acknowledged.
     is_active: bool,
-    /// The last opening.
+    /// When the issue last opened.
     #[serde(serialize_with = "wire_time")]
     opened_at: Timestamp,
     /// When it was acknowledged.
     #[serde(serialize_with = "wire_time_or_null")]
     acknowledged_at: Option<Timestamp>,
-    /// When it was resolved.
+    /// When the issue was resolved.
     #[serde(serialize_with = "wire_time_or_null")]
     resolved_at: Option<Timestamp>,
     /// When `check` was evaluated.
     #[serde(serialize_with = "wire_time_or_null")]
     last_evaluated_at: Option<Timestamp>,
-    /// The first opening.
+    /// When the issue first opened.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
-    /// Last change.
+    /// When the issue last changed.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
@@ -81,14 +81,14 @@ pub struct IssueResource {
 struct TimelineResource {
     /// What happened.
     key: TimelineKey,
-    /// When.
+    /// When it happened.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
     /// Who did it; null if a check did.
     user: Option<UserResource>,
 }
 
-/// Everything that an issue is shown with.
+/// Everything that is needed to show an issue.
 #[derive(Debug, Clone, Copy)]
 pub struct IssueParts<'a> {
     /// The issue with its site and tool.
@@ -102,8 +102,8 @@ pub struct IssueParts<'a> {
 }
 
 impl IssueResource {
-    /// The check that the issue was last judged by, and the one before it. While an issue is
-    /// active they go on with its tool; the last transition freezes them.
+    /// The check that the issue was last evaluated with, and the previous one. While an issue is active they change
+    /// with its tool; the last transition freezes them.
     fn pointers(found: &IssueWithSite) -> [Option<CheckPointer>; 2] {
         let IssueWithSite { issue, state, .. } = found;
         match issue.lifecycle.is_active() {
@@ -112,27 +112,27 @@ impl IssueResource {
         }
     }
 
-    /// Where to read the checks that the issue is shown with.
+    /// Where to read the checks that are shown with the issue.
     pub fn checks(found: &IssueWithSite) -> impl Iterator<Item = CheckSource> {
         // Only completed checks are evaluated.
         let completed = Self::pointers(found).into_iter().flatten().map(Latest::completed);
         completed.map(|check| found.state.source(check))
     }
 
-    /// The check that the issue was last judged by.
+    /// The check that the issue was last evaluated with.
     pub fn judged_by(found: &IssueWithSite) -> Option<CheckId> {
         let [judged_by, _] = Self::pointers(found);
         judged_by.map(|check| check.id)
     }
 
-    /// The people in an issue's life.
+    /// The people who are shown with an issue.
     pub fn users(issue: &Issue) -> impl Iterator<Item = UserId> {
         let acknowledged = issue.lifecycle.acknowledgement().map(|taken| taken.by);
         let timeline = issue.timeline.entries().iter().filter_map(|entry| entry.user);
         timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by))
     }
 
-    /// The issue with all that it is shown with.
+    /// Builds the issue with everything that is shown with it.
     pub fn new(parts: IssueParts<'_>, links: &Links) -> Self {
         let IssueParts { found, team, .. } = parts;
         let IssueWithSite { issue, site, .. } = found;

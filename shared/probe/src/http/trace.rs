@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vedette_domain::checks::evidence::Timing;
 
-/// What a request waits for.
+/// What a request is waiting for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
     Lookup,
@@ -16,7 +16,7 @@ pub(super) enum Phase {
     FirstByte,
 }
 
-/// Timing and codes of a check's requests. It outlives them, so that it also says in which phase a check timed out.
+/// Timing and codes of a check's requests. It outlives the requests, so it also tells in which phase a check timed out.
 #[derive(Debug, Default)]
 pub(crate) struct Trace(Mutex<Traced>);
 
@@ -41,41 +41,41 @@ impl Trace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A phase begins, and the one before it is over.
+    /// Begins a phase, and ends the previous one.
     pub(super) fn enter(&self, phase: Phase) {
         let mut traced = self.traced();
         traced.end_phase();
         traced.now = Some((phase, Instant::now()));
     }
 
-    /// There is a connection to this address.
+    /// Records the address of a connection.
     pub(super) fn connected(&self, address: Option<SocketAddr>) {
         self.traced().address = address;
     }
 
-    /// The head of a response has come.
+    /// Records the head of a response.
     pub(super) fn responded(&self, code: u16) {
         let mut traced = self.traced();
         traced.end_phase();
         traced.codes.push(code);
     }
 
-    /// Where the last connection led.
+    /// The address of the last connection.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.traced().address
     }
 
-    /// The codes of the responses, one a request.
+    /// The codes of the responses, one per request.
     pub(crate) fn codes(&self) -> Vec<u16> {
         self.traced().codes.clone()
     }
 
-    /// How long each phase took; a phase that has not ended ends now.
+    /// How long each phase took; a phase that is still running ends now.
     pub(crate) fn timing(&self) -> Timing {
         let mut traced = self.traced();
         traced.end_phase();
         let [lookup, connect, tls, first_byte] = traced.phases.map(|phase| {
-            // Half a day at most.
+            // At most half a day.
             phase.map(|phase| u32::try_from(phase.as_micros() / 10).unwrap_or(u32::MAX))
         });
         Timing { lookup, connect, tls, first_byte }

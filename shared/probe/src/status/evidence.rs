@@ -47,7 +47,7 @@ pub(super) fn collect(
     evidence
 }
 
-/// The headers, as far as there is room for them.
+/// The headers, up to the limit.
 fn kept(headers: &HeaderMap, redaction: &Redaction) -> Vec<EvidenceHeader> {
     let mut room = HEADERS_KEPT;
     let shown = headers.iter().map(|(name, value)| {
@@ -85,8 +85,8 @@ fn body_of(body: &[u8], read: BodyRead, redaction: &Redaction) -> EvidenceBody {
     }
 }
 
-/// The body as text, if it is UTF-8 without zeros: neither an image nor compressed. A beginning may end within a
-/// character.
+/// The body as text, if it is UTF-8 without zero bytes, so neither an image nor compressed. A beginning may end inside
+/// a character.
 fn text_of(body: &[u8], is_beginning: bool) -> Option<&str> {
     let text = match str::from_utf8(body) {
         Ok(text) => text,
@@ -98,8 +98,8 @@ fn text_of(body: &[u8], is_beginning: bool) -> Option<&str> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Makes visible what would change how the text is shown: control characters, and those that change the direction of
-/// writing.
+/// Makes characters visible that would change how the text is displayed: control characters, and those that change the
+/// writing direction.
 fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c,
@@ -155,7 +155,7 @@ mod tests {
             let body = body_of(bytes, read(bytes.len(), true), &Redaction::default());
             assert_eq!((body.text, body.is_cut), (None, true));
         }
-        // A beginning may end within a character.
+        // A beginning may end inside a character.
         let body = body_of(b"caf\xc3", read(9_000, false), &Redaction::default());
         assert_eq!((body.text.as_deref(), body.is_cut), (Some("caf"), true));
         let body =
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a target sends, what is kept can be shown, and has no secret.
+        /// Whatever a target sends, the evidence that is kept can be displayed and contains no secret.
         #[test]
         fn any_body_is_taken(
             before in vec(any::<u8>(), 0..64),

@@ -1,4 +1,4 @@
-//! Which evidence is stored, as the tool's state remembers it, and when it is rewritten.
+//! Which evidence is stored, according to the tool's state, and when it is rewritten.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,27 +10,27 @@ use crate::id::CheckId;
 
 /// Evidence of a successful check is rewritten after this time, even if the response is the same.
 const REFRESHED_AFTER: SignedDuration = SignedDuration::from_hours(24);
-/// It is rewritten after this time if the response has changed: a page with other words at each check costs four writes
-/// a day.
+/// If the response has changed, the evidence is rewritten after this time: a page with different words at each check
+/// costs four writes a day.
 const REWRITTEN_AFTER: SignedDuration = SignedDuration::from_hours(6);
 
-/// Which check evidence is of.
+/// Which check a piece of evidence belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceKind {
-    /// The one that last opened the issue.
+    /// The check that last opened the issue.
     First,
-    /// The newest failing one whose response differed from that of the failing check before. It may belong to an earlier
-    /// opening.
+    /// The newest failing check whose response differed from the one of the previous failing check. It may belong to an
+    /// earlier opening.
     Newest,
-    /// A successful one.
+    /// A successful check.
     Good,
 }
 
 impl EvidenceKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::First, Self::Newest, Self::Good];
 
-    /// As a key is written.
+    /// The kind in a key.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -40,10 +40,10 @@ impl EvidenceKind {
     }
 }
 
-/// Evidence to write, which replaces that of the same kind.
+/// Evidence to write, which replaces the evidence of the same kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvidenceWrite {
-    /// Which check it is of.
+    /// Its kind.
     pub kind: EvidenceKind,
     /// The evidence.
     pub of: Box<CheckEvidence>,
@@ -52,18 +52,18 @@ pub struct EvidenceWrite {
 /// What a check says about `status:down`, for which evidence is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It was successful.
+    /// The check was successful.
     Good {
-        /// Whether it resolved an issue.
+        /// Whether the check resolved an issue.
         resolved: bool,
     },
-    /// It failed, and the issue opened.
+    /// The check failed, and the issue opened.
     Opened,
-    /// It failed, and the issue is active.
+    /// The check failed, and the issue is active.
     Active,
 }
 
-/// Which evidence is stored. Each check reads and writes it, so it is only 12 bytes long.
+/// Which evidence is stored. Each check reads and writes this, so it is only 12 bytes long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EvidenceMarks {
     /// Digest of the evidence of a successful check, and when it was written.
@@ -73,7 +73,7 @@ pub struct EvidenceMarks {
 }
 
 impl EvidenceMarks {
-    /// What to write of a check, and the marks after it.
+    /// What to write for a check, and the marks after it.
     pub(crate) fn after(
         self,
         check: CheckId,
@@ -112,12 +112,12 @@ impl EvidenceMarks {
     }
 }
 
-/// The minute of an instant, as it is stored.
+/// The minute of an instant, as stored.
 fn minute_of(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second().div_euclid(60) * 60).unwrap_or(at)
 }
 
-/// Eight bytes for the successful check, with the time in minutes, and four for the failing one; a time of zero stands for
+/// Eight bytes for the successful check, with the time in minutes, and four for the failing one; a time of zero means
 /// none.
 impl Serialize for EvidenceMarks {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -166,7 +166,7 @@ mod tests {
         CheckId::automatic(site, Tool::Status, RunReason::Scheduled, at(hour))
     }
 
-    /// What checks see, one after the other, and of which kind something is written.
+    /// What checks see in turn, and the kinds of evidence that are written.
     fn written(checks: &[(i64, Seen, &str)]) -> Vec<&'static str> {
         let mut marks = EvidenceMarks::default();
         let write = |(hour, seen, body): &(i64, Seen, &str)| {
@@ -204,7 +204,7 @@ mod tests {
         ];
         let expected = ["first", "", "newest", "", "newest", "good", "first"];
         assert_eq!(written(&checks), expected);
-        // Where the first one could not be kept.
+        // The first evidence could not be kept.
         assert_eq!(written(&[(0, Seen::Active, "a"), (1, Seen::Active, "a")]), ["newest", ""]);
     }
 

@@ -1,4 +1,4 @@
-//! Redaction of the value of a site's request header, wherever a response repeats it.
+//! Redacts the value of a site's request header wherever a response repeats it.
 
 use std::iter;
 
@@ -7,27 +7,27 @@ use data_encoding::BASE64;
 /// Replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// A part of a value is looked for alone if it has this many bytes; shorter ones occur in any text.
+/// A part of a value is redacted on its own if it has at least this many bytes; shorter parts occur in any text.
 const PART_MIN: usize = 6;
 /// The longest escape of a character (`&#x10ffff;`), in bytes.
 const ESCAPE_MAX: usize = 10;
 /// The most backslashes before a character: JSON in JSON in JSON has seven.
 const SLASHES_MAX: usize = 7;
 
-/// Finds a secret in texts, whatever its case and escaping. Not `Debug`, as it holds the secret.
+/// Finds a secret in texts, in any case and escaping. Not `Debug`, since it contains the secret.
 #[derive(Clone, Default)]
 pub struct Redaction {
-    /// The longest first.
+    /// Longest first.
     needles: Vec<Vec<char>>,
 }
 
 impl Redaction {
-    /// Looks for a header's value, for what it consists of (credentials without their scheme, each of several cookies), and
-    /// for the credentials of `Basic` in plain text.
+    /// Finds the value of a header, its parts (credentials without their scheme, each of several cookies), and the
+    /// credentials of `Basic` in plain text.
     pub fn of(value: &str) -> Self {
         let value = value.trim();
         let (scheme, rest) = value.split_once(' ').unwrap_or(("", value));
-        // The value of a cookie comes first, where a scheme would be.
+        // A cookie's value begins where a scheme would be.
         let (scheme, rest) = if scheme.contains('=') { ("", value) } else { (scheme, rest) };
         let mut parts: Vec<String> = Vec::new();
         for part in iter::once(rest).chain(rest.split([' ', ';', ','])) {
@@ -63,8 +63,8 @@ impl Redaction {
         kept
     }
 
-    /// As [`Redaction::apply`], for the beginning of a longer text: removes what may be the beginning of the secret from
-    /// its end, too.
+    /// Like [`Redaction::apply`], but for the beginning of a longer text: also removes an end that may be the beginning
+    /// of the secret.
     pub fn apply_to_beginning(&self, text: &str) -> String {
         let begins =
             |from: usize| self.needles.iter().any(|needle| may_go_on(needle, &text[from..]));
@@ -80,7 +80,7 @@ fn spelling_of(needle: &[char], text: &str) -> Option<usize> {
     needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text))?.into_iter().max()
 }
 
-/// Whether a text is less than the needle, and nothing else.
+/// Whether a text consists only of the beginning of the needle.
 fn may_go_on(needle: &[char], text: &str) -> bool {
     let is_end = |end: usize| {
         // The text may end within an escape.
@@ -235,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever surrounds a secret, and wherever the text ends: nothing of six characters and more is left of it.
+        /// Whatever surrounds a secret, and wherever the text ends: no six characters of the secret remain.
         #[test]
         fn no_text_keeps_the_secret(
             secret in "[a-z0-9/+=\"&<%\\\\é]{12,24}",

@@ -9,7 +9,7 @@ use crate::issues::Fingerprint;
 use crate::issues::tracker::{Event, Phase};
 
 impl ToolChange {
-    /// Adds what is kept of the check's evidence: its timing, and what an issue shows.
+    /// Adds the part of the check's evidence that is kept: its timing, and what an issue shows.
     #[must_use]
     pub fn with_evidence(mut self, evidence: Option<&Evidence>, now: Timestamp) -> Self {
         let Some(evidence) = evidence else { return self };
@@ -22,8 +22,8 @@ impl ToolChange {
         self
     }
 
-    /// What the check says about `status:down`; none while failures are below the threshold, so that such a check writes no
-    /// more than itself and its tool's state.
+    /// What the check says about `status:down`; `None` while failures are below the threshold, so that such a check
+    /// only writes itself and its tool's state.
     fn seen(&self) -> Option<Seen> {
         let check = &self.check;
         if !check.id.is_automatic() || check.status != CheckStatus::Completed {
