@@ -593,9 +593,12 @@ mod tests {
             let destination = BackupDestination::Folder { path: folder.clone(), keep };
             back_up(data.path(), &destination, "0.1.0", at(second), &Cancellation::default())
         };
+        fs::create_dir_all(&folder).expect("made");
+        fs::write(folder.join("vedette-20250101T000000Z.db.partial"), "half").expect("written");
         for second in 0..3 {
             assert!(make(second, None).expect("made").removed.is_empty());
         }
+        assert!(!listing(&folder).iter().any(|name| name.contains(PARTIAL)));
         for name in ["vedette-later.db", "vedette-20991231T000000Z.db.partial-journal", "notes"] {
             fs::write(folder.join(name), "").expect("written");
         }
