@@ -76,9 +76,13 @@ impl Channel {
         now: Timestamp,
     ) -> Option<ChannelNews> {
         let is_opening = entry.event == Some(EventKind::Opened);
+        let is_resolution =
+            entry.event == Some(EventKind::Resolved) && !self.target.is_for_people();
         let before = match delivery {
             Some(delivery) => delivery,
-            None if is_opening && self.was_there(&entry.issue) => {
+            // A program's delivery state ends with the issue, which may be before the outbox says that it was resolved. The
+            // program must hear of that as well.
+            None if (is_opening || is_resolution) && self.was_there(&entry.issue) => {
                 let opened_at = entry.issue.lifecycle.opened_at();
                 DeliveryState { rev: 0, ..DeliveryState::new(entry.issue.id, opened_at, now) }
             }

@@ -7,6 +7,7 @@
 //! and [`readers`] have their own rules about what must happen, and when. A life that breaks them prints its seed and
 //! what led to the failure; `make simulate ARGS='decisions 7'` repeats the life with seed 7.
 
+mod fan_out;
 mod locations;
 mod readers;
 mod service;
