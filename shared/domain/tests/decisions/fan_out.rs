@@ -40,6 +40,7 @@ fn resolution(opened: i64) -> OutboxEntry {
         last_evaluated_at: None,
         snoozed_until: None,
         notes: Vec::new(),
+        acts: Vec::new(),
         created_at: at(opened),
         updated_at: at(opened),
     };
