@@ -232,10 +232,10 @@ async fn what_the_token_leaves_out_the_provider_is_asked_for() {
     let not_verified = json!({ "sub": subject, "email": ADA, "email_verified": false });
     scene.refuses(lies(not_verified), 403, "that it has verified it").await;
     let another = json!({ "sub": "another", "email": ADA, "email_verified": true });
-    scene.refuses(lies(another), 502, "finds the reason in its log").await;
+    scene.refuses(lies(another), 502, "finds the reason in the log").await;
     let nobody = with_answer("/userinfo", ProviderAnswer::Status(500, "no".to_owned()));
     let asked = Lies { answers: nobody.answers, ..lies(json!({})) };
-    scene.refuses(asked, 502, "finds the reason in its log").await;
+    scene.refuses(asked, 502, "finds the reason in the log").await;
 }
 
 #[tokio::test]
@@ -255,11 +255,11 @@ async fn a_token_that_is_not_for_this_sign_in_signs_nobody_in() {
         json!({ "exp": null }),
         json!({ "sub": null }),
     ] {
-        scene.refuses(with_claims(claims), 502, "finds the reason in its log").await;
+        scene.refuses(with_claims(claims), 502, "finds the reason in the log").await;
     }
     for signature in [Signature::Forged, Signature::Secret, Signature::None] {
         let lies = Lies { signature, ..Lies::default() };
-        scene.refuses(lies, 502, "finds the reason in its log").await;
+        scene.refuses(lies, 502, "finds the reason in the log").await;
     }
     scene.op.lie(Lies::default());
     assert_eq!(sent_to(&scene.sign_in(ADA).await), "/", "all else was right");
@@ -298,7 +298,7 @@ async fn an_answer_works_once_and_in_the_browser_that_asked() {
         scene.op.lie(Lies { takes_codes_again, ..Lies::default() });
         let replayed = scene.get(&path, &cookie).await;
         assert_eq!(replayed.status(), 400, "{replayed:?}");
-        assert!(main_part(&replayed).contains("it is over"), "{replayed:?}");
+        assert!(main_part(&replayed).contains("it has already ended"), "{replayed:?}");
     }
     assert_eq!(scene.test.table.dump().await, before);
 
@@ -335,17 +335,17 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
         ProviderAnswer::Redirect(format!("{}/elsewhere", scene.op.issuer)),
     ];
     for answer in useless.clone() {
-        scene.refuses(with_answer("/token", answer), 502, "finds the reason in its log").await;
+        scene.refuses(with_answer("/token", answer), 502, "finds the reason in the log").await;
     }
     let unknown = status(400, r#"{ "error": "invalid_grant" }"#);
-    scene.refuses(with_answer("/token", unknown), 400, "Begin again").await;
+    scene.refuses(with_answer("/token", unknown), 400, "Start again").await;
     assert_eq!(scene.op.asked("/elsewhere"), 0, "no redirect is followed");
 
     let fails_at_once = async |dashboard: &Dashboard| {
         let begun = send_with(&scene.test, dashboard, &head("GET", "/oidc"), "").await;
         assert_eq!(begun.status(), 502, "{begun:?}");
         assert!(!begun.headers().contains_key(LOCATION) && cookies(&begun).is_empty());
-        assert!(main_part(&begun).contains("finds the reason in its log"), "{begun:?}");
+        assert!(main_part(&begun).contains("finds the reason in the log"), "{begun:?}");
     };
     for path in ["/.well-known/openid-configuration", "/keys"] {
         for answer in useless.clone() {
