@@ -299,7 +299,7 @@ async fn save(
         Recorded::SiteGone => Handled::Dropped(Dropped::Gone),
         Recorded::Saved { check, issues } => Handled::Finished(Box::new(Finished {
             site: run.site.clone(),
-            check,
+            check: *check,
             issues,
             lag: lag.map(|lag| lag.max(SignedDuration::ZERO).unsigned_abs()),
             probe_time: *probe_time,

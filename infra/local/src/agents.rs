@@ -276,7 +276,7 @@ impl Agents {
             // Another request of the agent has already saved this, or the command line has changed the agent.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => {
-                warn!(error = %ErrorChain(&error), "when an agent was last seen could not be saved")
+                warn!(error = %ErrorChain(&error), "when an agent was last seen could not be saved");
             }
         }
     }

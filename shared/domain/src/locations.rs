@@ -7,7 +7,7 @@
 //! 1. A [`Question`] says what to check; an [`Answer`] says what the witness saw. Neither names a site or a team.
 //! 2. A [`Statement`] says what an answer, or its absence, means compared with what home saw.
 //! 3. The [`Testimony`] of a run contains all statements. [`issues::confirmation`](crate::issues::confirmation) decides
-//! with it.
+//!    with it.
 
 mod agent;
 mod question;

@@ -36,7 +36,7 @@ pub enum Recorded {
     /// The run was saved.
     Saved {
         /// The check.
-        check: Check,
+        check: Box<Check>,
         /// Issues that it opened or resolved.
         issues: Vec<IssueChange>,
     },
@@ -96,7 +96,7 @@ pub async fn record_run(
             for change in &issues {
                 enqueue_alert(app, site, change).await;
             }
-            Ok(Recorded::Saved { check, issues })
+            Ok(Recorded::Saved { check: Box::new(check), issues })
         }
     })
     .await

@@ -147,7 +147,7 @@ impl Store {
     ) -> Result<Vec<Check>, StoreError> {
         let open = state.open_block().and_then(Result::ok);
         // Closed blocks only contain older checks.
-        let before = open.as_ref().map_or(window.before, |open| open.first_slot());
+        let before = open.as_ref().map_or(window.before, Block::first_slot);
         let closed = self.closed_blocks(partition, tool, window, before.min(window.before)).await?;
         let blocks = closed.into_iter().filter_map(|item| readable(item, read));
         let blocks = blocks.map(|(block, _)| block).chain(open);

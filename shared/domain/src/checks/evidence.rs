@@ -275,7 +275,7 @@ mod tests {
             digests.push(changed.digest());
         };
         other(&|evidence| {
-            evidence.status_line = Some("HTTP/1.1 500 Service Unavailable".to_owned())
+            evidence.status_line = Some("HTTP/1.1 500 Service Unavailable".to_owned());
         });
         other(&|evidence| evidence.error = Some("connection refused".to_owned()));
         other(&|evidence| evidence.requests[0].code = Some(502));
