@@ -333,6 +333,8 @@ def go_down_and_come_back(site, target):
     operate("issue", "ack", issue["uuid"], "--as", "ada@example.com")
     taken = ask("GET", f"/issues/{issue['uuid']}")["data"]
     assert taken["status"] == "acknowledged" and taken["acknowledged_by"]["name"] == "Ada", taken
+    seen = ask("GET", f"/issues/{issue['uuid']}/evidence")["data"]
+    assert "503" in json.dumps(seen["first"]), seen
     until("it is followed up", lambda: "incident_follow_up" in reasons(site), 90)
     lose_what_a_channel_knows(team, "forgetful", issue["uuid"])
     target.status = 200
@@ -461,6 +463,7 @@ def read_all(team, site, strangers_token):
         f"/sites/{site}/reports/uptime",
         f"/sites/{site}/reports/performance",
         f"/issues/{NOBODY}",
+        f"/issues/{NOBODY}/evidence",
         f"/checks/{NOBODY}",
     ):
         ask("GET", path, expect=404, bearer=strangers_token)
