@@ -1,6 +1,7 @@
 //! The SDK's client of an embedded table.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{
     BehaviorVersion, Builder, Region, SharedHttpClient, StalledStreamProtectionConfig,
 };
@@ -35,6 +36,8 @@ fn sdk_config(http: SharedHttpClient) -> Builder {
         .endpoint_url("http://embedded")
         .allow_no_auth()
         .http_client(http)
+        // All clients of a region share a budget of retries by default, also those of other tables.
+        .retry_partition(RetryPartition::custom("embedded").build())
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fs::{self, File};
+use std::path::Path;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
@@ -11,12 +12,13 @@ use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::process::Child;
 use tokio_rustls::TlsAcceptor;
 use vedette_runtime::Clock;
 use vedette_testkit::open_id::{CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer};
 
 use crate::client::Client;
-use crate::process::{announced, command};
+use crate::process::{announced, command, signal};
 use crate::tools::{tls, web};
 
 const SECRET: &str = "s3cret-of-the-shop";
@@ -53,6 +55,12 @@ async fn check(client: &Client, url: &str) {
     assert_eq!(ended[0]["result"]["code"], 200, "{}", ended[0]);
 }
 
+/// What a process has written by its end.
+async fn whole_log(child: &mut Child, log: &Path) -> String {
+    signal(child, "-TERM").await;
+    fs::read_to_string(log).expect("a log")
+}
+
 #[tokio::test]
 async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -72,11 +80,11 @@ async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
         .env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query")
         .envs([("VEDETTE_RDAP", "none"), ("VEDETTE_AUDITOR", "none")])
         .stderr(File::create(&log).expect("a file"));
-    let (_child, client) = announced(command, &data).await;
+    let (mut child, client) = announced(command, &data).await;
     check(&client, &format!("http://{plain}/")).await;
     check(&client, &format!("https://127.0.0.1:{secure}/")).await;
 
-    let said = fs::read_to_string(&log).expect("a log");
+    let said = whole_log(&mut child, &log).await;
     let token = fs::read_to_string(data.join("token")).expect("a token");
     for secret in [SECRET, token.trim()] {
         let line = said.lines().find(|line| line.contains(secret));
@@ -111,7 +119,7 @@ async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
         .env("VEDETTE_OIDC_CLIENT_SECRET", CLIENT_SECRET)
         .envs([("VEDETTE_DOH", "none"), ("VEDETTE_RDAP", "none"), ("VEDETTE_AUDITOR", "none")])
         .stderr(File::create(&log).expect("a file"));
-    let (_child, client) = announced(command, &data).await;
+    let (mut child, client) = announced(command, &data).await;
     let me = client.get("/api/v1/me").await.body;
     let email = me["data"]["user"]["email"].as_str().expect("an address");
     let answer = |body: &str| ProviderAnswer::Status(200, body.to_owned());
@@ -144,7 +152,7 @@ async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
         assert_eq!(ended, status);
         secrets.extend(sent);
     }
-    let said = fs::read_to_string(&log).expect("a log");
+    let said = whole_log(&mut child, &log).await;
     assert_eq!(said.matches("a sign-in at the OpenID provider failed").count(), 4, "{said}");
     for secret in secrets {
         let line = said.lines().find(|line| line.contains(&secret));
