@@ -60,6 +60,27 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
 }
 
 #[tokio::test]
+async fn the_certificate_of_a_site_over_http_is_said_to_be_that_on_port_443() {
+    let (service, owner, encrypted) = watched().await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let body = json!({ "url": "http://plain.test/", "name": "Plain" });
+    let created = service.client(&owner).post(&path, &body).await;
+    let plain = SiteId::parse(&created.data("uuid")).expect("an id");
+    let browser = Browser::of(&service.test, owner.user).await;
+    let said_of = async |site: SiteId| {
+        end(&service, site, certificate()).await;
+        let page = browser.get(&format!("/sites/{site}")).await;
+        let text = text(said(&page));
+        assert!(text.contains("Certificate Checked "), "{text}");
+        text.contains(
+            "The site is monitored over http://. This is the certificate on port 443 of its host.",
+        )
+    };
+    assert!(said_of(plain).await);
+    assert!(!said_of(encrypted).await);
+}
+
+#[tokio::test]
 async fn what_changed_of_the_records_stands_beside_them() {
     let (service, owner, site) = watched().await;
     for addresses in [["192.0.2.1"], ["192.0.2.2"], ["192.0.2.2"]] {
