@@ -150,9 +150,12 @@ pub(crate) async fn live(
     let off = json!({ "enabled": false });
     let tools: Value = Tool::ALL.into_iter().map(|tool| (tool.to_string(), off.clone())).collect();
     for (_, id) in sites.iter().filter(|(story, _)| story.url == PAUSED) {
-        let paused = json!({ "monitoring_settings": { "tools": tools } });
+        let paused = json!({ "url": PAUSED, "monitoring_settings": { "tools": tools } });
         let api = Client::new(&test.app, owner).without_grants();
-        api.patch(&format!("/sites/{id}"), &paused).await;
+        let answer = api.patch(&format!("/sites/{id}"), &paused).await;
+        if answer.status != 200 {
+            return Err(format!("the site is not paused: {answer:?}").into());
+        }
     }
     Ok(sites.into_iter().map(|(_, id)| id).collect())
 }
