@@ -278,6 +278,10 @@ async fn an_issue_compares_its_checks_and_shows_their_responses() {
         "{}",
         said(&page)
     );
+    // Of the last good one, the status line is not marked as that of a failure.
+    let (_, good) =
+        said(&page).split_once("class=\"in rule good\">").expect("the last good response");
+    assert!(text(good).contains("HTTP/1.1 200 OK"), "{good}");
     // The first opening keeps what it said, whatever the issue says now.
     assert!(shown.contains("A check opened the issue") && shown.contains("HTTP 503"), "{shown}");
     assert!(shown.contains("HTTP 404"), "{shown}");

@@ -20,15 +20,15 @@ pub(super) fn card(IssueEvidence { first, newest, good }: &IssueEvidence) -> Mar
                 span.quiet.small { (layout::instant(shown.at())) }
             }
             div.in.stack.gl { (phases(shown.evidence.timing)) (exchange(&shown.evidence)) }
-            @if let Some(opening) = opening { (folded("Response at opening", opening)) }
-            @if let Some(good) = good { (folded("Last good response", good)) }
+            @if let Some(opening) = opening { (folded("Response at opening", opening, false)) }
+            @if let Some(good) = good { (folded("Last good response", good, true)) }
         }
     }
 }
 
-fn folded(what: &str, of: &CheckEvidence) -> Markup {
+fn folded(what: &str, of: &CheckEvidence, is_good: bool) -> Markup {
     html! {
-        details.in.rule {
+        details.in.rule.good[is_good] {
             summary { (what) ", " (layout::instant(of.at())) }
             div.stack.gl.m1 { (phases(of.evidence.timing)) (exchange(&of.evidence)) }
         }
