@@ -3,7 +3,7 @@
 // table, which say the same, are there without this script.
 
 const HINT = "Drag over the plot to look closer.";
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const HOUR = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const dated = (seconds) => new Date(seconds * 1000);
 
 function inShort(seconds) {

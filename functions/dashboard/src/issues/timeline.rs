@@ -143,10 +143,19 @@ fn sent(group: &[Notification]) -> Markup {
         Some(EventKind::Resolved) => " that it is resolved",
         Some(EventKind::Reminder) => " again",
     };
-    let missing = of(NotificationOutcome::Failed).chain(of(NotificationOutcome::Held));
+    let mut missing: Vec<(&Notification, usize)> = Vec::new();
+    for sent in of(NotificationOutcome::Failed).chain(of(NotificationOutcome::Held)) {
+        let is_same = |known: &Notification| {
+            (&known.name, known.outcome, &known.why) == (&sent.name, sent.outcome, &sent.why)
+        };
+        match missing.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, attempts)) => *attempts += 1,
+            None => missing.push((sent, 1)),
+        }
+    }
     let what = html! {
         @if !names.is_empty() { p { b { "Vedette" } " notified " bdi { (words::listed(&names)) } (about) } }
-        @for Notification { name, outcome, why, .. } in missing {
+        @for (Notification { name, outcome, why, .. }, attempts) in missing {
             p {
                 @match outcome {
                     NotificationOutcome::Held => "Notification waits for ",
@@ -154,6 +163,7 @@ fn sent(group: &[Notification]) -> Markup {
                 }
                 b { bdi { (name) } }
                 @if let Some(why) = why { ": " bdi { (why) } }
+                @if attempts > 1 { " (" (attempts) " attempts)" }
             }
         }
     };
@@ -187,6 +197,7 @@ mod tests {
         let newest_first = [
             notification(500, "Mail", Resolved, Held, Some("no mail server answers")),
             notification(60, "Ops", Opened, Failed, Some("HTTP 500 <b>")),
+            notification(45, "Ops", Opened, Failed, Some("HTTP 500 <b>")),
             notification(31, "Mail", Opened, Sent, None),
             notification(30, "Chat", Opened, Sent, None),
         ];
@@ -196,7 +207,7 @@ mod tests {
         for part in [
             "Notification waits for <b><bdi>Mail</bdi></b>: <bdi>no mail server answers</bdi>",
             "notified <bdi>Chat and Mail</bdi></p>",
-            "Could not notify <b><bdi>Ops</bdi></b>: <bdi>HTTP 500 &lt;b&gt;</bdi>",
+            "Could not notify <b><bdi>Ops</bdi></b>: <bdi>HTTP 500 &lt;b&gt;</bdi> (2 attempts)</p>",
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }
