@@ -28,6 +28,8 @@ BLACKBOX_EXPORTER_VERSION := 0.23.0
 ARCH :=
 # The section of samconfig.toml that counts.
 CONFIG :=
+# Where `make outpost` deploys to.
+REGION :=
 # Where `make image` pushes to: a repository of ECR, and a tag.
 IMAGE :=
 # What `make dist` makes artifacts for, as Rust names it, and where they go.
@@ -84,7 +86,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -247,9 +249,11 @@ lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, 
 
 template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
 	@python3 infra/package/package.py .tools/package >/dev/null
-	$(CFN_LINT)/bin/cfn-lint template.yaml .tools/package/template.yaml
+	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml
 	@# cfn-lint does not have SAM translate what stands in loops.
-	@said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file template.yaml 2>&1)" || { echo "$$said" >&2; exit 1; }
+	@for template in template.yaml outpost.yaml; do \
+		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
+	done
 
 # Nothing may pull in a second TLS: aws-lc multiplies the cold start. The tree is printed to a
 # variable first, so that a tree that cannot be made is an error and not an empty answer.
@@ -278,6 +282,14 @@ build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFI
 
 deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
 	$(sam) deploy $(sam_options) $(ARGS)
+
+# Named like the stack that asks it, in another region of the same account.
+outpost: region credentials rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build an outpost, which confirms outages from another region, and deploy it there (REGION=us-east-1, ARCH=x86_64, ARGS='--stack-name vedette-dev-outpost')
+	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" $(sam) build --config-env outpost $(processor)
+	$(sam) deploy --config-env outpost --region $(REGION) $(processor) $(ARGS)
+
+region:
+	@[[ -n "$(REGION)" ]] || { echo "Say in which region: make outpost REGION=us-east-1" >&2; exit 1; }
 
 # Links by zig for an old C library, whatever this machine has. npm packs without scripts of packages.
 dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Make what people install into artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
@@ -359,7 +371,8 @@ credentials: $(SAM)/ok
 
 sam = SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam
 # What is overridden here takes the place of all that samconfig.toml overrides.
-sam_options = $(if $(CONFIG),--config-env $(CONFIG)) $(if $(ARCH),--parameter-overrides Architecture=$(ARCH))
+processor = $(if $(ARCH),--parameter-overrides Architecture=$(ARCH))
+sam_options = $(if $(CONFIG),--config-env $(CONFIG)) $(processor)
 
 # --- Set-up -------------------------------------------------------------------------------------
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_checker::BROWSER;
+use vedette_checker::{BROWSER, OUTPOST};
 use vedette_dashboard::{Function, PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
 use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_runtime::config::Service;
 use vedette_runtime::metrics::Metric;
 use vedette_runtime::{BATCH, Destination};
@@ -167,6 +168,37 @@ fn the_browser_is_one_function_of_an_image_that_checkers_know_by_its_name() {
         for (name, value) in &environment {
             assert_eq!(checker.get(name), Some(value), "{tool}: {name}");
         }
+    }
+}
+
+#[test]
+fn an_outpost_is_the_checkers_binary_under_the_name_that_home_calls() {
+    let home = Template::read();
+    let outpost = Template::of_file("outpost.yaml");
+    assert_eq!(outpost.functions().collect::<Vec<_>>(), ["Outpost"]);
+    assert_eq!(outpost.handler("Outpost"), OUTPOST);
+    let checker = home.function_of(Tool::Status.as_str());
+    assert_eq!(outpost.code("Outpost"), home.code(checker));
+    assert_eq!(outpost.metadata("Outpost"), home.metadata(checker));
+    let properties = outpost.properties("Outpost");
+    let all = home.of_all();
+    for shared in ["Runtime", "Architectures"] {
+        assert_eq!(properties[shared], all[shared], "{shared}");
+    }
+    // Its stack is named like this, too.
+    assert_eq!(properties["FunctionName"], json!({ "Ref": "AWS::StackName" }));
+    let called = &home.environment(checker)["VEDETTE_OUTPOST_FUNCTION"];
+    assert_eq!(**called, json!({ "Fn::Sub": "${AWS::StackName}-outpost" }));
+    // It ends after home has given up, and not while home waits.
+    let timeout = properties["Timeout"].as_u64().expect("seconds");
+    assert!(Duration::from_secs(timeout) > QUESTION_TIMEOUT);
+    // What it may reach, and its log: nothing of the deployment.
+    let told: Vec<_> = outpost.environment("Outpost").into_keys().collect();
+    let needed = ["VEDETTE_CONNECT_TO", Service::RESOLVERS, "VEDETTE_EXTRA_ROOTS", "VEDETTE_LOG"];
+    assert_eq!(told, needed);
+    for parameter in outpost.parameters() {
+        let (here, there) = (outpost.parameter(parameter), home.parameter(parameter));
+        assert_eq!(here["Default"], there["Default"], "{parameter}");
     }
 }
 

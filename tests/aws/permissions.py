@@ -170,6 +170,9 @@ def attempt(call, **request):
     return True
 
 
+# Functions that may write their log, and nothing else.
+CONFINED = [f"{STACK}-browser", f"{STACK}-outpost"]
+
 # What the function may do that writes members and tokens.
 ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
 
@@ -213,8 +216,8 @@ def plant():
             for what, succeeded in tried.items():
                 if succeeded and not (file.stem == f"{STACK}-pages-accounts" and (what, prefix) in ACCOUNTS):
                     yield f"{file.stem} {what} an item {prefix}planted"
-        # Who breaks out of a page has these: nothing is read by them, and nothing sent or called.
-        if file.stem == f"{STACK}-browser":
+        # Who breaks out of a page, or takes over an outpost, has these: nothing is read by them, and nothing sent or called.
+        if file.stem in CONFINED:
             session = boto3.session.Session(access_key, secret, token)
             asked, queue = session.client("dynamodb"), outputs["QueueUrlPrefix"] + "status"
             tried = {
@@ -258,7 +261,8 @@ def plant():
                 yield f"{file.stem} cannot write what it may"
 
 
-if not (WORK / "credentials" / f"{STACK}-browser.json").exists():
-    sys.exit("the function with the browser has not run")
+for function in CONFINED:
+    if not (WORK / "credentials" / f"{function}.json").exists():
+        sys.exit(f"{function} has not run")
 wrong = [*judge(), *plant()]
 sys.exit("\n".join(wrong) or None)

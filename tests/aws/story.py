@@ -1,9 +1,9 @@
 """The story that the deployment is told, over HTTP through the gateway, with all that follows.
 
-    story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT
+    story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT HOME_PORT OUTPOST_PORT
 
-VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. A
-target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
+VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. Of the site `denied.test`,
+home sees what answers at HOME_PORT, and the outpost what answers at OUTPOST_PORT. A target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
 least once for what it gives and once for what it refuses.
 """
 
@@ -26,7 +26,10 @@ import boto3
 import alarms
 
 WORK, STACK, VEDETTE = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-AUDITOR_PORT = int(sys.argv[4])
+AUDITOR_PORT, HOME_PORT, OUTPOST_PORT = map(int, sys.argv[4:7])
+# The address of sites that an outpost is asked about: it counts as public, and is one of this machine.
+PUBLIC = "11.0.0.1"
+OUTPOST_REGION = "us-east-1"
 TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
 # A host is crawled and audited once a day for new sites: further ones wait for their schedule.
 FIRST_TOOLS = ["status", "ssl", "dns"]
@@ -52,8 +55,8 @@ class Target(http.server.ThreadingHTTPServer):
     # What each address answers.
     page = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
 
-    def __init__(self, host="127.0.0.1"):
-        super().__init__((host, 0), Page)
+    def __init__(self, host="127.0.0.1", port=0):
+        super().__init__((host, port), Page)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://{host}:{self.server_port}"
         self.events = []
@@ -350,6 +353,32 @@ def go_down_and_come_back(site, target):
     )
     seen = set(reasons(site))
     assert seen == {"scheduled", "confirmation_retry", "incident_follow_up"}, seen
+
+
+def fail_from_home(team):
+    """Two sites are down for home. For the outpost, only one of them is."""
+    seen_from_home, seen_from_outpost = Target(PUBLIC, HOME_PORT), Target(PUBLIC, OUTPOST_PORT)
+    seen_from_home.status = 503
+    at_once = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
+    tools = {tool: {"enabled": False} for tool in TOOLS[1:]}
+    tools["status"] = {"enabled": True, "cadence_minutes": 60, "settings": at_once}
+    confirmed, denied = (watch(team, f"http://{name}.test/", tools) for name in ("confirmed", "denied"))
+    [issue] = until("an outpost has confirmed an outage", lambda: issues(confirmed, "open"), 30)
+    assert issue["fingerprint"] == "status:down", issue
+    assert issue["context"]["confirmation"] == "confirmed", issue
+    [witness] = issue["context"]["witnesses"]
+    assert witness["location"] == OUTPOST_REGION and witness["code"] == 503, issue
+    until("the other site was checked", lambda: have_run(denied, ["status"]), 30)
+    assert not latest(denied)["status"]["result"]["up"] and not issues(denied, "open")
+    return confirmed, denied
+
+
+def fail_from_home_only(denied):
+    """The third time that the outpost finds a site up, an issue says that it fails from home only."""
+    [issue] = until("an issue says that a site fails from home only", lambda: issues(denied, "open"), 160)
+    assert issue["fingerprint"] == "status:partial", issue
+    [witness] = issue["context"]["witnesses"]
+    assert witness["location"] == OUTPOST_REGION and witness["code"] == 200, issue
 
 
 def stop_crawling(site, target):
@@ -1048,7 +1077,10 @@ def main():
     others.append(check_on_demand(team, target))
     read_all(team, site, strangers_token)
     answer_a_mail(team)
+    confirmed, denied = fail_from_home(team)
     go_down_and_come_back(site, target)
+    fail_from_home_only(denied)
+    others.extend([confirmed, denied])
     # An audit that is found while another one is under way would have to wait for minutes.
     until(
         "all that was lost but the crawl is found",

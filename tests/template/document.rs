@@ -1,4 +1,4 @@
-//! `template.yaml` as CloudFormation sees it: the short forms of functions written out, loops unrolled,
+//! Templates as CloudFormation sees them: the short forms of functions written out, loops unrolled,
 //! and values that follow from the template alone filled in.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use serde_yaml_ng::Value as Yaml;
 
-/// The template.
+/// A template.
 pub(super) struct Template(Value);
 
 /// The loops around a value: their variables with the items that they stand for.
@@ -14,7 +14,12 @@ type Loops<'a> = BTreeMap<&'a str, &'a str>;
 
 impl Template {
     pub(super) fn read() -> Self {
-        let yaml: Yaml = serde_yaml_ng::from_str(&crate::read("template.yaml")).expect("YAML");
+        Self::of_file("template.yaml")
+    }
+
+    /// The template in a file.
+    pub(super) fn of_file(path: &str) -> Self {
+        let yaml: Yaml = serde_yaml_ng::from_str(&crate::read(path)).expect("YAML");
         let template = written_out(yaml);
         let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
         let [globals, parameters] = ["Globals", "Parameters"].map(|part| &template[part]);

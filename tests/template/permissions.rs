@@ -225,7 +225,7 @@ fn who_breaks_out_of_a_page_may_only_write_the_log() {
 }
 
 #[test]
-fn a_checker_that_may_need_a_browser_calls_that_function_and_no_other() {
+fn a_checker_calls_the_browser_or_outposts_and_no_other_function() {
     let template = Template::read();
     for function in template.functions() {
         let calls: Vec<_> = template
@@ -233,13 +233,47 @@ fn a_checker_that_may_need_a_browser_calls_that_function_and_no_other() {
             .into_iter()
             .filter(|one| texts(&one["Action"]).iter().any(|action| action.starts_with("lambda:")))
             .collect();
-        let may_need_one = Tool::parse(template.handler(function)).is_some_and(Tool::is_long);
-        assert_eq!(calls.len(), usize::from(may_need_one), "{function}: {calls:?}");
-        for call in calls {
-            assert_eq!(texts(&call["Action"]), ["lambda:InvokeFunction"], "{function}");
-            assert_eq!(call["Resource"], json!({ "Fn::GetAtt": ["Browser", "Arn"] }), "{function}");
-        }
+        let browser = json!({ "Fn::GetAtt": ["Browser", "Arn"] });
+        let expected = match Tool::parse(template.handler(function)) {
+            Some(Tool::Status) => outposts(),
+            Some(tool) if tool.is_long() => json!({
+                "Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": browser,
+            }),
+            _ => Value::Null,
+        };
+        let expected: Vec<_> = Some(&expected).filter(|call| !call.is_null()).into_iter().collect();
+        assert_eq!(calls, expected, "{function}");
     }
+    // The operator asks the same outposts.
+    let asked = &template.properties("Operator")["PolicyDocument"]["Statement"];
+    let condition = |call| json!({ "Fn::If": ["HasOutposts", call, { "Ref": "AWS::NoValue" }] });
+    assert!(list(asked).any(|statement| *statement == condition(outposts())), "{asked}");
+}
+
+/// The call of the outposts in the regions that the parameter names.
+fn outposts() -> Value {
+    let arn = "arn:${AWS::Partition}:lambda:*:${AWS::AccountId}:function:${AWS::StackName}-outpost";
+    json!({
+        "Effect": "Allow",
+        "Action": "lambda:InvokeFunction",
+        "Resource": { "Fn::Sub": arn },
+        "Condition": { "StringEquals": { "aws:RequestedRegion": { "Ref": "Outposts" } } },
+    })
+}
+
+#[test]
+fn an_outpost_may_only_write_its_log() {
+    let template = Template::of_file("outpost.yaml");
+    assert_eq!(template.role("Outpost"), "OutpostRole");
+    let may: Vec<_> = template.statements("Outpost");
+    let log = json!({
+        "Effect": "Allow",
+        "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+        "Resource": { "Fn::GetAtt": ["OutpostLogs", "Arn"] },
+    });
+    assert_eq!(may, [&log]);
+    let logging = &template.properties("Outpost")["LoggingConfig"];
+    assert_eq!(*logging, json!({ "LogFormat": "JSON", "LogGroup": { "Ref": "OutpostLogs" } }));
 }
 
 #[test]

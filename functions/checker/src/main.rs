@@ -1,5 +1,7 @@
-//! The Lambda function that consumes one check queue, or the browser function. Its `Handler` names the tool; in a
+//! The Lambda function that consumes one check queue, the browser function, or an outpost. Its `Handler` says which; in a
 //! container image, the command line does.
+
+use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
@@ -7,14 +9,17 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
-    BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key,
-    handle_body,
+    BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, OUTPOST, Outposts,
+    adopt_orphans, auditor_key, handle_body,
 };
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::locations::{Answer, Question, Silence};
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
-use vedette_runtime::{BATCH, Consumer, Destination, SqsBody, aws, telemetry};
+use vedette_runtime::{
+    BATCH, Consumer, Destination, PrivateTargets, SqsBody, Witnesses, aws, telemetry,
+};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
@@ -23,6 +28,9 @@ async fn main() -> Result<(), Error> {
     let name = argument.or_else(|| environment("_HANDLER")).unwrap_or_default();
     if name == BROWSER {
         return browse().await;
+    }
+    if name == OUTPOST {
+        return witness().await;
     }
     let tool = Tool::parse(&name).ok_or_else(|| format!("no tool is named `{name}`"))?;
     consume(tool).await
@@ -37,11 +45,17 @@ async fn consume(tool: Tool) -> Result<(), Error> {
         _ => environment(name),
     };
     let Config { service, outbound, engines } = Config::of_function(tool, &read)?;
-    let app = aws::lambda_app(service, &sdk)?;
+    let mut app = aws::lambda_app(service, &sdk)?;
     let browser_function = engines.browser_function.clone();
     let mut engines = Engines::new(outbound, engines)?;
     if let Some(name) = browser_function {
         engines = engines.with_browser_function(BrowserFunction::new(&sdk, name));
+    }
+    let engines = Arc::new(engines);
+    let outposts = Outposts::read(&environment, &sdk, app.clock.clone())?;
+    if tool == Tool::Status && !outposts.is_empty() {
+        let private = Arc::clone(&engines) as Arc<dyn PrivateTargets>;
+        app.witnesses = Witnesses::new(Arc::new(outposts)).sparing(private);
     }
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
@@ -70,6 +84,30 @@ async fn consume(tool: Tool) -> Result<(), Error> {
                 metrics.emit(namespace, tool, app.clock.now());
             }
             Ok::<_, Error>(response)
+        }
+    }))
+    .await
+}
+
+/// Checks what home asks about, as the outpost of a region. It creates no AWS client, because the function's role allows
+/// none of the calls.
+async fn witness() -> Result<(), Error> {
+    let (outbound, engines) = Config::of_witness(&environment)?;
+    let engines = Engines::new(outbound, engines)?;
+    run(service_fn(|event: LambdaEvent<Value>| {
+        let engines = &engines;
+        async move {
+            let request_id = event.context.request_id;
+            let answer = match serde_json::from_value::<Question>(event.payload) {
+                Ok(question) => engines.look_for(&question).await,
+                // The error would repeat parts of the question, so it is not logged.
+                Err(_) => Answer::Silent(Silence::Unreadable),
+            };
+            match &answer {
+                Answer::Saw(saw) => info!(request_id, code = saw.code, "answered"),
+                Answer::Silent(silence) => info!(request_id, silence = silence.as_str(), "silent"),
+            }
+            Ok::<_, Error>(answer)
         }
     }))
     .await

@@ -189,6 +189,9 @@ struct Found {
     dead_letters: Option<u64>,
     /// Functions that the account may run at once.
     places: Option<u64>,
+    /// Regions whose outposts answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outposts: Vec<String>,
     /// What these credentials may not look at.
     unseen: Vec<String>,
 }
@@ -231,6 +234,10 @@ impl Show for Health {
             ("schedules", found.and_then(|found| count(found.schedules))),
             ("dead letters", found.and_then(|found| count(found.dead_letters))),
             ("functions at once", found.and_then(|found| count(found.places))),
+            (
+                "outposts that answer",
+                found.map(|found| found.outposts.join(", ")).filter(|names| !names.is_empty()),
+            ),
             ("work due", self.overdue.map(|count| count.to_string())),
         ];
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));

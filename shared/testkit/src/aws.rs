@@ -64,6 +64,8 @@ pub struct AwsAccount {
     pub places: u64,
     /// The function with the browser.
     pub browser: Option<Browser>,
+    /// What outposts answer, by region.
+    pub outposts: BTreeMap<String, String>,
     /// Whether time to live is on for the table.
     pub forgets_expired: bool,
     /// Whether the table has point-in-time recovery.

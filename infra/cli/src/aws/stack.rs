@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use url::form_urlencoded;
+use vedette_checker::Outposts;
 use vedette_domain::config::ConfigError;
+use vedette_runtime::Clock;
 use vedette_runtime::config::{Deployment, Service};
 
 use super::{Account, Call, Refusal};
@@ -26,7 +28,7 @@ pub(crate) struct Stack {
 const BLOCKS: &str = "VEDETTE_BLOCKS";
 
 /// The outputs that say what the functions read in their environment.
-pub(crate) const OUTPUTS: [(&str, &str); 10] = [
+pub(crate) const OUTPUTS: [(&str, &str); 12] = [
     ("VEDETTE_TABLE", "TableName"),
     ("VEDETTE_BASE_URL", "ApiBaseUrl"),
     ("VEDETTE_AUDITOR", "Auditor"),
@@ -37,6 +39,8 @@ pub(crate) const OUTPUTS: [(&str, &str); 10] = [
     ("VEDETTE_SCHEDULE_DLQ", "SchedulesDlqArn"),
     ("VEDETTE_SCHEDULES", "SchedulesMode"),
     (BLOCKS, "WritesBlocks"),
+    ("VEDETTE_OUTPOSTS", "OutpostRegions"),
+    ("VEDETTE_OUTPOST_FUNCTION", "OutpostFunctionName"),
 ];
 
 impl Stack {
@@ -114,6 +118,17 @@ impl Stack {
         let service = Service::read(&read).map_err(lacks)?;
         let deployment = Deployment::read(&read).map_err(lacks)?;
         Ok((service, deployment))
+    }
+
+    /// The functions in other regions that confirm outages; none if the stack is of a version without them.
+    ///
+    /// # Errors
+    ///
+    /// When an output makes no sense: the stack is of another version.
+    pub(crate) fn outposts(&self, account: &Account, clock: &Clock) -> Result<Outposts, Failure> {
+        let read = |name: &str| self.variable(name);
+        Outposts::read(&read, &account.sdk, clock.clone())
+            .map_err(|ConfigError { name, problem }| self.lacks(name, &problem))
     }
 
     fn lacks(&self, variable: &str, problem: &str) -> Failure {

@@ -6,11 +6,14 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use tokio::time::timeout;
 use url::form_urlencoded;
+use vedette_checker::Outposts;
 use vedette_domain::ErrorChain;
+use vedette_domain::locations::{Answer, QUESTION_TIMEOUT, Question, Silence};
 use vedette_reconciler::drift;
-use vedette_runtime::config::Schedules;
-use vedette_runtime::{App, Destination, aws};
+use vedette_runtime::config::{Schedules, environment};
+use vedette_runtime::{App, AskWitness as _, Clock, Destination, aws};
 use vedette_store::StoreError;
 
 use super::Health;
@@ -45,12 +48,21 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
         health.problem(no_credentials(&refusal), RENEW);
         return Ok(health);
     }
-    let (service, deployment) = match stack {
-        None => named_by_the_environment()?,
+    let clock = Clock::system();
+    let (service, deployment, outposts) = match stack {
+        None => {
+            let (service, deployment) = named_by_the_environment()?;
+            let outposts = Outposts::read(&environment, &account.sdk, clock);
+            (service, deployment, outposts.map_err(|error| Failure::Usage(error.to_string()))?)
+        }
         Some(name) => match Stack::find(account, name).await {
             Ok(Some(stack)) => {
                 judge_stack(&mut health, name, &stack);
-                match stack.deployment() {
+                let outposts = stack.outposts(account, &clock);
+                match stack
+                    .deployment()
+                    .and_then(|(service, found)| Ok((service, found, outposts?)))
+                {
                     Ok(found) => found,
                     Err(failure) => {
                         health.problem(failure.to_string(), DEPLOY);
@@ -75,6 +87,7 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     let arns = examine_queues(&deployed, &mut health).await;
     examine_dead_letters(&deployed, &mut health).await;
     examine_places(&app, account, &arns, &mut health).await;
+    examine_outposts(&outposts, &mut health).await;
     if has_table {
         examine_schedules(&app, &mut health).await;
         if deployed.deployment.schedules == Schedules::Polling {
@@ -318,6 +331,37 @@ async fn examine_places(
             }
         }
         Err(refusal) => refused(health, "how many functions the account may run", &refusal),
+    }
+}
+
+/// Asks each outpost once, about an address that every outpost must refuse. So it connects to nothing.
+async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
+    const REFUSED_EVERYWHERE: &str = "http://169.254.169.254/";
+    let Ok(url) = REFUSED_EVERYWHERE.parse() else { return };
+    let question = &Question::new(url, None, QUESTION_TIMEOUT);
+    let asked = outposts.locations().into_iter().map(|region| async move {
+        let answer = timeout(QUESTION_TIMEOUT, outposts.ask(&region, question)).await;
+        (region, answer.unwrap_or(Err(Silence::NoAnswer)))
+    });
+    for (region, answer) in join_all(asked).await {
+        let problem = match answer {
+            Ok(Answer::Silent(Silence::Forbidden)) => {
+                health.found().outposts.push(region.to_string());
+                continue;
+            }
+            Ok(Answer::Silent(Silence::Unreadable)) | Err(Silence::Unreadable) => {
+                "is of another version".to_owned()
+            }
+            Ok(Answer::Silent(silence)) | Err(silence) => silence.words().to_owned(),
+            Ok(Answer::Saw(_)) => "reached an address that it must refuse".to_owned(),
+        };
+        health.problem(
+            format!("the outpost in {region} {problem}, so outages are confirmed without it"),
+            format!(
+                "deploy it with `make outpost REGION={region}`, look at its log there, or take the region out of \
+                 the parameter `Outposts`"
+            ),
+        );
     }
 }
 

@@ -43,6 +43,13 @@ impl AwsAccount {
             let body = json!({ "AccountLimit": limit });
             return ("GetAccountSettings".to_owned(), Answer::json(&body));
         }
+        if call.path.ends_with("/invocations") {
+            let region = call.authorization.split('/').nth(2).expect("a scope");
+            let answer = self.outposts.get(region);
+            let answer = answer.map(|body| Answer { status: 200, body: body.clone() });
+            let missing = || Answer::refusal(404, "ResourceNotFoundException", "by a test");
+            return ("Invoke".to_owned(), answer.unwrap_or_else(missing));
+        }
         let arn = call.query.get("EventSourceArn").expect("a queue");
         let queue = arn.rsplit_once("vedette-").map_or("", |(_, name)| name);
         let state = if self.disabled.contains(queue) { "Disabled" } else { "Enabled" };

@@ -124,6 +124,34 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     ");
 }
 
+#[tokio::test]
+async fn each_outpost_is_asked_once() {
+    let deployment = Deployment::start().await;
+    let regions = ["ap-south-1", "eu-west-1", "sa-east-1", "us-east-1", "us-west-2"];
+    let outputs = [
+        ("OutpostRegions", regions.join(",")),
+        ("OutpostFunctionName", "vedette-outpost".to_owned()),
+    ];
+    let answers = [
+        r#"{"silent":"forbidden"}"#,
+        r#"{"silent":"unreadable"}"#,
+        r#"{"saw":{"code":200,"response_time":1}}"#,
+        "a stranger",
+    ];
+    {
+        let mut account = deployment.aws.account();
+        account.outputs.extend(outputs.map(|(name, value)| (name.to_owned(), value)));
+        let answers = answers.map(str::to_owned);
+        account.outposts = regions.map(str::to_owned).into_iter().zip(answers).collect();
+    }
+    let ran = deployment.doctor().await;
+    assert_eq!((ran.code, ran.said.as_str()), (1, "there are 4 problems"), "{}", ran.out);
+    assert_eq!(deployment.aws.account().calls_of("Invoke"), 5);
+    let said: String =
+        ran.out.split_inclusive('\n').filter(|line| line.contains("outpost")).collect();
+    insta::assert_snapshot!(said, @"");
+}
+
 const STRAY: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01-status";
 
 #[tokio::test]
