@@ -4,6 +4,7 @@ use std::fs;
 
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_runtime::BATCH;
 
 use crate::scene::{Scene, URL, is_finished};
@@ -43,6 +44,13 @@ const ITEM_OVERHEAD_BYTES: f64 = 100.0;
 const CHECKS_PER_DAY: u32 = 24 * 60 / 5;
 /// 532 bytes for a check over TLS, including packet headers.
 const EGRESS_BYTES: f64 = 1_000.0;
+/// What an outpost and the checker that waits for it exchange over TLS between regions, at this price.
+const QUESTION_BYTES: f64 = 6_000.0;
+const BETWEEN_REGIONS_GB: f64 = 0.02;
+/// How long an outpost takes for a target that fails at once, with its own connection. A conservative assumption.
+const QUICK_SECONDS: f64 = 1.0;
+/// The share of checks that are about to open an issue in the example.
+const SUSPECTED: f64 = 0.001;
 /// A row of a bucket; 4 KB of rows are half a unit.
 const BUCKET_ROW_BYTES: f64 = 200.0;
 
@@ -78,6 +86,16 @@ fn parts(spent: Units, days: u32, batch: f64) -> Vec<Part> {
         both("history and its backup", stored * STORED_GB),
         both("egress", gb(EGRESS_BYTES) * EGRESS_GB),
     ]
+}
+
+/// What a million questions to an outpost cost, each of which takes this long: the outpost's time, and that of a checker
+/// that does nothing else meanwhile.
+fn confirmations(seconds: f64) -> f64 {
+    let gb = |bytes: f64| bytes * 1e6 / 1e9;
+    2.0 * seconds * MEMORY_GB * MILLION_GB_SECONDS
+        + MILLION_LAMBDA_REQUESTS
+        + gb(BATCH_LOG_BYTES) * LOG_GB
+        + gb(QUESTION_BYTES) * BETWEEN_REGIONS_GB
 }
 
 /// The total of all parts.
@@ -141,6 +159,11 @@ async fn a_million_status_checks_cost_what_the_readme_says() {
             buckets * millions,
         ));
     }
+    let (quick, hanging) =
+        (confirmations(QUICK_SECONDS), confirmations(QUESTION_TIMEOUT.as_secs_f64()));
+    expected.push(row("a million confirmations", quick, hanging));
+    let name = format!("a million checks of which {:.1} % are confirmed", SUSPECTED * 100.0);
+    expected.push(row(&name, quick * SUSPECTED, hanging * SUSPECTED));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explanation/costs.md");
     let page = fs::read_to_string(page).expect("the page of costs");
     for row in &expected {
