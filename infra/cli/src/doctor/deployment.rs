@@ -350,13 +350,15 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
                 continue;
             }
             Ok(Answer::Silent(Silence::Unreadable)) | Err(Silence::Unreadable) => {
-                "is of another version".to_owned()
+                "is of another version: outages are confirmed without it".to_owned()
             }
-            Ok(Answer::Silent(silence)) | Err(silence) => silence.words().to_owned(),
-            Ok(Answer::Saw(_)) => "reached an address that it must refuse".to_owned(),
+            Ok(Answer::Silent(silence)) | Err(silence) => {
+                format!("{}: outages are confirmed without it", silence.words())
+            }
+            Ok(Answer::Saw(_)) => "connects to an address that it must refuse".to_owned(),
         };
         health.problem(
-            format!("the outpost in {region} {problem}, so outages are confirmed without it"),
+            format!("the outpost in {region} {problem}"),
             format!(
                 "deploy it with `make outpost REGION={region}`, look at its log there, or take the region out of \
                  the parameter `Outposts`"
