@@ -249,7 +249,7 @@ lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, 
 
 template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
 	@python3 infra/package/package.py .tools/package >/dev/null
-	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml
+	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml .tools/package/outpost.yaml
 	@# cfn-lint does not have SAM translate what stands in loops.
 	@for template in template.yaml outpost.yaml; do \
 		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
@@ -342,7 +342,7 @@ publish:
 
 version = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-# Archives for both processors, or for ARCH alone, and a template that finds them in a bucket.
+# Archives for both processors, or for ARCH alone, and templates that find them in a bucket.
 package: rust $(CARGO_LAMBDA)/ok ## Build what is deployed without a compiler into dist (ARCH=arm64 builds for that processor alone)
 	rm -rf dist
 	for architecture in $(or $(ARCH),arm64 x86_64); do \

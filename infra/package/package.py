@@ -1,9 +1,9 @@
-"""Writes what is deployed without a compiler: the functions as archives, and a template that finds them in a bucket.
+"""Writes what is deployed without a compiler: the functions as archives, and templates that find them in a bucket.
 
     package.py OUTPUT [ARCHITECTURE=FOLDER ...]
 
-Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` leaves them. Without any, the template alone
-is written.
+Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` leaves them. Without any, the templates alone
+are written.
 """
 
 import hashlib
@@ -55,13 +55,13 @@ def packaged(template, prefix):
 
 def main(output, *built):
     output = pathlib.Path(output)
-    template = (ROOT / "template.yaml").read_text()
+    templates = {name: (ROOT / name).read_text() for name in ("template.yaml", "outpost.yaml")}
     version = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
     built = dict(one.split("=", 1) for one in built)
     binaries = {
         (architecture, name): pathlib.Path(folder) / name / "bootstrap"
         for architecture, folder in built.items()
-        for name in functions(template)
+        for name in functions(templates["template.yaml"])
     }
     # The names differ where the code does, so that CloudFormation notices an update.
     digest = hashlib.sha256()
@@ -71,8 +71,9 @@ def main(output, *built):
     output.mkdir(parents=True, exist_ok=True)
     for (architecture, name), binary in binaries.items():
         archive(binary, output / prefix / architecture / f"{name}.zip")
-    (output / "template.yaml").write_text(packaged(template, prefix))
-    print(output / "template.yaml", *sorted(str(path) for path in (output / prefix).rglob("*.zip")), sep="\n")
+    for name, template in templates.items():
+        (output / name).write_text(packaged(template, prefix))
+    print(*(output / name for name in templates), *sorted(str(path) for path in (output / prefix).rglob("*.zip")), sep="\n")
 
 
 if __name__ == "__main__":

@@ -573,6 +573,7 @@ def operate_well(site):
     assert schedule_expressions(site) == before, before
     health = operate("doctor")
     assert not health["problems"] and not health["deployment"]["unseen"], health
+    assert health["deployment"]["outposts"] == [OUTPOST_REGION], health
 
 
 def receive(enabled):
