@@ -804,16 +804,14 @@ def delete(sites):
         ask("GET", f"/sites/{site}", expect=404)
     until("no schedule is left", lambda: not any(map(schedule_expressions, sites)), 60)
     until("no row of a bucket is left", lambda: not any(map(in_buckets, sites)), 60)
-    until("nothing of them is left", lambda: not left_of_sites(), 60, left_of_sites)
-    assert not rows("L#") and not rows("N#"), rows("")
-
-
-def left_of_sites():
-    """The rows of deleted sites, and the notifications about their issues."""
     # A tombstone says for a while that a site was deleted.
-    rest = [key for key in rows("S#") if key[1] != "A"]
-    notifications = [key for key in rows("D#") if re.fullmatch("D#[0-9a-f]{16}", key[0])]
-    return rest + notifications
+    until(
+        "nothing of them is left",
+        lambda: {sk for _, sk in rows("S#")} <= {"A"},
+        60,
+        lambda: rows("S#"),
+    )
+    assert not rows("L#") and not rows("N#"), rows("")
 
 
 def answer_a_mail(team):
