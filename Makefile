@@ -290,6 +290,7 @@ outpost: region credentials rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build an outpos
 
 region:
 	@[[ -n "$(REGION)" ]] || { echo "Say in which region: make outpost REGION=us-east-1" >&2; exit 1; }
+	@[[ -z "$(CONFIG)" ]] || { echo "An outpost has a section of its own; name its stack: make outpost REGION=$(REGION) ARGS='--stack-name vedette-$(CONFIG)-outpost'" >&2; exit 1; }
 
 # Links by zig for an old C library, whatever this machine has. npm packs without scripts of packages.
 dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Make what people install into artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)

@@ -2,8 +2,9 @@
 
     story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT HOME_PORT OUTPOST_PORT
 
-VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. Of the site `denied.test`,
-home sees what answers at HOME_PORT, and the outpost what answers at OUTPOST_PORT. A target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
+VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. Of the
+site `denied.test`, home sees what answers at HOME_PORT, and the outpost what answers at OUTPOST_PORT.
+A target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
 least once for what it gives and once for what it refuses.
 """
 

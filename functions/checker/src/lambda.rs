@@ -92,7 +92,7 @@ impl LambdaFunction {
             .no_auth()
             // Lambda cannot recognize a repeated call: after a retry, the function would do its work twice.
             .standard_retry(&RetryConfig::disabled())
-            // An answer takes minutes, and nothing is sent in either direction before.
+            // The browser takes minutes to answer, and nothing is sent in either direction before.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .timeout_config(TimeoutConfig::disabled());
         let path = format!("/2015-03-31/functions/{}/invocations", self.name);

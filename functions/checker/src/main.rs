@@ -52,10 +52,10 @@ async fn consume(tool: Tool) -> Result<(), Error> {
         engines = engines.with_browser_function(BrowserFunction::new(&sdk, name));
     }
     let engines = Arc::new(engines);
-    let outposts = Outposts::read(&environment, &sdk, app.clock.clone())?;
-    if tool == Tool::Status && !outposts.is_empty() {
+    if tool == Tool::Status {
+        let outposts = Arc::new(Outposts::read(&environment, &sdk, app.clock.clone())?);
         let private = Arc::clone(&engines) as Arc<dyn PrivateTargets>;
-        app.witnesses = Witnesses::new(Arc::new(outposts)).sparing(private);
+        app.witnesses = Witnesses::new(outposts).sparing(private);
     }
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::{ConfigError, Read, list, required};
-use vedette_domain::locations::{Answer, Location, Question, Silence};
+use vedette_domain::locations::{Answer, Location, Question, Silence, WITNESSES_MAX};
 use vedette_runtime::{AskWitness, Clock};
 
 use crate::lambda::{Called, LambdaFunction, Outcome, TOO_MANY_REQUESTS};
@@ -34,20 +34,19 @@ impl Outposts {
     ///
     /// # Errors
     ///
-    /// The first variable that is invalid or missing.
+    /// The first variable that is invalid or missing. More regions than a run may ask are invalid, too.
     pub fn read(read: Read<'_>, sdk: &SdkConfig, clock: Clock) -> Result<Self, ConfigError> {
         let regions: Vec<Location> = list(read, REGIONS)?;
+        if regions.len() > WITNESSES_MAX {
+            let problem = format!("names more than {WITNESSES_MAX} regions");
+            return Err(ConfigError { name: REGIONS, problem });
+        }
         let name = if regions.is_empty() { String::new() } else { required(read, FUNCTION)? };
         let functions = regions.into_iter().map(|region| {
             let function = LambdaFunction::in_region(sdk, region.as_str(), &name);
             (region, function)
         });
         Ok(Self { functions: functions.collect(), clock })
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.functions.is_empty()
     }
 }
 

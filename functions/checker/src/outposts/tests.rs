@@ -104,11 +104,13 @@ async fn whatever_goes_wrong_is_silence() {
 #[test]
 fn regions_are_read_and_need_a_function() {
     let lambda = Lambda { answer: (200, "x", ""), asked: Arc::default() };
-    let outposts = |regions: &'static str| {
-        let read = move |name: &str| (name == REGIONS).then(|| regions.to_owned());
-        Outposts::read(&read, &sdk(&lambda), Clock::system()).map_err(|error| error.name)
+    let outposts = |regions: &str| {
+        let read = |name: &str| (name == REGIONS).then(|| regions.to_owned());
+        let outposts = Outposts::read(&read, &sdk(&lambda), Clock::system());
+        outposts.map(|outposts| outposts.locations()).map_err(|error| error.name)
     };
-    assert!(outposts("").expect("none").is_empty());
+    assert_eq!(outposts(""), Ok(Vec::new()));
+    assert_eq!(outposts(&["eu-west-1"; WITNESSES_MAX + 1].join(",")), Err(REGIONS));
     assert_eq!(outposts("us-east-1").expect_err("no function is named"), FUNCTION);
     assert_eq!(outposts("US East").expect_err("no region"), REGIONS);
 }

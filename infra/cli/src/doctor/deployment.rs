@@ -352,6 +352,7 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
             Ok(Answer::Silent(Silence::Unreadable)) | Err(Silence::Unreadable) => {
                 "is of another version: outages are confirmed without it".to_owned()
             }
+            Err(Silence::NoAnswer) => "does not answer".to_owned(),
             Ok(Answer::Silent(silence)) | Err(silence) => {
                 format!("{}: outages are confirmed without it", silence.words())
             }
@@ -360,8 +361,8 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
         health.problem(
             format!("the outpost in {region} {problem}"),
             format!(
-                "deploy it with `make outpost REGION={region}`, look at its log there, or take the region out of \
-                 the parameter `Outposts`"
+                "deploy it with `make outpost REGION={region}`, look at its log there, check that these credentials \
+                 may call it, or take the region out of the parameter `Outposts`"
             ),
         );
     }

@@ -152,13 +152,13 @@ async fn each_outpost_is_asked_once() {
     insta::assert_snapshot!(said, @r"
     outposts that answer: ap-south-1
     problem: the outpost in eu-west-1 is of another version: outages are confirmed without it
-      to do: deploy it with `make outpost REGION=eu-west-1`, look at its log there, or take the region out of the parameter `Outposts`
+      to do: deploy it with `make outpost REGION=eu-west-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
     problem: the outpost in sa-east-1 connects to an address that it must refuse
-      to do: deploy it with `make outpost REGION=sa-east-1`, look at its log there, or take the region out of the parameter `Outposts`
+      to do: deploy it with `make outpost REGION=sa-east-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
     problem: the outpost in us-east-1 is of another version: outages are confirmed without it
-      to do: deploy it with `make outpost REGION=us-east-1`, look at its log there, or take the region out of the parameter `Outposts`
-    problem: the outpost in us-west-2 did not answer in time: outages are confirmed without it
-      to do: deploy it with `make outpost REGION=us-west-2`, look at its log there, or take the region out of the parameter `Outposts`
+      to do: deploy it with `make outpost REGION=us-east-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
+    problem: the outpost in us-west-2 does not answer
+      to do: deploy it with `make outpost REGION=us-west-2`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
     ");
 }
 
