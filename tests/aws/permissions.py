@@ -173,7 +173,9 @@ def attempt(call, **request):
 
 
 # Functions that may write their log, and nothing else.
-CONFINED = [f"{STACK}-browser", f"{STACK}-outpost"]
+CONFINED = [f"{STACK}-browser"]
+if any(entry["LogicalResourceId"] == "OutpostCalls" for entry in stack.values()):
+    CONFINED.append(f"{STACK}-outpost")
 
 # What the function may do that writes members and tokens.
 ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
