@@ -174,7 +174,9 @@ def attempt(call, **request):
 
 # Functions that may write their log, and nothing else.
 CONFINED = [f"{STACK}-browser"]
-if any(entry["LogicalResourceId"] == "OutpostCalls" for entry in stack.values()):
+[described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+if "OutpostRegions" in outputs:
     CONFINED.append(f"{STACK}-outpost")
 
 # What the function may do that writes members and tokens.
@@ -183,8 +185,6 @@ ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#")
 
 def plant():
     """What could be written by functions that must not."""
-    [described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
     table = outputs["TableName"]
 
     def item(prefix):
