@@ -220,7 +220,8 @@ def plant():
             for what, succeeded in tried.items():
                 if succeeded and not (file.stem == f"{STACK}-pages-accounts" and (what, prefix) in ACCOUNTS):
                     yield f"{file.stem} {what} an item {prefix}planted"
-        # Who breaks out of a page, or takes over an outpost, has these: nothing is read by them, and nothing sent or called.
+        # An attacker who breaks out of a page or takes over an outpost has these credentials. They
+        # can read, send and call nothing.
         if file.stem in CONFINED:
             session = boto3.session.Session(access_key, secret, token)
             asked, queue = session.client("dynamodb"), outputs["QueueUrlPrefix"] + "status"

@@ -2,10 +2,12 @@
 
     story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT HOME_PORT OUTPOST_PORT OUTPOST_REGION
 
-VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. Of the
-site `denied.test`, home sees what answers at HOME_PORT, and the outpost what answers at OUTPOST_PORT. Without an
-OUTPOST_REGION there is no outpost. A target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
+VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. A
+target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
 least once for what it gives and once for what it refuses.
+
+The site `denied.test` answers home at HOME_PORT, and the outpost at OUTPOST_PORT. OUTPOST_REGION is
+empty if there is no outpost.
 """
 
 import contextlib
@@ -574,7 +576,8 @@ def operate_well(site):
     assert schedule_expressions(site) == before, before
     health = operate("doctor")
     assert not health["problems"] and not health["deployment"]["unseen"], health
-    assert health["deployment"].get("outposts", []) == [OUTPOST_REGION] * bool(OUTPOST_REGION), health
+    answering = [OUTPOST_REGION] if OUTPOST_REGION else []
+    assert health["deployment"].get("outposts", []) == answering, health
 
 
 def receive(enabled):

@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::stalled_stream_protection::StalledStreamProt
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
+use aws_types::region::Region;
 use serde_json::Value;
 use vedette_runtime::signed::{Unsigned, endpoint};
 
@@ -49,21 +50,21 @@ pub(crate) enum Outcome {
 /// A Lambda function.
 #[derive(Debug, Clone)]
 pub(crate) struct LambdaFunction {
+    /// With the function's region.
     sdk: SdkConfig,
-    /// Its region, if it is not this process's own.
-    region: Option<String>,
     name: String,
 }
 
 impl LambdaFunction {
     /// The function with this name in this process's own region.
     pub(crate) fn new(sdk: &SdkConfig, name: String) -> Self {
-        Self { sdk: sdk.clone(), region: None, name }
+        Self { sdk: sdk.clone(), name }
     }
 
     /// The function with this name in another region.
     pub(crate) fn in_region(sdk: &SdkConfig, region: &str, name: &str) -> Self {
-        Self { region: Some(region.to_owned()), ..Self::new(sdk, name.to_owned()) }
+        let sdk = sdk.to_builder().region(Region::new(region.to_owned())).build();
+        Self { sdk, name: name.to_owned() }
     }
 
     /// Calls the function once, and waits for its answer.
@@ -74,8 +75,7 @@ impl LambdaFunction {
     ) -> Result<Called, SdkError<Refusal, HttpResponse>> {
         let missing = |what: &str| SdkError::construction_failure(what.to_owned());
         let sdk = &self.sdk;
-        let own = sdk.region().ok_or_else(|| missing("no region is set"))?.to_string();
-        let region = self.region.clone().unwrap_or(own);
+        let region = sdk.region().ok_or_else(|| missing("no region is set"))?.to_string();
         let http = sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
         let provider =
             sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
