@@ -24,6 +24,9 @@ AUTHORITIES_VERSION := 20230311
 # A peer that `make comparison` measures beside, from Debian (a newer release may have another).
 BLACKBOX_EXPORTER_VERSION := 0.23.0
 
+# What reads our metrics in `make metrics`, from Debian, too.
+PROMETHEUS_VERSION := 2.42.0
+
 # The processor of the Lambda functions, arm64 or x86_64, where it is not the template's.
 ARCH :=
 # The section of samconfig.toml that counts.
@@ -85,8 +88,9 @@ MMDEBSTRAP := .tools/mmdebstrap-$(MMDEBSTRAP_VERSION)
 BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
+PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -105,15 +109,16 @@ check: rust lints spelling ## Formatting, lints and spelling, while you work
 
 # What tests need is downloaded while code is compiled. The quick ones first; cargo's tests last, so that
 # their results end the output.
-test: rust lints spelling session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
+test: rust lints spelling session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, metrics, pages, tests
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lint-workflows lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
-		$(OIDC_PROVIDER)/ok
+		$(OIDC_PROVIDER)/ok $(PROMETHEUS)/ok
 	$(build_service)
 	$(hold_to_contract)
 	$(use_clients)
 	$(receive_alerts)
+	$(read_metrics)
 	$(use_pages)
 	@# Node may leave a pipe non-blocking, into which make cannot write much at once.
 	@python3 -c 'import os; [os.set_blocking(output, True) for output in (1, 2)]'
@@ -152,6 +157,10 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, others than us judge them, and kill it on the way (ARGS=50: so many times)
 	$(build_service)
 	$(receive_alerts)
+
+metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, and load the alert rules and the queries of the dashboard
+	$(build_service)
+	$(read_metrics)
 
 locations: rust ## Run a service and two agents, each in a network of its own, while a site fails for all or for one, and kill each of them (Linux with iproute2, as root or with user namespaces)
 	$(build_service)
@@ -199,6 +208,7 @@ use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 
 receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
 	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
+read_metrics = tests/metrics/run $(CURDIR)/$(PROMETHEUS)/usr/bin
 use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC_PROVIDER)/node_modules
 
 judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
@@ -507,6 +517,9 @@ endef
 
 $(BLACKBOX_EXPORTER)/ok:
 	$(call debian,prometheus-blackbox-exporter,$(BLACKBOX_EXPORTER_VERSION))
+
+$(PROMETHEUS)/ok:
+	$(call debian,prometheus,$(PROMETHEUS_VERSION))
 
 $(LIBC)/ok:
 	$(call debian,libc6,$(LIBC_VERSION))

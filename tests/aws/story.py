@@ -143,6 +143,8 @@ def ask(method, path, body=None, expect=200, bearer=None):
         f"{method} {path}: {response.status}, not {expect}: {text[:2000]}"
     )
     asked.append((method, path.partition("?")[0], response.status))
+    if response.getheader("Content-Type", "").startswith("text/plain"):
+        return text
     return json.loads(text) if text else None
 
 
@@ -478,6 +480,9 @@ def read_all(team, site, strangers_token):
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
+    metrics = ask("GET", f"/teams/{team}/metrics")
+    assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
+    ask("GET", f"/teams/{team}/metrics", expect=429)
     listed = ask("GET", f"/teams/{team}/sites?search=127.0.0.1&sort=name")
     assert site in [entry["uuid"] for entry in listed["data"]], listed
     assert (
@@ -489,6 +494,7 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}",
         f"/teams/{team}/monitoring",
         f"/teams/{team}/time-zone",
+        f"/teams/{team}/metrics",
         f"/teams/{team}/sites",
         f"/sites/{site}",
         f"/sites/{site}/checks",

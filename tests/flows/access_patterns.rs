@@ -87,6 +87,8 @@ async fn the_page_shows_the_units_that_are_counted() {
     units.request("`GET /checks/{check}`", client.get(&format!("/checks/{check}"))).await;
     let report = format!("{to_site}/reports/uptime");
     units.request("`GET /sites/{site}/reports/uptime`", client.get(&report)).await;
+    let metrics = format!("{team}/metrics");
+    units.request("`GET /teams/{team}/metrics`, one site", client.get(&metrics)).await;
     units.request("`GET /issues`, one issue", client.get("/issues?status=resolved")).await;
     units.request("`GET /issues/{issue}`", client.get(&format!("/issues/{issue}"))).await;
     let body = json!({ "url": format!("{URL}/other") });

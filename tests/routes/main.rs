@@ -6,6 +6,7 @@ mod headers;
 mod issues;
 mod limits;
 mod me;
+mod metrics;
 mod monitoring;
 mod refusals;
 mod reports;

@@ -19,7 +19,7 @@ use crate::support::{
 use vedette_store::Audit;
 
 /// The scope that the specification asks for, by method and path, and that of the additions to it.
-const SCOPES: [(&str, &str, Scope); 22] = [
+const SCOPES: [(&str, &str, Scope); 23] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
     ("GET", "/teams/{team}", Scope::TeamsRead),
@@ -42,6 +42,7 @@ const SCOPES: [(&str, &str, Scope); 22] = [
     ("GET", "/teams/{team}/time-zone", Scope::TeamsRead),
     ("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite),
     ("GET", "/issues/{issue}/evidence", Scope::IssuesRead),
+    ("GET", "/teams/{team}/metrics", Scope::MetricsRead),
 ];
 
 fn scope_of(route: &Route) -> Scope {

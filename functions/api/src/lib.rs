@@ -7,6 +7,7 @@ mod checks;
 mod grants;
 mod issues;
 mod me;
+mod metrics;
 mod monitoring;
 mod reports;
 mod router;

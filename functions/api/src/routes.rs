@@ -4,14 +4,14 @@ use vedette_domain::accounts::account::Permission::{
     ManageSites, RunChecks, UpdateMonitoring, View,
 };
 use vedette_domain::accounts::account::Scope::{
-    self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, SitesDelete, SitesRead, SitesWrite,
-    TeamsRead, TeamsWrite,
+    self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, MetricsRead, SitesDelete, SitesRead,
+    SitesWrite, TeamsRead, TeamsWrite,
 };
 use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
-use crate::{checks, grants, issues, me, monitoring, reports, sites, teams, time_zone};
+use crate::{checks, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone};
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
 /// on with the permission that it takes there and the handler, and what that may write.
@@ -39,6 +39,7 @@ pub const ROUTES: &[Route] = &[
     get("issues.evidence", "/api/v1/issues/{issue}/evidence", IssuesRead, Issue(View, &issues::evidence::handle)),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
+    get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {

@@ -20,6 +20,7 @@ mod failure;
 mod health;
 mod issue;
 mod member;
+mod metrics;
 mod output;
 mod plan;
 mod probe;
@@ -117,6 +118,10 @@ enum Command {
     /// with 3 if no service runs on the data folder or it does not answer. `doctor` examines more, and takes
     /// longer.
     Health,
+    /// Print the metrics of the service on this machine
+    ///
+    /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics` serves the same at an address.
+    Metrics,
     /// Say what is wrong, and what to do about it
     ///
     /// Examines the structure of the table's file, and its reconciler. With --aws, examines the whole
@@ -182,6 +187,7 @@ async fn run(
         #[cfg(feature = "browser")]
         Command::Browser(command) => command.run(cli.target.data(), &mut out).await,
         Command::Health => health::tell(notices, &mut out),
+        Command::Metrics => metrics::show(&cli.target, &mut out).await,
         Command::Backup(backup) => backup.run(cli.target.data(), &app.clock, &mut out).await,
         Command::Restore(restore) => restore.run(cli.target.data(), &mut out).await,
         Command::Copy(copy) => copy.run(None, &mut out).await,
@@ -219,6 +225,10 @@ impl Cli {
             Command::Backup(_) | Command::Restore(_) if is_aws => {
                 return Err(Failure::Usage(BACKED_UP_BY_AWS.to_owned()));
             }
+            Command::Metrics if is_aws => {
+                return Err(Failure::Usage("a deployment's metrics are in CloudWatch".to_owned()));
+            }
+            Command::Metrics => return metrics::show(&self.target, &mut shown).await,
             // They work on files, beside the service.
             Command::Backup(backup) => {
                 let done = backup.run(self.target.data(), &Clock::system(), &mut shown).await;

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
-use vedette_embedded::{Database, Folder, Fsync, Reached, Socket, reach, store};
+use vedette_embedded::{Database, Folder, Fsync, Reached, Report, Socket, reach, store};
 use vedette_runtime::Witnesses;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::Notice;
@@ -87,12 +87,22 @@ impl Target {
         open_folder(&self.data).await.map_err(|failure| self.explain(failure))
     }
 
-    /// What the service that runs on the data folder says of its own health.
+    /// The health of the service that runs on the data folder.
     ///
     /// # Errors
     ///
     /// When none runs there, or it does not answer.
     pub(crate) async fn health(&self) -> Result<Vec<Notice>, Failure> {
+        let report = self.report(Report::Health).await?;
+        Ok(report.and_then(|report| serde_json::from_slice(&report).ok()).unwrap_or_default())
+    }
+
+    /// What the service that runs on the data folder reports about itself; `None` if its version does not report it.
+    ///
+    /// # Errors
+    ///
+    /// When none runs there, or it does not answer.
+    pub(crate) async fn report(&self, report: Report) -> Result<Option<Vec<u8>>, Failure> {
         let folder = self.data.display();
         let none =
             || Failure::Unreachable(format!("no service runs on the data folder `{folder}`"));
@@ -100,10 +110,8 @@ impl Target {
             return Err(none());
         }
         match reach(&self.data).await {
-            Ok(Reached::Served(socket)) => match timeout(PATIENCE, socket.health()).await {
-                Ok(Ok(said)) => {
-                    Ok(said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default())
-                }
+            Ok(Reached::Served(socket)) => match timeout(PATIENCE, socket.report(report)).await {
+                Ok(Ok(said)) => Ok(said.map(Vec::from)),
                 _ => Err(Failure::Unreachable(format!(
                     "the service on the data folder `{folder}` does not answer"
                 ))),
@@ -183,7 +191,7 @@ impl Opened {
 /// What a service says of its own health. One that does not say is found out by the table, which it does
 /// not answer for either.
 async fn notices(socket: &Socket) -> Vec<Notice> {
-    match timeout(PATIENCE, socket.health()).await {
+    match timeout(PATIENCE, socket.report(Report::Health)).await {
         Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
         _ => Vec::new(),
     }

@@ -46,6 +46,7 @@ use self::network::Network;
 use self::request_body::RequestBody;
 use self::response_writer::{WriteTimeout, respond};
 use crate::agents::{Agents, Call};
+use crate::metrics::Counters;
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
@@ -74,6 +75,7 @@ pub(crate) struct Gateway {
     body_memory: BodyMemory,
     hosts: Hosts,
     agents: Arc<Agents>,
+    counters: Arc<Counters>,
 }
 
 /// Listens on the address. As many connections as are served may wait there for their turn.
@@ -89,7 +91,13 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Gateway {
     /// A gateway for the API's routes and the pages.
-    pub(crate) fn new(app: App, dashboard: Dashboard, hosts: Hosts, agents: Arc<Agents>) -> Self {
+    pub(crate) fn new(
+        app: App,
+        dashboard: Dashboard,
+        hosts: Hosts,
+        agents: Arc<Agents>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             app,
             dashboard,
@@ -97,6 +105,7 @@ impl Gateway {
             body_memory: BodyMemory::new(),
             hosts,
             agents,
+            counters,
         }
     }
 
@@ -223,6 +232,7 @@ impl Gateway {
             ApiError::internal("panic").into_response()
         });
         id.add_to_fault(&mut response);
+        self.counters.response(response.status());
         response
     }
 
@@ -325,7 +335,13 @@ mod tests {
     fn gateway() -> Gateway {
         let app = app_without_table(&LocalQueue::new());
         let agents = Arc::new(Agents::new(&app, CancellationToken::new()));
-        Gateway::new(app, Dashboard::default(), Hosts::new(Vec::new(), None), agents)
+        Gateway::new(
+            app,
+            Dashboard::default(),
+            Hosts::new(Vec::new(), None),
+            agents,
+            Arc::default(),
+        )
     }
 
     /// A client of a gateway, over a stream that buffers only a part of a response.

@@ -15,6 +15,7 @@ mod demo;
 mod expiry;
 mod gateway;
 mod lateness;
+mod metrics;
 mod operator;
 mod options;
 mod patient_sender;

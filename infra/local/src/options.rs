@@ -10,6 +10,7 @@ use vedette_domain::checks::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
 use crate::gateway::HostName;
+use crate::metrics::loopback;
 use crate::operator::{OPERATOR_URL, Operator};
 
 const ENVIRONMENT: &str = "\
@@ -50,6 +51,11 @@ pub struct Options {
     /// Where the API listens; port 0 takes a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
+
+    /// Where Prometheus reads the metrics of this process, at /metrics; an address that only this machine reaches. They
+    /// are also at `vedette metrics` and at the Unix socket in the data folder
+    #[arg(long, env = "VEDETTE_METRICS_LISTEN", value_name = "IP:PORT", value_parser = loopback)]
+    pub metrics: Option<SocketAddr>,
 
     /// Host names, separated by commas, under which people reach the service, in addition to IP addresses,
     /// localhost and the host in VEDETTE_BASE_URL; requests for other hosts are refused
@@ -159,6 +165,15 @@ mod tests {
         let options = parse(&["--hosts", "monitor.test,box.lan"]).expect("names");
         assert_eq!(options.hosts.len(), 2);
         assert!(parse(&["--hosts", "http://monitor.test"]).is_err());
+    }
+
+    #[test]
+    fn metrics_are_for_this_machine() {
+        let options = parse(&["--metrics", "[::1]:9464"]).expect("an address");
+        assert_eq!(options.metrics.map(|address| address.port()), Some(9464));
+        for wrong in ["0.0.0.0:9464", "192.0.2.1:9464", "localhost:9464", "9464"] {
+            assert_eq!(parse(&["--metrics", wrong]).expect_err(wrong).exit_code(), 2, "{wrong}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
 use vedette_runtime::QueueDelivery;
 
+use crate::metrics::Counters;
+
 /// After this time, a receiver counts as slow. Most answer sooner. The time is short because places are freed one share
 /// at a time: a hundred receivers that hang at once delay another one by less than two seconds.
 pub(crate) const SLOW_AFTER: Duration = Duration::from_millis(250);
@@ -21,18 +23,21 @@ pub(crate) const SLOW_AFTER: Duration = Duration::from_millis(250);
 pub(crate) struct PatientSender<'a> {
     pub(crate) sender: &'a Sender,
     pub(crate) delivery: &'a QueueDelivery,
+    pub(crate) counters: &'a Counters,
 }
 
 impl PatientSender<'_> {
-    async fn wait_for<T>(&self, sending: impl Future<Output = T>) -> T {
+    async fn wait_for(&self, sending: impl Future<Output = SendOutcome>) -> SendOutcome {
         let mut sending = pin!(sending);
-        match timeout(SLOW_AFTER, sending.as_mut()).await {
+        let outcome = match timeout(SLOW_AFTER, sending.as_mut()).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 self.delivery.slow();
                 sending.await
             }
-        }
+        };
+        self.counters.delivery(&outcome);
+        outcome
     }
 }
 

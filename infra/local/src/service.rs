@@ -14,7 +14,7 @@ use vedette_checker::{Config, Engines, SsrfGuardError};
 use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::alerts::link;
 use vedette_embedded::{
-    Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
+    Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Report, Watch, reach,
 };
 use vedette_notifier::send::{SendConfig, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
@@ -33,6 +33,7 @@ use crate::data_folder;
 use crate::demo::{self, DemoError};
 use crate::expiry;
 use crate::gateway::{self, Gateway, Hosts};
+use crate::metrics::{Counters, Metrics};
 use crate::operator;
 use crate::options::Options;
 use crate::places;
@@ -45,6 +46,7 @@ const GRACE: Duration = Duration::from_secs(7);
 /// The running service. Dropping it stops it at once; [`Service::stop`] lets work finish.
 pub struct Service {
     listen: SocketAddr,
+    metrics_listen: Option<SocketAddr>,
     base_url: String,
     pages_url: String,
     access: Access,
@@ -115,6 +117,13 @@ impl Service {
         let listen = gateway_socket.local_addr().map_err(taken)?;
         data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
+        let metrics_socket = match options.metrics {
+            Some(address) => {
+                let taken = |source| StartError::Listen { address, source };
+                Some(gateway::bind(address).map_err(taken)?)
+            }
+            None => None,
+        };
         let table_socket = match vedette_embedded::listen(&folder) {
             // Nobody else can sign in, but signed-in people can read.
             Err(error) if database.refusals().borrow().is_read_only => {
@@ -153,6 +162,10 @@ impl Service {
         // A user who may add a site must not make the service call itself.
         outbound.own_listeners.push(listen);
         receivers.own_listeners.push(listen);
+        let metrics_listen =
+            metrics_socket.as_ref().and_then(|listener| listener.local_addr().ok());
+        outbound.own_listeners.extend(metrics_listen);
+        receivers.own_listeners.extend(metrics_listen);
         let health = Health::default();
         let guard = Arc::new(SsrfGuard::new(receivers)?);
         let sender = Arc::new(Sender::new(guard, mail).reporting_to(health.clone()));
@@ -185,17 +198,21 @@ impl Service {
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());
-        let gateway = Arc::new(Gateway::new(interactive, dashboard, hosts, Arc::clone(&agents)));
+        let counters = Arc::new(Counters::default());
+        let gateway =
+            Gateway::new(interactive, dashboard, hosts, Arc::clone(&agents), Arc::clone(&counters));
+        let gateway = Arc::new(gateway);
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let mut loops = JoinSet::new();
         loops.spawn(gateway.serve(gateway_socket, stop.clone()));
         let worker = Worker {
             app: app.clone(),
-            queue,
+            queue: queue.clone(),
             engines,
             sender: Arc::clone(&sender),
             console,
+            counters: Arc::clone(&counters),
             stop: stop.clone(),
         };
         let files = places::files();
@@ -225,14 +242,21 @@ impl Service {
         }
         rounds.spawn(expiry::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
-        let told = health.clone();
-        let notices = move || serde_json::to_vec(&told.notices()).unwrap_or_default();
+        let metrics = Metrics { counters, queue, health: health.clone(), start };
+        if let Some(listener) = metrics_socket {
+            rounds.spawn(metrics.clone().serve(listener));
+        }
+        let report = move |report| match report {
+            Report::Health => serde_json::to_vec(&metrics.health.notices()).unwrap_or_default(),
+            Report::Metrics => metrics.text().into_bytes(),
+        };
         if let Some(socket) = table_socket {
-            rounds.spawn(vedette_embedded::serve(socket, database.clone(), notices));
+            rounds.spawn(vedette_embedded::serve(socket, database.clone(), report));
         }
         let stop = stop.drop_guard();
         Ok(Self {
             listen,
+            metrics_listen,
             base_url,
             pages_url,
             access,
@@ -249,6 +273,11 @@ impl Service {
     /// The address of the API.
     pub const fn listen(&self) -> SocketAddr {
         self.listen
+    }
+
+    /// The address of the metrics, if they have one.
+    pub const fn metrics_listen(&self) -> Option<SocketAddr> {
+        self.metrics_listen
     }
 
     /// The API's base URL.

@@ -43,6 +43,9 @@ pub(crate) fn announce(service: &Service) {
         notices.iter().map(|notice| format!("{} {}\n\n  ", notice.what, notice.remedy)).collect();
     let degraded = degraded.concat();
     let token = token.map(|token| format!("  Token    {token}\n")).unwrap_or_default();
+    let metrics = service.metrics_listen();
+    let metrics = metrics.map(|address| format!("  Metrics  http://{address}/metrics\n"));
+    let metrics = metrics.unwrap_or_default();
     let call = bearer
         .map(|bearer| format!("\n  curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"))
         .unwrap_or_default();
@@ -50,6 +53,6 @@ pub(crate) fn announce(service: &Service) {
         "\nVedette is running.\n\n  {degraded}\
          Pages    {pages}\n  \
          API      {api}\n\
-         {token}{call}"
+         {metrics}{token}{call}"
     ));
 }

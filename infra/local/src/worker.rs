@@ -17,6 +17,7 @@ use vedette_runtime::{App, Destination, LocalQueue, LocalScheduler, QueueDeliver
 
 use crate::console::Console;
 use crate::lateness::{LOOK_EVERY, Lateness};
+use crate::metrics::Counters;
 use crate::patient_sender::PatientSender;
 
 /// How long running checks may take to finish when the service stops.
@@ -34,6 +35,7 @@ pub(crate) struct Worker {
     pub(crate) engines: Arc<Engines>,
     pub(crate) sender: Arc<Sender>,
     pub(crate) console: Console,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -76,6 +78,7 @@ impl Worker {
         let QueueDelivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
             error!(?message, %error, "gave up; redelivery will send it again");
+            self.counters.given_up(Destination::of(message));
             return;
         }
         let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
@@ -91,6 +94,7 @@ impl Worker {
                 let handled = handle_beside_others(app, engines, check, || delivery.slow());
                 match handled.await? {
                     Handled::Finished(finished) => {
+                        self.counters.check(&finished);
                         self.console.show(self.app.clock.now(), &finished, started.elapsed());
                     }
                     other => debug!(?check, "{other}"),
@@ -100,11 +104,13 @@ impl Worker {
                 Box::pin(vedette_reconciler::maintain(&self.app, maintenance)).await?;
             }
             Message::Alert(alert) => {
-                let sender = PatientSender { sender: &self.sender, delivery };
+                let sender =
+                    PatientSender { sender: &self.sender, delivery, counters: &self.counters };
                 Box::pin(vedette_notifier::handle(&self.app, &sender, alert)).await?;
             }
             Message::Mail(mail) => {
-                let sender = PatientSender { sender: &self.sender, delivery };
+                let sender =
+                    PatientSender { sender: &self.sender, delivery, counters: &self.counters };
                 Box::pin(vedette_mailer::handle(&self.app, &sender, mail)).await?;
             }
         }
@@ -174,6 +180,7 @@ mod tests {
             ),
             sender: Arc::new(sender()),
             console: Console::start(true).expect("a quiet console"),
+            counters: Arc::default(),
             stop: CancellationToken::new(),
         };
         let id = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
@@ -232,6 +239,7 @@ mod tests {
             engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
             sender: Arc::new(sender()),
             console: Console::start(true).expect("a quiet console"),
+            counters: Arc::default(),
             stop: CancellationToken::new(),
         }
     }

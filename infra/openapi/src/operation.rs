@@ -37,6 +37,8 @@ pub(crate) struct Success {
     pub(crate) description: &'static str,
     /// `None` if there is no body.
     pub(crate) schema: Option<Value>,
+    /// The type of the body.
+    pub(crate) media_type: &'static str,
     pub(crate) links: Vec<Link>,
 }
 
@@ -53,13 +55,19 @@ pub(crate) struct Link {
 impl Success {
     /// 200 with a body.
     pub(crate) fn ok(description: &'static str, schema: Value) -> Self {
-        Self { status: StatusCode::OK, description, schema: Some(schema), links: Vec::new() }
+        let (status, media_type) = (StatusCode::OK, "application/json");
+        Self { status, description, schema: Some(schema), media_type, links: Vec::new() }
+    }
+
+    /// 200 with a text.
+    pub(crate) fn text(description: &'static str, media_type: &'static str) -> Self {
+        Self { media_type, ..Self::ok(description, json!({ "type": "string" })) }
     }
 
     /// 204.
     pub(crate) fn no_content(description: &'static str) -> Self {
-        let status = StatusCode::NO_CONTENT;
-        Self { status, description, schema: None, links: Vec::new() }
+        let (status, media_type) = (StatusCode::NO_CONTENT, "application/json");
+        Self { status, description, schema: None, media_type, links: Vec::new() }
     }
 
     /// The same response; the value at `from` is a parameter of these operations.
@@ -157,7 +165,7 @@ impl Success {
         }
         let mut response = json!({ "description": self.description, "headers": headers });
         if let Some(schema) = &self.schema {
-            response["content"] = json!({ "application/json": {
+            response["content"] = json!({ (self.media_type): {
                 "schema": schema,
                 "examples": story.answers(route.name, self.status),
             } });

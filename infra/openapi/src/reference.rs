@@ -76,7 +76,7 @@ fn route(text: &mut String, document: &Value, path: &str, method: &str, operatio
     let responses = object(&operation["responses"]);
     let done = responses.iter().find(|(status, _)| status.starts_with('2'));
     if let Some((status, response)) = done {
-        let content = &response["content"]["application/json"];
+        let content = object(&response["content"]).values().next().unwrap_or(&Value::Null);
         example(text, &format!("Response {status}"), first_value(&content["examples"]));
     }
     let refusals = responses.keys().filter(|status| status.starts_with(['4', '5']));
@@ -207,10 +207,13 @@ fn table(text: &mut String, head: &str, rows: &[String]) {
 /// A collapsible value, if there is one.
 fn example(text: &mut String, title: &str, value: Option<&Value>) {
     if let Some(value) = value {
-        let json = serde_json::to_string_pretty(value).unwrap_or_default();
+        let (language, shown) = match value {
+            Value::String(text) => ("text", text.trim_end().to_owned()),
+            other => ("json", serde_json::to_string_pretty(other).unwrap_or_default()),
+        };
         let _ = write!(
             text,
-            "<details>\n<summary>{title}</summary>\n\n```json\n{json}\n```\n\n</details>\n\n"
+            "<details>\n<summary>{title}</summary>\n\n```{language}\n{shown}\n```\n\n</details>\n\n"
         );
     }
 }

@@ -3,6 +3,7 @@
 mod checks;
 mod issues;
 mod me;
+mod metrics;
 mod monitoring;
 mod reports;
 mod sites;
@@ -25,6 +26,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         reports::operations,
         issues::operations,
         time_zone::operations,
+        metrics::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -39,6 +41,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("checks", "Runs of a tool, automatic and on demand."),
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
+        ("metrics", "A team's sites for Prometheus."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

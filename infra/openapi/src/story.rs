@@ -146,6 +146,8 @@ impl Story {
         let of_site = [("site", site)];
         let name = ("days", "Two days");
         self.ask("reports.uptime", name, &of_site, "days=2", None).await;
+        let (name, team) = (("two_sites", "Two sites"), self.scene.owner.team.to_string());
+        self.ask("metrics.get", name, &[("team", &team)], "", None).await;
         let name = ("nothing_yet", "A day without checks");
         self.ask("reports.performance", name, &of_site, "days=1", None).await;
         let name = ("out_of_range", "More days than a report can have");

@@ -15,11 +15,12 @@ pub(crate) const COMPLETIONS: &str = "completions";
 pub(crate) const MAN: &str = "man";
 
 /// Commands that do not take all global options, and those that they take.
-const TAKES: [(&str, &[&str]); 6] = [
+const TAKES: [(&str, &[&str]); 7] = [
     (SERVE, &["data"]),
     ("probe", &["json"]),
     ("browser", &["data", "json"]),
     ("health", &["data", "json"]),
+    ("metrics", &["data"]),
     (COMPLETIONS, &[]),
     (MAN, &[]),
 ];

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
-    ("Maintenance", &["browser", "health", "doctor", "reconcile", "dlq"]),
+    ("Maintenance", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
 ];
 
@@ -72,6 +72,7 @@ mod tests {
         Maintenance:
           browser      Install the browser that performance checks need
           health       Report whether the service on this machine runs and works
+          metrics      Print the metrics of the service on this machine
           doctor       Say what is wrong, and what to do about it
           reconcile    Rebuild the schedules of a deployment from the table
           dlq          Dead letters: messages that a deployment gave up

@@ -10,6 +10,7 @@ pub mod checks;
 pub mod clock;
 pub mod config;
 mod error_chain;
+pub mod exposition;
 pub mod id;
 pub mod issues;
 pub mod locations;

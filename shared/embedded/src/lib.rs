@@ -34,6 +34,6 @@ pub use layout::TABLE;
 pub use reach::{Reached, reach};
 pub use refusals::Refusals;
 pub use restore::RestoreError;
-pub use socket::{Socket, listen, serve};
+pub use socket::{Report, Socket, listen, serve};
 pub use sync::Fsync;
 pub use watch::Watch;

@@ -26,9 +26,25 @@ use crate::files::SOCKET;
 use crate::operation::is_of_items;
 use crate::{Database, Folder, FolderError, Priority};
 
-/// The path at which the service reports its health without asking the table, since the table may be what does not
-/// answer.
-const HEALTH: &str = "/health";
+/// What the service reports about itself without asking the table, since the table may be what does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// Its problems, as JSON.
+    Health,
+    /// Its metrics, in Prometheus's text format.
+    Metrics,
+}
+
+impl Report {
+    const ALL: [Self; 2] = [Self::Health, Self::Metrics];
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Health => "/health",
+            Self::Metrics => "/metrics",
+        }
+    }
+}
 
 /// The largest request, in bytes: DynamoDB's limit for one request.
 const BODY_MAX: usize = 16 * 1024 * 1024;
@@ -57,13 +73,13 @@ impl Socket {
         client::http_client(self.clone())
     }
 
-    /// The health that the service reports, as passed to [`serve`]; `None` if the service's version does not report it.
+    /// What the service reports, as passed to [`serve`]; `None` if the service's version does not report it.
     ///
     /// # Errors
     ///
     /// When no service answers.
-    pub async fn health(&self) -> Result<Option<Bytes>, ConnectorError> {
-        let request = Request::get(HEALTH).header(HOST, "embedded").body(Full::default());
+    pub async fn report(&self, report: Report) -> Result<Option<Bytes>, ConnectorError> {
+        let request = Request::get(report.path()).header(HOST, "embedded").body(Full::default());
         let request = request.map_err(|error| ConnectorError::user(error.into()))?;
         let (status, body) = self.ask(request).await?;
         Ok((status == StatusCode::OK).then_some(body))
@@ -125,18 +141,18 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
 }
 
 /// Serves the clients of the socket until it is dropped. Clients can read and write items, but cannot change or remove
-/// the table itself. `health` is the answer to [`Socket::health`].
+/// the table itself. `report` is the answer to [`Socket::report`].
 pub async fn serve(
     listener: UnixListener,
     database: Database,
-    health: impl Fn() -> Vec<u8> + Clone + Send + Sync + 'static,
+    report: impl Fn(Report) -> Vec<u8> + Clone + Send + Sync + 'static,
 ) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(converse(stream, database.clone(), health.clone()));
+                    connections.spawn(converse(stream, database.clone(), report.clone()));
                 }
                 Err(error) => {
                     warn!(%error, "a connection to the table could not be accepted");
@@ -148,8 +164,8 @@ pub async fn serve(
     }
 }
 
-async fn converse(stream: UnixStream, database: Database, health: impl Fn() -> Vec<u8>) {
-    let service = service_fn(|request| respond(request, &database, &health));
+async fn converse(stream: UnixStream, database: Database, report: impl Fn(Report) -> Vec<u8>) {
+    let service = service_fn(|request| respond(request, &database, &report));
     let connection =
         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
@@ -160,10 +176,12 @@ async fn converse(stream: UnixStream, database: Database, health: impl Fn() -> V
 async fn respond(
     request: Request<Incoming>,
     database: &Database,
-    health: &impl Fn() -> Vec<u8>,
+    report: &impl Fn(Report) -> Vec<u8>,
 ) -> Result<Response<Full<Bytes>>, Box<dyn Error + Send + Sync>> {
-    if request.method() == Method::GET && request.uri().path() == HEALTH {
-        return Ok(Response::new(Full::from(health())));
+    if request.method() == Method::GET
+        && let Some(asked) = Report::ALL.into_iter().find(|one| one.path() == request.uri().path())
+    {
+        return Ok(Response::new(Full::from(report(asked))));
     }
     let target = request.headers().get(TARGET).and_then(|target| target.to_str().ok());
     let operation = operation(target.unwrap_or_default()).to_owned();
@@ -192,8 +210,8 @@ mod tests {
         fs::write(temporary.path().join(SOCKET), "left by a crash").expect("written");
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
         let served =
-            tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone(), || {
-                b"well".to_vec()
+            tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone(), |report| {
+                format!("{report:?}").into_bytes()
             }));
 
         let mode = fs::metadata(temporary.path().join(SOCKET)).expect("a socket").permissions();
@@ -212,8 +230,11 @@ mod tests {
         assert_eq!(described, vedette_store::TableState::Whole);
 
         database.close().await;
-        let health = socket.health().await.expect("an answer");
-        assert_eq!(health.as_deref(), Some(&b"well"[..]), "the table is not asked");
+        for report in Report::ALL {
+            let told = socket.report(report).await.expect("an answer");
+            let expected = format!("{report:?}").into_bytes();
+            assert_eq!(told.as_deref(), Some(&*expected), "the table is not asked");
+        }
         let closed = store(socket.http_client()).all_teams().await;
         assert!(closed.is_err(), "the service is ending");
         served.abort();

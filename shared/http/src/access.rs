@@ -10,7 +10,7 @@ use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{Scope, Secret, Token};
 use vedette_domain::accounts::session::Session;
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
 use vedette_store::{Requests, Store, StoreError};
 
 use crate::error::ApiError;
@@ -37,6 +37,10 @@ pub const TOKENS_AT_ONCE: u32 = 4;
 
 /// Check runs a minute for each user. This is a limit of the API.
 pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
+
+/// How long after a read of a team's metrics the next one may follow, at most. This is less than a minute, so that a
+/// scraper that reads them every minute is never refused because one of its requests was slow to arrive.
+pub const METRICS_WINDOW: SignedDuration = SignedDuration::from_secs(50);
 
 /// The header with the number of requests that are allowed in a minute.
 pub const LIMIT_HEADER: &str = "x-ratelimit-limit";
@@ -125,6 +129,21 @@ async fn check_runs(store: &Store, user: UserId, now: Timestamp) -> Rate {
 /// 429.
 pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Result<(), ApiError> {
     check_runs(store, user, now).await.hold(now)
+}
+
+/// Counts a read of a team's metrics, and refuses all but the first of each [`METRICS_WINDOW`].
+///
+/// # Errors
+///
+/// 429.
+pub async fn hold_metrics(store: &Store, team: TeamId, now: Timestamp) -> Result<(), ApiError> {
+    let used = counted(store.count(&format!("{team}#metrics"), METRICS_WINDOW, now)).await;
+    if used <= 1 {
+        return Ok(());
+    }
+    let window = METRICS_WINDOW.as_secs();
+    let retry_after = window - now.as_second().rem_euclid(window);
+    Err(ApiError::TooManyRequests { retry_after: u32::try_from(retry_after).unwrap_or(60) })
 }
 
 /// Counts a request in a user's session, and refuses it if the session or the user has made too many in this minute.

@@ -59,16 +59,27 @@ pub enum ApiError {
     /// The body is larger than its [`Sender`](crate::body::Sender) may send, before or after decoding.
     #[error("The request body is too large.")]
     PayloadTooLarge,
+    /// A team's metrics would have more series than one response may have.
+    #[error(
+        "The metrics of this team would have {series} series, and at most {max} are served. Read the sites by GET \
+         /teams/{{team}}/sites instead."
+    )]
+    TooManySeries {
+        /// How many there would be.
+        series: usize,
+        /// How many are served.
+        max: usize,
+    },
     /// The body has an unknown encoding.
     #[error("The request body must be sent as it is, or encoded with gzip.")]
     UnsupportedEncoding,
     /// The request is well-formed but invalid.
     #[error(transparent)]
     Validation(#[from] ValidationError),
-    /// Too many requests in this minute.
+    /// Too many requests in this window, which is usually a minute.
     #[error("Too many requests. Please slow down.")]
     TooManyRequests {
-        /// Seconds until the next minute.
+        /// Seconds until the next window.
         retry_after: u32,
     },
     /// The table did not answer, or holds something that this version did not write.
@@ -115,7 +126,7 @@ impl ApiError {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::PayloadTooLarge | Self::TooManySeries { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Validation(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,

@@ -49,6 +49,13 @@ pub fn ok<T: Serialize>(data: &T) -> Response {
     json(StatusCode::OK, &Data { data })
 }
 
+/// 200 with a text of this media type.
+pub fn text(text: String, media_type: &'static str) -> Response {
+    let mut response = answer(StatusCode::OK, Body::Text(text));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
 /// 201 with `{ "data": … }` for a new resource at `location`.
 pub fn created<T: Serialize>(data: &T, location: &str) -> Response {
     let mut response = json(StatusCode::CREATED, &Data { data });

@@ -285,7 +285,8 @@ impl Store {
         Ok(site.zip(state))
     }
 
-    /// The state of a tool on each of these sites, without sites that are gone or cannot be read.
+    /// The state of a tool on each of these sites, perhaps as of a moment ago, without sites that are gone or cannot be
+    /// read.
     pub async fn tool_states(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
@@ -293,7 +294,7 @@ impl Store {
     ) -> Result<BTreeMap<Partition, ToolState>, StoreError> {
         let partitions: Vec<Partition> = partitions.into_iter().collect();
         let keys = partitions.iter().map(|&partition| keys::tool(partition, tool));
-        let mut found = self.batch_get(keys).await?;
+        let mut found = self.batch_get_relaxed(keys).await?;
         let states = partitions.into_iter().filter_map(|partition| {
             let item = found.remove(&keys::tool(partition, tool))?;
             Some((partition, readable(item, Stored::read)?))

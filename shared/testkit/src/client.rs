@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
+use lambda_http::http::header::CONTENT_TYPE;
 use lambda_http::http::{HeaderMap, Request};
 use lambda_http::{Body, RequestExt as _};
 use serde_json::Value;
@@ -29,7 +30,7 @@ pub struct ApiResponse {
     pub status: u16,
     /// Headers.
     pub headers: HeaderMap,
-    /// The body; null if there is none.
+    /// The body; null if there is none, and a string if it is not JSON.
     pub body: Value,
     /// How long the handler took.
     pub took: Duration,
@@ -136,7 +137,10 @@ impl<'a> Client<'a> {
         };
         let took = began.elapsed();
         let (parts, body) = response.into_parts();
+        let is_json =
+            parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
         let body = match body {
+            Body::Text(text) if !is_json => Value::String(text),
             Body::Text(text) => serde_json::from_str(&text).expect("json"),
             Body::Binary(packed) => {
                 serde_json::from_reader(GzDecoder::new(&*packed)).expect("json, with gzip")

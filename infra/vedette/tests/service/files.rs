@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use vedette_cli::Failure;
-use vedette_embedded::{Reached, reach};
+use vedette_embedded::{Reached, Report, reach};
 
 use crate::client::Client;
 use crate::operator::vedette;
@@ -241,7 +241,7 @@ async fn the_doctor_and_the_pages_tell_of_a_file_that_was_deleted_under_the_serv
     let problem = doctor(folder.path(), true).await.expect_err("a problem");
     assert_eq!(problem.exit_code(), 1);
     let Ok(Reached::Served(socket)) = reach(folder.path()).await else { panic!("it is served") };
-    let said = socket.health().await.expect("an answer").expect("a report");
+    let said = socket.report(Report::Health).await.expect("an answer").expect("a report");
     let said = String::from_utf8_lossy(&said);
     assert!(said.contains("lock was deleted while the service was running"), "{said}");
     assert!(said.contains("estart the service"), "{said}");

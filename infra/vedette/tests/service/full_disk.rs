@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use vedette_cli::Cli;
-use vedette_embedded::{Reached, reach};
+use vedette_embedded::{Reached, Report, reach};
 use vedette_testkit::WebServer;
 
 use crate::client::Client;
@@ -128,7 +128,7 @@ impl Running {
     /// What the service says of its own health.
     async fn health(&self) -> String {
         let Ok(Reached::Served(socket)) = reach(&self.data).await else { panic!("it runs") };
-        let said = socket.health().await.expect("an answer").expect("known");
+        let said = socket.report(Report::Health).await.expect("an answer").expect("known");
         String::from_utf8(said.to_vec()).expect("text")
     }
 
@@ -206,7 +206,7 @@ async fn a_full_disk_is_told_of_and_survived() {
         loop {
             // For a moment nobody listens.
             if let Ok(Reached::Served(socket)) = reach(&running.data).await
-                && let Ok(Some(said)) = socket.health().await
+                && let Ok(Some(said)) = socket.report(Report::Health).await
                 && said == "[]"
             {
                 return;

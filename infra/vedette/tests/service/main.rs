@@ -10,6 +10,7 @@ mod full_disk;
 mod gateway;
 mod guides;
 mod hanging;
+mod metrics;
 mod operator;
 mod pages;
 mod process;
@@ -38,6 +39,7 @@ fn options(data: &Path) -> Options {
         .expect("a time scale"),
         fsync: vedette_embedded::Fsync::EverySecond,
         operator_url: None,
+        metrics: None,
         token: true,
         demo: false,
         quiet: true,

@@ -142,11 +142,14 @@ pub enum Scope {
     /// Read issues.
     #[serde(rename = "issues:read")]
     IssuesRead,
+    /// Read the metrics of a team.
+    #[serde(rename = "metrics:read")]
+    MetricsRead,
 }
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::SitesRead,
@@ -156,6 +159,7 @@ impl Scope {
         Self::ChecksRun,
         Self::ChecksDelete,
         Self::IssuesRead,
+        Self::MetricsRead,
     ];
 
     /// The value used on the wire and in storage.
@@ -170,6 +174,7 @@ impl Scope {
             Self::ChecksRun => "checks:run",
             Self::ChecksDelete => "checks:delete",
             Self::IssuesRead => "issues:read",
+            Self::MetricsRead => "metrics:read",
         }
     }
 

@@ -1,0 +1,3 @@
+//! `/teams/{team}/metrics`.
+
+pub(crate) mod get;

@@ -1,0 +1,188 @@
+//! `GET /teams/{team}/metrics`: the state of a team's sites for Prometheus.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize as _;
+use vedette_domain::checks::check::{Check, StatusResult};
+use vedette_domain::checks::pointer::Latest;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::exposition::{CONTENT_TYPE, Exposition, Value as _};
+use vedette_domain::id::SiteId;
+use vedette_domain::issues::Severity;
+use vedette_http::access::hold_metrics;
+use vedette_http::error::ApiError;
+use vedette_http::response::{Response, text};
+use vedette_store::{DirectoryRow, TeamWithSettings};
+
+use crate::Context;
+
+/// The most series in a response.
+const SERIES_MAX: usize = 10_000;
+
+/// The most series that a site can have: its names, one of each gauge, and its issues by severity.
+const SERIES_OF_SITE: usize = 1 + GAUGES.len() + Severity::ALL.len();
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (store, now) = (&context.app.store, context.caller.now);
+    let count = team.team.sites as usize;
+    hold_series(count)?;
+    hold_metrics(store, team.id(), now).await?;
+
+    let (rows, trouble) =
+        futures::try_join!(store.directory(team.id(), count), store.trouble(team.id()))?;
+    let partitions = || rows.iter().map(|row| row.id.partition());
+    let (mut status, mut ssl) = futures::try_join!(
+        store.tool_states(partitions(), Tool::Status),
+        store.tool_states(partitions(), Tool::Ssl),
+    )?;
+    let retention = team.retention(now);
+    let evaluated = status
+        .values()
+        .filter_map(|state| Some((state.source(Latest::completed(state.evaluated?)), retention)));
+    let mut checks = store.checks(evaluated).await?;
+
+    let mut issues: BTreeMap<(SiteId, Severity), u32> = BTreeMap::new();
+    for issue in &trouble.issues {
+        *issues.entry((issue.site, issue.fingerprint.severity())).or_default() += 1;
+    }
+    let sites: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let (status, ssl) =
+                (status.remove(&row.id.partition()), ssl.remove(&row.id.partition()));
+            let evaluated = status.and_then(|state| state.evaluated);
+            let runs = |tool: Tool| {
+                row.is_enabled(tool, &team.settings, team.plan())
+                    && context.app.service.tools.contains(&tool)
+            };
+            SiteMetrics {
+                row,
+                is_monitored: Tool::ALL.into_iter().any(runs),
+                check: evaluated.and_then(|check| checks.remove(&check.id)),
+                certificate_ends: ssl.and_then(|state| state.certificate_ends),
+                issues: Severity::ALL.map(|severity| {
+                    (severity, issues.get(&(row.id, severity)).copied().unwrap_or_default())
+                }),
+            }
+        })
+        .collect();
+    Ok(text(exposition(&sites), CONTENT_TYPE))
+}
+
+/// Refuses the metrics of a team with too many sites.
+const fn hold_series(sites: usize) -> Result<(), ApiError> {
+    match sites.saturating_mul(SERIES_OF_SITE) {
+        ..=SERIES_MAX => Ok(()),
+        series => Err(ApiError::TooManySeries { series, max: SERIES_MAX }),
+    }
+}
+
+/// What the metrics say about a site.
+struct SiteMetrics<'a> {
+    row: &'a DirectoryRow,
+    /// Whether any tool checks it.
+    is_monitored: bool,
+    /// The last automatic status check that completed.
+    check: Option<Check>,
+    certificate_ends: Option<Timestamp>,
+    /// How many issues of each severity are active.
+    issues: [(Severity, u32); Severity::ALL.len()],
+}
+
+impl SiteMetrics<'_> {
+    fn result(&self) -> Option<StatusResult> {
+        StatusResult::deserialize(self.check.as_ref()?.result.as_ref()?).ok()
+    }
+
+    /// In seconds; `None` if the site did not answer.
+    fn response_time(&self) -> Option<f64> {
+        let result = self.result().filter(|result| result.code != 0)?;
+        Some(result.response_time / 1_000.0)
+    }
+}
+
+/// A metric with at most one series for each site.
+struct Gauge {
+    name: &'static str,
+    help: &'static str,
+    /// `None` if nothing is known yet.
+    value: fn(&SiteMetrics<'_>) -> Option<f64>,
+}
+
+const GAUGES: [Gauge; 5] = [
+    Gauge {
+        name: "vedette_site_monitored",
+        help: "Whether any tool checks the site automatically.",
+        value: |site| Some(site.is_monitored.number()),
+    },
+    Gauge {
+        name: "vedette_site_up",
+        help: "Whether the last automatic status check found the site up (2xx or 3xx).",
+        value: |site| Some(site.result()?.up.number()),
+    },
+    Gauge {
+        name: "vedette_site_response_time_seconds",
+        help: "Time to the head of the final answer in the last automatic status check.",
+        value: |site| site.response_time(),
+    },
+    Gauge {
+        name: "vedette_site_last_check_timestamp_seconds",
+        help: "When the last automatic status check completed.",
+        value: |site| Some(site.check.as_ref()?.completed_at?.number()),
+    },
+    Gauge {
+        name: "vedette_site_certificate_expiry_timestamp_seconds",
+        help: "When the certificate expires that the last certificate check found.",
+        value: |site| Some(site.certificate_ends?.number()),
+    },
+];
+
+/// The metrics as text. Series have the site's id as their label, so that a new name does not begin new series; the
+/// names are in one metric of their own.
+fn exposition(sites: &[SiteMetrics<'_>]) -> String {
+    let ids: Vec<String> = sites.iter().map(|site| site.row.id.to_string()).collect();
+    let sites = || ids.iter().map(String::as_str).zip(sites);
+    let mut exposition = Exposition::default();
+    let mut info = exposition.gauge("vedette_site_info", "Name and URL of a site; always 1.");
+    for (id, site) in sites() {
+        let labels = [("site", id), ("name", &*site.row.name), ("url", site.row.url.as_str())];
+        info.series(&labels, true);
+    }
+    for Gauge { name, help, value } in &GAUGES {
+        let mut metric = exposition.gauge(name, help);
+        for (id, site) in sites() {
+            if let Some(value) = value(site) {
+                metric.series(&[("site", id)], value);
+            }
+        }
+    }
+    let mut issues = exposition
+        .gauge("vedette_site_issues", "How many issues of the site are active, by severity.");
+    for (id, site) in sites() {
+        for (severity, count) in site.issues {
+            issues.series(&[("site", id), ("severity", severity.as_str())], count);
+        }
+    }
+    exposition.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_has_a_limit() {
+        assert!(hold_series(1_111).is_ok());
+        let refusal = hold_series(1_112).expect_err("9 more series than 9,999");
+        assert_eq!(refusal.status(), 413);
+        assert_eq!(
+            refusal.message(),
+            "The metrics of this team would have 10008 series, and at most 10000 are served. Read the sites by GET \
+             /teams/{team}/sites instead."
+        );
+    }
+}

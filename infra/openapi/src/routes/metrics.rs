@@ -1,0 +1,21 @@
+//! `/teams/{team}/metrics`.
+
+use vedette_domain::exposition::CONTENT_TYPE;
+
+use crate::operation::{Operation, Success};
+use crate::schemas::Schemas;
+
+pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
+    vec![Operation {
+        route: "metrics.get",
+        summary: "Metrics of a team",
+        description: "An addition to the specification: the state of each site in Prometheus's text \
+                      format. Series have the site's uuid as their label, and \
+                      `vedette_site_info` maps it to name and URL. One read a minute is served for each \
+                      team, and any other gets a 429. A response has at most 10,000 series, nine \
+                      for each site; the metrics of a larger team get a 413.",
+        query: Vec::new(),
+        body: None,
+        success: Success::text("The metrics.", CONTENT_TYPE),
+    }]
+}

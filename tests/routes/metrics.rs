@@ -1,0 +1,3 @@
+//! A team's metrics.
+
+mod get;

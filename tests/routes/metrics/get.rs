@@ -1,0 +1,110 @@
+//! `GET /teams/{team}/metrics`: the state of a team's sites for Prometheus.
+
+use serde_json::json;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
+
+use crate::support::{
+    assert_not_found, assert_plan_required, assert_refused, colleague, new_site, new_site_with,
+    odd_spellings, suspend,
+};
+
+async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
+    service.client(caller).get(&format!("/teams/{team}/metrics")).await
+}
+
+/// The text of the next minute's metrics, with the names of things that differ from run to run.
+async fn shown(service: &Service, owner: &Member, names: &[(&str, &str)]) -> String {
+    service.advance_minutes(1);
+    let answer = get(service, owner, owner.team).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let text = answer.body.as_str().expect("a text").to_owned();
+    let text = names.iter().fold(text, |text, (from, to)| text.replace(from, to));
+    let lines = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let is_time = line.starts_with("vedette_site_response_time_seconds");
+        match line.rsplit_once(' ') {
+            Some((series, value)) if is_time => {
+                assert!((0.0..30.0).contains(&value.parse::<f64>().expect("seconds")), "{line}");
+                format!("{series} <s>")
+            }
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Status checks alone, whose first failure opens an issue.
+async fn watched(service: &Service, owner: &Member, target: &WebServer) -> SiteId {
+    let off = json!({ "enabled": false });
+    let settings = json!({ "tools": {
+        "status": { "settings": { "failures_to_open": 1 } },
+        "ssl": off, "dns": off, "broken-links": off, "performance": off,
+    } });
+    let site = new_site_with(service, owner, &target.url, &settings).await;
+    service.consume().await;
+    site
+}
+
+#[tokio::test]
+async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_down() {
+    let (service, owner) = Service::with_team().await;
+    assert_eq!(shown(&service, &owner, &[]).await, "");
+    let target = WebServer::start().await;
+    let site = watched(&service, &owner, &target).await;
+    let fresh = new_site(&service, &owner, "https://shop.example").await;
+    let path = format!("/sites/{fresh}");
+    let off = json!({ "enabled": false });
+    let paused = json!({
+        "url": "https://shop.example",
+        "name": "Shop \"2\"",
+        "monitoring_settings": { "tools": {
+            "status": off, "ssl": off, "dns": off, "broken-links": off, "performance": off,
+        } },
+    });
+    assert_eq!(service.client(&owner).patch(&path, &paused).await.status, 200);
+    let (site_id, fresh_id) = (site.to_string(), fresh.to_string());
+    let names = [(&*site_id, "A"), (&*fresh_id, "B"), (&*target.url, "http://a.test")];
+    insta::assert_snapshot!(shown(&service, &owner, &names).await, @"");
+    target.answer(503);
+    service.advance_minutes(5);
+    service.run_scheduled(site, Tool::Status).await;
+    insta::assert_snapshot!(shown(&service, &owner, &names).await, @"");
+}
+
+#[tokio::test]
+async fn prometheus_reads_it_every_minute_and_nobody_more_often() {
+    let (service, owner) = Service::with_team().await;
+    let first = get(&service, &owner, owner.team).await;
+    assert_eq!(first.status, 200);
+    assert_eq!(first.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    let viewer = colleague(&service, &owner, Role::Viewer).await;
+    for caller in [&owner, &viewer] {
+        let again = get(&service, caller, owner.team).await;
+        assert_refused(&again, 429, "Too many requests. Please slow down.");
+        assert_eq!(again.header("retry-after"), "10", "until the next window of 50 seconds");
+    }
+    // Another team has a limit of its own.
+    let other = new_team(&service.test, Plan::Agency).await;
+    assert_eq!(get(&service, &other, other.team).await.status, 200);
+    for _ in 0..10 {
+        service.advance_minutes(1);
+        assert_eq!(get(&service, &viewer, owner.team).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn strangers_learn_nothing() {
+    let (service, owner) = Service::with_team().await;
+    let other = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&get(&service, &other, owner.team).await);
+    for uuid in odd_spellings(&owner.team) {
+        let path = format!("/teams/{uuid}/metrics");
+        assert_not_found(&service.client(&owner).get(&path).await);
+    }
+    suspend(&service, &owner).await;
+    assert_plan_required(&get(&service, &owner, owner.team).await);
+}
