@@ -17,7 +17,7 @@ async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{team}/metrics")).await
 }
 
-/// The text of the next minute's metrics, with the names of things that differ from run to run.
+/// The series of the next minute's metrics, with names for what differs from run to run.
 async fn shown(service: &Service, owner: &Member, names: &[(&str, &str)]) -> String {
     service.advance_minutes(1);
     let answer = get(service, owner, owner.team).await;
@@ -34,7 +34,10 @@ async fn shown(service: &Service, owner: &Member, names: &[(&str, &str)]) -> Str
             _ => line.to_owned(),
         }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    // Sites come in the order of their hashed URLs.
+    let mut lines: Vec<_> = lines.collect();
+    lines.sort();
+    lines.join("\n")
 }
 
 /// Status checks alone, whose first failure opens an issue.
@@ -68,11 +71,39 @@ async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_d
     assert_eq!(service.client(&owner).patch(&path, &paused).await.status, 200);
     let (site_id, fresh_id) = (site.to_string(), fresh.to_string());
     let names = [(&*site_id, "A"), (&*fresh_id, "B"), (&*target.url, "http://a.test")];
-    insta::assert_snapshot!(shown(&service, &owner, &names).await, @"");
+    insta::assert_snapshot!(shown(&service, &owner, &names).await, @r#"
+    vedette_site_info{site="A",name="127.0.0.1",url="http://a.test"} 1
+    vedette_site_info{site="B",name="Shop \"2\"",url="https://shop.example"} 1
+    vedette_site_issues{site="A",severity="critical"} 0
+    vedette_site_issues{site="A",severity="info"} 0
+    vedette_site_issues{site="A",severity="warning"} 0
+    vedette_site_issues{site="B",severity="critical"} 0
+    vedette_site_issues{site="B",severity="info"} 0
+    vedette_site_issues{site="B",severity="warning"} 0
+    vedette_site_last_check_timestamp_seconds{site="A"} 1795168500
+    vedette_site_monitored{site="A"} 1
+    vedette_site_monitored{site="B"} 0
+    vedette_site_response_time_seconds{site="A"} <s>
+    vedette_site_up{site="A"} 1
+    "#);
     target.answer(503);
     service.advance_minutes(5);
     service.run_scheduled(site, Tool::Status).await;
-    insta::assert_snapshot!(shown(&service, &owner, &names).await, @"");
+    insta::assert_snapshot!(shown(&service, &owner, &names).await, @r#"
+    vedette_site_info{site="A",name="127.0.0.1",url="http://a.test"} 1
+    vedette_site_info{site="B",name="Shop \"2\"",url="https://shop.example"} 1
+    vedette_site_issues{site="A",severity="critical"} 1
+    vedette_site_issues{site="A",severity="info"} 0
+    vedette_site_issues{site="A",severity="warning"} 0
+    vedette_site_issues{site="B",severity="critical"} 0
+    vedette_site_issues{site="B",severity="info"} 0
+    vedette_site_issues{site="B",severity="warning"} 0
+    vedette_site_last_check_timestamp_seconds{site="A"} 1795168860
+    vedette_site_monitored{site="A"} 1
+    vedette_site_monitored{site="B"} 0
+    vedette_site_response_time_seconds{site="A"} <s>
+    vedette_site_up{site="A"} 0
+    "#);
 }
 
 #[tokio::test]
