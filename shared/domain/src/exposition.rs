@@ -18,12 +18,12 @@ pub struct Exposition {
 
 impl Exposition {
     /// Begins a metric whose values rise and fall.
-    pub fn gauge(&mut self, name: &'static str, help: &str) -> Metric<'_> {
+    pub fn gauge(&mut self, name: &'static str, help: &str) -> SeriesWriter<'_> {
         self.metric(name, "gauge", help)
     }
 
     /// Begins a metric whose values only grow while the process runs. Its name ends in `_total`.
-    pub fn counter(&mut self, name: &'static str, help: &str) -> Metric<'_> {
+    pub fn counter(&mut self, name: &'static str, help: &str) -> SeriesWriter<'_> {
         self.metric(name, "counter", help)
     }
 
@@ -34,11 +34,11 @@ impl Exposition {
 
     /// All series of a metric follow each other, as the format demands: they can only be written before the next metric
     /// begins.
-    fn metric(&mut self, name: &'static str, kind: &str, help: &str) -> Metric<'_> {
+    fn metric(&mut self, name: &'static str, kind: &str, help: &str) -> SeriesWriter<'_> {
         let help = help.replace('\\', r"\\").replace('\n', r"\n");
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        Metric { text: &mut self.text, name }
+        SeriesWriter { text: &mut self.text, name }
     }
 
     /// The text.
@@ -49,12 +49,12 @@ impl Exposition {
 
 /// A metric whose series are being written.
 #[derive(Debug)]
-pub struct Metric<'a> {
+pub struct SeriesWriter<'a> {
     text: &'a mut String,
     name: &'static str,
 }
 
-impl Metric<'_> {
+impl SeriesWriter<'_> {
     /// Writes a series. The labels distinguish it from the metric's other series.
     pub fn series(&mut self, labels: &[(&str, &str)], value: impl Value) {
         self.write("", labels, value);
@@ -84,7 +84,7 @@ impl Metric<'_> {
 
 /// A summary whose series are being written.
 #[derive(Debug)]
-pub struct Summary<'a>(Metric<'a>);
+pub struct Summary<'a>(SeriesWriter<'a>);
 
 impl Summary<'_> {
     /// Writes the two series with these labels.
