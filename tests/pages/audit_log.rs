@@ -119,10 +119,10 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Disabled the channel &lt;i&gt;Ops",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the channel &lt;i&gt;Ops",
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Deleted the site shop.test",
-        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Changed the site shop.test; monitoring_settings.tools.broken-links.enabled: set to false; monitoring_settings.tools.dns.enabled: set to false; monitoring_settings.tools.performance.enabled: set to false; monitoring_settings.tools.ssl.enabled: set to false; monitoring_settings.tools.status.enabled: set to false",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Changed the site shop.test; Broken links, Check automatically: set to no; DNS, Check automatically: set to no; Performance, Check automatically: set to no; Certificate, Check automatically: set to no; Status, Check automatically: set to no",
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Added the site shop.test",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; request_header.name: set to X-Key; request_header.value: changed",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; tools.status.cadence_minutes: 5 → 15; tools.status.settings.failures_to_open: 2 → 3; tools.status.settings.incident_status_codes: 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524 → 500, 503",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; Request header, Header name: set to X-Key; Request header, Header value: changed",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; Status, Check interval: Every 5 minutes → Every 15 minutes; Status, Failures to open an issue: 2 → 3; Status, Failure status codes: 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524 → 500 Internal Server Error, 503 Service Unavailable",
     ]
     "#);
 }
@@ -207,8 +207,8 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
         "the operator | Made Grace’s API token e45bad230d2f, for sites:read",
         "the operator | Gave Grace the role Owner, before Member",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Deleted the site Store",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; escalation.enabled: false → true; escalation.intervals:  → 15",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the site Shop; dns_expected_records.A: set to 192.0.2.1, 192.0.2.2; monitoring_settings.tools.ssl.enabled: set to false; name: Shop → Store; notes: changed; url: https://a.test → https://b.test; learnt_dns_records: changed",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; Reminders, Send reminders: no → yes; Reminders, When: none → After 15 minutes",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the site Shop; Expected A records: set to 192.0.2.1, 192.0.2.2; Certificate, Check automatically: set to no; Name: Shop → Store; Notes: changed; URL: https://a.test → https://b.test; Known DNS records: changed",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the site Shop",
     ]
     "#);

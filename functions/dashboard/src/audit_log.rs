@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lambda_http::http::StatusCode;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use url::form_urlencoded;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
@@ -15,9 +15,10 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_store::{AuditPage, TeamWithSettings};
 
+use crate::form::label;
 use crate::layout::{Heading, NavTab};
 use crate::members::role_word;
-use crate::settings::{Part, beside_others};
+use crate::settings::{Part, beside_others, setting_at};
 use crate::{RequestContext, layout};
 
 /// The entries on a page.
@@ -191,22 +192,128 @@ fn of_issue(decision: IssueDecision) -> Markup {
 }
 
 fn list(differences: &[Difference]) -> Markup {
+    let mut shown: Vec<String> = Vec::new();
+    for difference in differences {
+        let words = changed(difference).into_string();
+        // A setting that also has an older name is in the log under both.
+        if !shown.contains(&words) {
+            shown.push(words);
+        }
+    }
     html! {
-        @if !differences.is_empty() {
-            ul { @for difference in differences { li { (changed(difference)) } } }
+        @if !shown.is_empty() {
+            ul { @for words in shown { li { (PreEscaped(words)) } } }
         }
     }
 }
 
-/// A setting with its old and new value, as far as the log has them.
+/// A setting with its old and new value, as far as the log has them, in the words of the forms.
 fn changed(Difference { setting, before, after }: &Difference) -> Markup {
+    let found = setting_at(setting);
+    let name = match &found {
+        Some((section, control)) => format!("{}, {}", section.title(), control.label_text()),
+        // A setting of an older version.
+        None => label::of_field(setting).unwrap_or_else(|| setting.clone()),
+    };
+    let words = |value: &str| match &found {
+        Some((_, control)) => control.words_for(value),
+        None => value.to_owned(),
+    };
     html! {
-        code { (setting) } ": "
+        (name) ": "
         @match (before, after) {
-            (Some(before), Some(after)) => { bdi { (before) } " → " bdi { (after) } }
-            (None, Some(after)) => { "set to " bdi { (after) } }
-            (Some(before), None) => { "was " bdi { (before) } }
+            (Some(before), Some(after)) => { bdi { (words(before)) } " → " bdi { (words(after)) } }
+            (None, Some(after)) => { "set to " bdi { (words(after)) } }
+            (Some(before), None) => { "was " bdi { (words(before)) } }
             (None, None) => "changed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use vedette_domain::sites::settings::Settings;
+
+    use super::*;
+
+    /// The paths of all values in a document.
+    fn paths(document: &Value, path: &str, found: &mut Vec<String>) {
+        match document {
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+                let dot = if path.is_empty() { "" } else { "." };
+                paths(value, &format!("{path}{dot}{name}"), found);
+            }),
+            _ => found.push(path.to_owned()),
+        }
+    }
+
+    #[test]
+    fn every_setting_has_a_name() {
+        let mut found = Vec::new();
+        paths(&serde_json::to_value(Settings::default()).expect("JSON"), "", &mut found);
+        assert!(found.len() > 30, "{found:?}");
+        for path in found {
+            for path in [format!("monitoring_settings.{path}"), path] {
+                assert!(setting_at(&path).is_some(), "{path}");
+            }
+        }
+        for path in
+            ["name", "url", "notes", "js_rendered", "pinned", "learnt_dns_records", "time_zone"]
+        {
+            assert!(label::of_field(path).is_some(), "{path}");
+        }
+        assert_eq!(
+            label::of_field("dns_expected_records.MX").as_deref(),
+            Some("Expected MX records")
+        );
+    }
+
+    #[test]
+    fn a_change_is_said_in_the_words_of_the_forms() {
+        let said = |setting: &str, before: Value, after: Value| {
+            let text = |value: Value| value.as_str().map(str::to_owned);
+            let difference = Difference {
+                setting: setting.to_owned(),
+                before: text(before),
+                after: text(after),
+            };
+            changed(&difference).into_string().replace("<bdi>", "").replace("</bdi>", "")
+        };
+        for (setting, before, after, words) in [
+            (
+                "tools.dns.enabled",
+                json!("true"),
+                json!("false"),
+                "DNS, Check automatically: yes → no",
+            ),
+            (
+                "monitoring_settings.tools.status.cadence_minutes",
+                json!("5"),
+                json!("15"),
+                "Status, Check interval: Every 5 minutes → Every 15 minutes",
+            ),
+            (
+                "tools.status.settings.incident_status_codes",
+                json!("500, 503"),
+                json!("503"),
+                "Status, Failure status codes: 500 Internal Server Error, 503 Service Unavailable → 503 Service Unavailable",
+            ),
+            (
+                "request_header.value",
+                Value::Null,
+                Value::Null,
+                "Request header, Header value: changed",
+            ),
+            (
+                "dns_expected_records.A",
+                Value::Null,
+                json!("192.0.2.1"),
+                "Expected A records: set to 192.0.2.1",
+            ),
+            ("tools.status.retired", Value::Null, json!("1"), "tools.status.retired: set to 1"),
+        ] {
+            assert_eq!(said(setting, before, after), words);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The fields of a form, as browsers send them and as pages show them.
 
 mod input;
-mod label;
+pub(crate) mod label;
 pub(crate) mod setting;
 
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ pub(crate) mod update;
 use maud::{Markup, html};
 use vedette_domain::id::TeamId;
 
-pub(crate) use self::section::Section;
+pub(crate) use self::section::{Section, setting_at};
 use crate::look::Icon;
 
 /// A page of the settings.

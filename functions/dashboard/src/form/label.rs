@@ -52,6 +52,24 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
     Some(Label { text, help })
 }
 
+/// The name of a site's field, or of a team's setting that is in no section, by its path in the audit log.
+pub(crate) fn of_field(path: &str) -> Option<String> {
+    let name = match path {
+        "name" => "Name",
+        "url" => "URL",
+        "notes" => "Notes",
+        "pinned" => "Keep at the top of lists",
+        "js_rendered" => "Render pages in a browser",
+        "learnt_dns_records" => "Known DNS records",
+        "time_zone" => "Time zone",
+        _ => {
+            let kind = path.strip_prefix("dns_expected_records.")?;
+            return Some(format!("Expected {kind} records"));
+        }
+    };
+    Some(name.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use vedette_domain::checks::tool::Tool;

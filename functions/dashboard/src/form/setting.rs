@@ -237,6 +237,22 @@ impl Control {
         html! { dt { (self.label) } dd { bdi { (text) } } }
     }
 
+    /// The label of the control.
+    pub(crate) fn label_text(&self) -> &str {
+        &self.label
+    }
+
+    /// A value of the audit log, as the form shows it. A long list stays as it is.
+    pub(crate) fn words_for(&self, logged: &str) -> String {
+        let items = logged.split(", ").filter(|item| !item.is_empty());
+        let value = match &self.kind {
+            Kind::Flag => logged.parse().map_or_else(|_| logged.into(), Value::Bool),
+            Kind::Some(_) if items.clone().count() <= LISTED => items.map(Value::from).collect(),
+            _ => logged.into(),
+        };
+        words(&value, &|item| self.called(item))
+    }
+
     /// The name of a value that can be chosen.
     fn called(&self, value: &Value) -> String {
         let text = text(value);

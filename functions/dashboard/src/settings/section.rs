@@ -4,6 +4,7 @@ use maud::Markup;
 use serde_json::Value;
 use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::own_settings;
 use vedette_http::settings::TEAM_PATH;
 use vedette_store::TeamWithSettings;
 
@@ -19,6 +20,30 @@ pub(crate) enum Section {
     RequestHeader,
     QuietTime,
     Escalation,
+}
+
+/// The setting at a path of the audit log, with the section that it is in. Paths of sites' settings begin with
+/// `monitoring_settings`.
+pub(crate) fn setting_at(path: &str) -> Option<(Section, Control)> {
+    let name = match path.strip_prefix(TEAM_PATH) {
+        Some(_) => path.to_owned(),
+        None => format!("{TEAM_PATH}.{path}"),
+    };
+    let (group, last) = name.rsplit_once('.')?;
+    Section::all().find_map(|section| {
+        let (controls, last): (Vec<_>, _) = match section {
+            Section::Tool(tool) => {
+                // It may be an older name of a setting.
+                let named = own_settings(tool).iter().find(|setting| setting.name == last);
+                let last = named.map_or(last, |setting| setting.kept_as);
+                (setting::of_tool(tool, Plan::Agency).collect(), last)
+            }
+            other => (other.controls(Plan::Agency), last),
+        };
+        let is_it =
+            |control: &Control| control.name().strip_prefix(group) == Some(&format!(".{last}"));
+        Some((section, controls.into_iter().find(is_it)?))
+    })
 }
 
 impl Section {
@@ -65,7 +90,7 @@ impl Section {
         Self::all().find(|section| section.as_str() == value)
     }
 
-    pub(super) const fn title(self) -> &'static str {
+    pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Tool(tool) => words::tool(tool),
             Self::RequestHeader => "Request header",
