@@ -274,7 +274,9 @@ def create_api(inner, logical_id, props, stack_name):
     for path, operations in body["paths"].items():
         for method, operation in operations.items():
             target = targets[operation["x-amazon-apigateway-integration"]["$ref"]]
-            key = "$default" if operation.get("isDefaultRoute") else f"{method.upper()} {path}"
+            any_method = method == "x-amazon-apigateway-any-method"
+            key = f"{'ANY' if any_method else method.upper()} {path}"
+            key = "$default" if operation.get("isDefaultRoute") else key
             route = {"ApiId": api_id, "RouteKey": key, "Target": f"integrations/{target}"}
             provisioners._apigw_v2_route_create(logical_id, route, stack_name)
     return api_id, attributes

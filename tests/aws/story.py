@@ -182,6 +182,7 @@ def visit(method, path, expect=200, cookie="", **form):
     connection = http.client.HTTPConnection(gateway, timeout=60)
     headers = {
         "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
+        "Accept": "text/html,*/*;q=0.8",
         "Content-Type": "application/x-www-form-urlencoded",
         "Sec-Fetch-Site": "same-origin",
         "Cookie": cookie,
@@ -509,6 +510,7 @@ def read_all(team, site, strangers_token):
     ask("GET", "/me", expect=401, bearer="unknown")
     ask("GET", "/teams", expect=401, bearer="unknown")
     ask("GET", "/nowhere", expect=404)
+    visit("GET", "/nowhere/at/all", 404)
 
 
 def order_checks(site):

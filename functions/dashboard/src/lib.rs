@@ -39,7 +39,7 @@ pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
 pub use self::pages::{PAGES, SETUP_PAGES};
 pub use self::request_context::Dashboard;
-pub use self::surface::{Audience, Function, Page, misdirected, not_found};
+pub use self::surface::{Audience, Function, Page, is_for_people, misdirected, not_found};
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use aws_types::SdkConfig;
 use lambda_http::{Error, Request, run, service_fn};
 use tracing::error;
-use vedette_dashboard::{Dashboard, Function, PAGES, Provider, ProviderConfig, not_found};
+use vedette_dashboard::{
+    Dashboard, Function, PAGES, Provider, ProviderConfig, is_for_people, not_found,
+};
 use vedette_domain::ErrorChain;
+use vedette_http::error::ApiError;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_routing::{find, serve};
 use vedette_runtime::config::{Service, environment};
@@ -56,7 +59,8 @@ async fn main() -> Result<(), Error> {
             let (head, body) = request.into_parts();
             Ok::<_, Error>(match find(PAGES, &head) {
                 Some(page) => serve(&*dashboard, &app, page, &head, |_| ready(Ok(body))).await,
-                None => not_found(&app, &head),
+                None if is_for_people(&head) => not_found(&app, &head),
+                None => ApiError::NotFound.into_response(),
             })
         }
     }))

@@ -1,6 +1,7 @@
 //! The dashboard as a surface of the service: how clients are authenticated, and how refusals are shown.
 
 use lambda_http::http::Method;
+use lambda_http::http::header::ACCEPT;
 use lambda_http::http::request::Parts;
 use tracing::{Span, error, error_span};
 use vedette_domain::ErrorChain;
@@ -177,6 +178,14 @@ fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Opti
     }
     let team = TeamId::parse(parameters.value("team"))?;
     caller.role_in(team).is_ok().then_some(team)
+}
+
+/// Whether a browser asks for a page that does not exist. Programs get the API's error instead.
+pub fn is_for_people(head: &Parts) -> bool {
+    let accepts = head.headers.get(ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    !head.uri.path().starts_with("/api/")
+        && head.method == Method::GET
+        && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// The answer if there is no such page.

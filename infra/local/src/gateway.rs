@@ -20,8 +20,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lambda_http::http::header::{ACCEPT, CONNECTION, HOST};
-use lambda_http::http::{HeaderValue, Method, Version, request};
+use lambda_http::http::header::{CONNECTION, HOST};
+use lambda_http::http::{HeaderValue, Version, request};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
-use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, misdirected, not_found};
+use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, is_for_people, misdirected, not_found};
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
@@ -288,14 +288,6 @@ impl Gateway {
         let served = serve(&Api, &self.app, found, &head, move |sender| body.read(headers, sender));
         within_time(name, served).await
     }
-}
-
-/// Whether a browser looks for a page that does not exist. Programs get the API's error instead.
-fn is_for_people(head: &request::Parts) -> bool {
-    let accepts = head.headers.get(ACCEPT).and_then(|accepts| accepts.to_str().ok());
-    !head.uri.path().starts_with("/api/")
-        && head.method == Method::GET
-        && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// The answer, or the error that it took too long.
