@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use vedette_domain::checks::history::CheckCount;
+use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::Fingerprint;
@@ -29,7 +29,7 @@ impl Figures {
         let means = status.map(|status| status.hour_means(view.now)).unwrap_or_default();
         let latest = means.iter().rev().find_map(|mean| *mean);
         let trouble = trouble(site, view.now);
-        let uptime = status.and_then(|status| status.recent_checks(view.retention));
+        let uptime = status.and_then(|status| status.recent_checks(COUNTED_DAYS, view.retention));
         let uptime = uptime.and_then(CheckCount::uptime_percentage);
         let certificate = view.certificates.get(&site.row.id.partition());
         Self {

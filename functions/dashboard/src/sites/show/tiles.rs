@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{LinksResult, PerformanceResult, SslResult};
-use vedette_domain::checks::history::COUNTED_DAYS;
+use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
 use vedette_domain::checks::report::Uptime;
 use vedette_domain::checks::tool::Tool;
 
@@ -10,6 +10,8 @@ use super::range::Range;
 use super::timings::percentile;
 use super::{SiteView, read, tools};
 use crate::words;
+
+const WEEK: usize = 7;
 
 pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let tiles = [
@@ -33,16 +35,16 @@ fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let day = (total > 0.0).then(|| 100.0 * up / total);
     let retention = view.access.team.retention(view.now);
     let status = view.access.stored.tools.get(&Tool::Status);
-    let month = status.and_then(|status| status.recent_checks(retention)?.uptime_percentage());
-    let month_days = COUNTED_DAYS.min(retention.days as usize);
-    let mut shown = vec![(day, "24 h".to_owned()), (month, format!("{month_days} d"))];
-    match view.range {
-        Range::Day | Range::Month => {}
-        Range::Week => shown.insert(1, (uptime.total_uptime_percentage, "7 d".to_owned())),
-        Range::Quarter | Range::Year => {
-            shown.push((uptime.total_uptime_percentage, view.range.short().to_lowercase()));
-        }
+    let of_days = |days: usize| {
+        let days = days.min(retention.days as usize);
+        let checks = status.and_then(|status| status.recent_checks(days, retention));
+        (checks.and_then(CheckCount::uptime_percentage), format!("{days} d"))
+    };
+    let mut shown = vec![(day, "24 h".to_owned()), of_days(WEEK), of_days(COUNTED_DAYS)];
+    if matches!(view.range, Range::Quarter | Range::Year) {
+        shown.push((uptime.total_uptime_percentage, view.range.short().to_lowercase()));
     }
+    shown.dedup_by(|(_, days), (_, before)| days == before);
     html! {
         div.card.tile {
             h3 { "Uptime" }

@@ -78,10 +78,11 @@ impl ToolState {
         }
     }
 
-    /// How many status checks there were in the last [`COUNTED_DAYS`], including today, as far back as the team's
-    /// history goes. `None` if an earlier version did not count some of them here.
-    pub fn recent_checks(&self, retention: Retention) -> Option<CheckCount> {
-        let dates = (0..COUNTED_DAYS as i64).map(|ago| retention.today.saturating_sub(ago.days()));
+    /// How many status checks there were in the last days, at most [`COUNTED_DAYS`], including today, as far back as the
+    /// team's history goes. `None` if an earlier version did not count some of them here.
+    pub fn recent_checks(&self, days: usize, retention: Retention) -> Option<CheckCount> {
+        let dates = (0..days.min(COUNTED_DAYS) as i64)
+            .map(|ago| retention.today.saturating_sub(ago.days()));
         let shown = dates.filter(|date| retention.reaches(*date));
         shown
             .map(|date| self.checks_on(date))
