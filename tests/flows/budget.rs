@@ -240,6 +240,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         evaluated: Some(CheckPointer::row(automatic)),
         previous: Some(CheckPointer::row(automatic)),
         failing_since: None,
+        failure: (tool == Tool::Status).then(|| "x".repeat(48)),
         evidence: (tool == Tool::Status).then(evidence_marks),
         learnt: (tool == Tool::Dns).then(|| {
             let hashes = |hash: u8| {

@@ -343,5 +343,5 @@ async fn a_row_has_the_figures_of_its_site() {
     }
     let list = browser.get("/").await;
     assert!(said(&list).contains("<path class=\"gap\""), "{}", said(&list));
-    assert!(text(said(&list)).contains("Down for 1 h"), "{}", text(said(&list)));
+    assert!(text(said(&list)).contains("Down for 1 h · HTTP 503"), "{}", text(said(&list)));
 }

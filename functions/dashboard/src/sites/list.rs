@@ -416,7 +416,7 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
             let down =
                 site.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
             let since = down.map(|issue| issue.opened_at).min()?;
-            Some(html! { "Down for " (layout::lasting(since, view.now)) })
+            Some(html! { "Down for " (layout::lasting(since, view.now)) (why(status)) })
         }
         SiteState::Failing => {
             let settings = view.settings.get(&site.row.id.partition());
@@ -424,8 +424,12 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
                 status.zip(settings).and_then(|(status, own)| failing::counted(status, own));
             let next = status.and_then(failing::next_check);
             Some(match (counted, site.failing_since) {
-                (Some(counted), _) => failing::words(counted, next, view.now),
-                (None, Some(since)) => html! { "Failing for " (layout::lasting(since, view.now)) },
+                (Some(counted), _) => {
+                    html! { (failing::words(counted, next, view.now)) (why(status)) }
+                }
+                (None, Some(since)) => {
+                    html! { "Failing for " (layout::lasting(since, view.now)) (why(status)) }
+                }
                 (None, None) => return None,
             })
         }
@@ -439,6 +443,12 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
         }
         SiteState::Unknown | SiteState::Up | SiteState::Paused => None,
     }
+}
+
+/// Why the newest status check failed: ` · HTTP 503`.
+fn why(status: Option<&ToolState>) -> Markup {
+    let failure = status.and_then(|status| status.failure.as_deref());
+    html! { @if let Some(failure) = failure { " · " bdi { (failure) } } }
 }
 
 /// A URL without its scheme, which most share.

@@ -7,6 +7,7 @@
 
 mod days;
 mod delete;
+mod discard;
 mod evidence;
 mod failing;
 mod learnt;
@@ -40,6 +41,7 @@ use crate::issues::tracker::{Tracker, resolve_by_hand};
 use crate::locations::Testimony;
 
 pub use delete::{CheckDeletion, NewestChange};
+pub use discard::Discard;
 pub use failing::FailingChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
@@ -86,6 +88,10 @@ pub struct ToolState {
         with = "millisecond::optional"
     )]
     pub failing_since: Option<Timestamp>,
+    /// Why the last evaluated status check failed, in a few words; `None` if it succeeded, or if an earlier version
+    /// evaluated it.
+    #[serde(rename = "wy", default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Which evidence of status checks is stored.
     #[serde(rename = "em", default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceMarks>,
@@ -132,29 +138,6 @@ pub struct Tracked {
     /// While failures are below the threshold: the successful check before them, if it is known.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<CheckPointer>,
-}
-
-/// Why a run does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Discard {
-    /// A run at this slot or a later one was already counted.
-    #[error("a run at this slot or a later one was counted already")]
-    Stale,
-    /// The retry or follow-up is no longer wanted.
-    #[error("the retry or follow-up is no longer wanted")]
-    TimerGone,
-    /// The check is no longer pending: it has ended or was deleted.
-    #[error("the check is no longer pending")]
-    NotPending,
-    /// The URL or the monitoring changed while it ran.
-    #[error("the site's configuration changed while it ran")]
-    Superseded,
-    /// The slot is further in the future than clocks may differ.
-    #[error("the slot lies in the future")]
-    Early,
-    /// A check already has this slot: it ran before the clock was set back.
-    #[error("a check ran at this slot before the clock was set back")]
-    Used,
 }
 
 /// A day item to write together with the state.
@@ -338,6 +321,7 @@ impl ToolState {
                 next.rewind(now);
                 next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
+                next.note_failure(finish, &evaluations);
                 events = next.observe(run, evaluations, testimony, now);
                 if let Finish::Completed(ToolResult::Dns(result)) = finish {
                     next.learn(run.check, result.hashes());

@@ -28,6 +28,9 @@ use self::ssl::ssl;
 /// small.
 const MAX_TEXT: usize = 200;
 
+/// The longest reason in [`failure`], in characters.
+const FAILURE_MAX: usize = 48;
+
 /// What one result says about one fingerprint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
@@ -72,14 +75,8 @@ pub fn evaluate(
 /// This differs from `up`: a 404 that is not an incident code is down in the uptime report, but a success for the
 /// issue.
 fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
-    let answer = if result.code == 0 {
-        match result.error.as_deref().map(str::trim) {
-            Some(error) if !error.is_empty() => clipped(error),
-            Some(_) | None => "no answer".to_owned(),
-        }
-    } else {
-        http_status(result.code)
-    };
+    let answer =
+        if result.code == 0 { clipped(no_answer(result)) } else { http_status(result.code) };
     let down = result.code == 0 || incident_codes.contains(&result.code);
     let state = if down { "down" } else { "up" };
     Evaluation {
@@ -98,6 +95,20 @@ fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
     }
 }
 
+/// Why a status check failed, in a few words: `HTTP 503`, `connection refused`.
+pub(crate) fn failure(result: &StatusResult) -> String {
+    match result.code {
+        0 => clipped_to(no_answer(result), FAILURE_MAX),
+        code => format!("HTTP {code}"),
+    }
+}
+
+/// Why no answer came.
+fn no_answer(result: &StatusResult) -> &str {
+    let error = result.error.as_deref().map(str::trim);
+    error.filter(|error| !error.is_empty()).unwrap_or("no answer")
+}
+
 /// `HTTP 503 Service Unavailable`; codes that cannot be incidents have no phrase.
 fn http_status(code: u16) -> String {
     match STATUS_INCIDENT_CODES.iter().find(|option| option.code == code) {
@@ -114,10 +125,14 @@ fn host(url: &str) -> String {
 
 /// At most [`MAX_TEXT`] characters; the last is an ellipsis if text was cut off.
 fn clipped(text: &str) -> String {
-    if text.chars().nth(MAX_TEXT).is_none() {
+    clipped_to(text, MAX_TEXT)
+}
+
+fn clipped_to(text: &str, max: usize) -> String {
+    if text.chars().nth(max).is_none() {
         return text.to_owned();
     }
-    text.chars().take(MAX_TEXT - 1).chain(['…']).collect()
+    text.chars().take(max - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const ADDRESS: ChannelField = ChannelField {
 };
 
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
-    label: "Mail",
+    label: "Email",
     about: "An email address, which first gets a link to confirm it",
     destination: ADDRESS,
     options: &[],

@@ -4,6 +4,8 @@
 use jiff::Timestamp;
 
 use super::ToolState;
+use crate::checks::check::{Finish, ToolResult};
+use crate::issues::evaluate::{Evaluation, failure};
 use crate::issues::tracker::{Phase, Tracker};
 use crate::issues::{Fingerprint, Outcome};
 
@@ -33,6 +35,14 @@ impl ToolState {
             }
             Outcome::Down | Outcome::Up => None,
         };
+    }
+
+    /// Records why the newest status check failed, so that lists can say so without reading the check.
+    pub(super) fn note_failure(&mut self, finish: &Finish, evaluations: &[Evaluation]) {
+        let Finish::Completed(ToolResult::Status(result)) = finish else { return };
+        let down = (Fingerprint::StatusDown, Outcome::Down);
+        let is_down = evaluations.iter().any(|of| (of.fingerprint, of.outcome) == down);
+        self.failure = is_down.then(|| failure(result));
     }
 
     /// Records that a person resolved the issue of a tracker, given as it was before.

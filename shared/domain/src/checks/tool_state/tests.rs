@@ -499,7 +499,10 @@ fn the_stored_form_is_short_and_reads_back() {
     let state = failing.state.enqueue(None, order(60), after(60), 30).state;
     let stored = serde_json::to_value(&state).expect("json");
     let fields: Vec<&String> = stored.as_object().expect("an object").keys().collect();
-    assert_eq!(fields, ["cfg", "da", "ev", "fa", "lo", "na", "nd", "pe", "rev", "ti", "tr"]);
+    assert_eq!(fields, ["cfg", "da", "ev", "fa", "lo", "na", "nd", "pe", "rev", "ti", "tr", "wy"]);
+    assert_eq!(state.failure.as_deref(), Some("HTTP 503"));
+    let up = Scenario::scheduled(after(120), 200).saved(&state);
+    assert_eq!(up.state.failure, None);
     let empty = serde_json::to_value(ToolState::new()).expect("json");
     assert_eq!(empty, serde_json::json!({ "rev": 1, "cfg": 1 }));
     assert_eq!(serde_json::from_value::<ToolState>(empty).expect("readable"), ToolState::new());
