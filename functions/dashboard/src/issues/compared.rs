@@ -18,7 +18,8 @@ struct Column {
     facts: Vec<(&'static str, Markup)>,
 }
 
-/// The comparison, with links to the checks. It leaves out rows in which nothing is known about any check.
+/// The comparison, with links to the checks. Rows in which nothing changed are below the others, folded away; rows in
+/// which nothing is known about any check are left out.
 pub(super) fn card(view: &IssueView<'_>) -> Markup {
     let columns = columns(view);
     let mut labels: Vec<&'static str> = Vec::new();
@@ -27,28 +28,58 @@ pub(super) fn card(view: &IssueView<'_>) -> Markup {
             labels.push(label);
         }
     }
+    let (steady, changed): (Vec<_>, Vec<_>) =
+        labels.into_iter().partition(|label| is_steady(label, &columns));
     html! {
         section.card {
             header { h2 { "What changed" } }
             table.t.cards-t {
                 caption.hide { "Checks of this issue, side by side" }
-                thead {
-                    tr {
-                        th scope="col" { span.hide { "Property" } }
-                        @for column in &columns { th scope="col" { (column.head) } }
-                    }
-                }
+                (head(&columns))
                 tbody {
-                    @for label in labels { (row(label, &columns)) }
+                    @for label in changed { (row(label, &columns)) }
                     (row_of("Check", &columns, |column| {
                         column.check.map(|check| html! { a href={ "/checks/" (check) } { (layout::instant(check.created_at())) } })
                     }))
+                }
+            }
+            @if !steady.is_empty() {
+                details.list.in {
+                    summary { "What stayed the same" }
+                    table.t.cards-t {
+                        caption.hide { "What stayed the same, side by side" }
+                        (head(&columns))
+                        tbody { @for label in steady { (row(label, &columns)) } }
+                    }
                 }
             }
             (measured::tables(&view.issue.context["measured"]))
             (locations(&Testimony::read(&view.issue.context)))
         }
     }
+}
+
+fn head(columns: &[Column]) -> Markup {
+    html! {
+        thead {
+            tr {
+                th scope="col" { span.hide { "Property" } }
+                @for column in columns { th scope="col" { (column.head) } }
+            }
+        }
+    }
+}
+
+/// Whether all checks have the same value in a row, which at least two of them have.
+fn is_steady(label: &str, columns: &[Column]) -> bool {
+    let values: Vec<_> = columns
+        .iter()
+        .filter_map(|column| column.facts.iter().find(|(name, _)| *name == label))
+        .map(|(_, value)| &value.0)
+        .collect();
+    values.len() == columns.len()
+        && values.windows(2).all(|pair| pair[0] == pair[1])
+        && values.len() > 1
 }
 
 /// What witnesses saw when the issue opened.
