@@ -6,7 +6,7 @@ const EVERY = 30_000;
 const WHEN_LOST = 5_000;
 const inOwnZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 // The time in UTC, as it was written, stays where the pointer finds it. What is said as "2 min ago" stays.
 function localize(within) {
