@@ -61,7 +61,7 @@ class Service:
         self.answers = time.monotonic() - self.started
         self.address = self.found(r"API +http://([\d.:]+)/api/v1")
         self.token = self.found(r"Token +(\S+)")
-        self.link = self.found(r"Pages +http://[^/]+(/\S+)")
+        self.link = self.found(r"Dashboard +http://[^/]+(/\S+)")
 
     def found(self, pattern):
         """What a part of a pattern matches in what the service said."""
@@ -138,7 +138,7 @@ def browser(node, command):
     service = Service(command, options=(), last="API ")
     try:
         script = pathlib.Path(__file__).with_name("first-run.mjs")
-        subprocess.run([node, script, service.found(r"Pages +(\S+)"), shop()], check=True, timeout=2 * PATIENCE)
+        subprocess.run([node, script, service.found(r"Dashboard +(\S+)"), shop()], check=True, timeout=2 * PATIENCE)
     finally:
         service.stop()
     print("    in Chromium: an account, a first site and its results", flush=True)

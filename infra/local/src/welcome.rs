@@ -16,7 +16,7 @@ pub(crate) fn announce(service: &Service) {
     let (token, bearer) = match service.token() {
         TokenAccess::Unwanted => (None, None),
         TokenAccess::Issued(secret) => {
-            let token = format!("{}\n           also in {file}", secret.reveal());
+            let token = format!("{}\n             also in {file}", secret.reveal());
             (Some(token), Some(secret.reveal().to_owned()))
         }
         TokenAccess::OnFile => (Some(format!("in {file}")), Some(format!("$(cat '{file}')"))),
@@ -24,11 +24,11 @@ pub(crate) fn announce(service: &Service) {
     };
     let pages = match (service.setup_link(), service.sign_in_link()) {
         (Some(link), _) => {
-            format!("{link}\n           creates the first account, once: open it in a browser")
+            format!("{link}\n             creates the first account, once: open it in a browser")
         }
-        (None, Some(link)) => format!("{link}\n           signs in once, within 15 minutes"),
+        (None, Some(link)) => format!("{link}\n             signs in once, within 15 minutes"),
         (None, None) => {
-            format!("{}\n           vedette sign-in makes a link", service.pages_url())
+            format!("{}\n             vedette sign-in makes a link", service.pages_url())
         }
     };
     // A separate thread writes, because nothing may be reading the output; it may also be closed.
@@ -42,17 +42,17 @@ pub(crate) fn announce(service: &Service) {
     let degraded: Vec<_> =
         notices.iter().map(|notice| format!("{} {}\n\n  ", notice.what, notice.remedy)).collect();
     let degraded = degraded.concat();
-    let token = token.map(|token| format!("  Token    {token}\n")).unwrap_or_default();
+    let token = token.map(|token| format!("  Token      {token}\n")).unwrap_or_default();
     let metrics = service.metrics_listen();
-    let metrics = metrics.map(|address| format!("  Metrics  http://{address}/metrics\n"));
+    let metrics = metrics.map(|address| format!("  Metrics    http://{address}/metrics\n"));
     let metrics = metrics.unwrap_or_default();
     let call = bearer
         .map(|bearer| format!("\n  curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"))
         .unwrap_or_default();
     out.say(format_args!(
         "\nVedette is running.\n\n  {degraded}\
-         Pages    {pages}\n  \
-         API      {api}\n\
+         Dashboard  {pages}\n  \
+         API        {api}\n\
          {metrics}{token}{call}"
     ));
 }
