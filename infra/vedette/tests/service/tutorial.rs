@@ -56,7 +56,7 @@ async fn every_example_of_the_tutorial_answers_as_shown() {
                 if part.contains("Stop the web server") {
                     server.stop();
                 }
-                if part.contains("Start it again") {
+                if part.contains("Start the web server again") {
                     server.serve().await;
                 }
             }
