@@ -1,0 +1,18 @@
+//! Maintenance windows: times in which the checks of sites run, but do not count as observations.
+//!
+//! Instances of a recurring window are computed from its rule whenever somebody asks, and never stored. No answer takes
+//! longer for a window that began long ago, or whose rule has hardly any instances.
+
+mod input;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod window;
+mod windows;
+
+pub use input::WindowInput;
+pub use rule::{INTERVAL_MAX, RULE_MAX, Rule, RuleError};
+pub use window::{
+    DURATION_MAX_MINUTES, Instance, SITES_MAX, WINDOW_NAME_MAX, Window, parse_start,
+};
+pub use windows::{STORED_MAX, WINDOWS_MAX, WindowRefusal, Windows};
