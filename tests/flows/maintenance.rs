@@ -1,6 +1,5 @@
 //! Maintenance windows across time: what is wrong in a window is nobody's news, and what is wrong after it is.
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_checker::Handled;
 use vedette_domain::checks::tool::Tool;
@@ -81,7 +80,7 @@ async fn what_fails_in_a_window_and_after_it_is_news_after_it() {
     let [alert] = alerts[..] else { panic!("{received:?}") };
     assert_eq!(alert.title(), "DOWN: site.test");
     let since = alert.facts.iter().find(|fact| fact.label == "Since").expect("since when");
-    assert_eq!(since.value, "2026-11-20 10:26 UTC", "not since the window");
+    assert_eq!(since.value, "2026-11-20 10:24 UTC", "not since the window");
     assert_eq!(received.len(), 2, "{received:?}");
 
     let report = scene.uptime(site).await;
@@ -118,7 +117,7 @@ async fn what_recovers_in_a_window_was_never_news() {
 async fn an_issue_from_before_a_window_gets_no_reminders_in_it_and_is_resolved_after_it() {
     let scene = Scene::start().await;
     scene.add_channel("Ops", chat()).await;
-    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [10, 20, 90] } })).await;
+    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [15, 60] } })).await;
     let site = scene.watch().await;
     scene.turn(site, 503).await;
     scene.redeliver().await;
@@ -164,7 +163,7 @@ async fn a_window_that_recurs_covers_each_of_its_instances() {
         "recurrence": "FREQ=DAILY",
     });
     assert_eq!(scene.client().post(&scene.windows(), &nightly).await.status, 201);
-    for day in ["2026-11-21", "2026-11-22", "2027-06-01"] {
+    for day in ["2026-11-21", "2026-11-22", "2027-04-01"] {
         let hour = if day.starts_with("2027") { "00" } else { "01" };
         let start = format!("{day}T{hour}:00:00Z").parse().expect("a timestamp");
         scene.service.test.set_clock(start);
@@ -175,7 +174,6 @@ async fn a_window_that_recurs_covers_each_of_its_instances() {
         scene.run_after(1, site, 200).await;
         assert_eq!(scene.marks(site).await[0], None, "{day}");
     }
-    scene.service.test.advance(SignedDuration::from_hours(1));
 }
 
 #[tokio::test]
@@ -183,6 +181,7 @@ async fn checks_on_demand_run_in_a_window() {
     let scene = Scene::start().await;
     let site = scene.watch().await;
     scene.start_window(json!([site]), 30).await;
+    scene.service.advance_minutes(1);
     let order = scene.order(site).await;
     assert!(is_finished(&scene.service.check(&order).await));
     assert_eq!(scene.marks(site).await, [Some(true), None]);

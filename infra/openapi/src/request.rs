@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, RULE_MAX, SITES_MAX as WINDOW_SITES_MAX, WINDOW_NAME_MAX,
+    DURATION_MAX_MINUTES, RECURRENCE_MAX, SITES_MAX as WINDOW_SITES_MAX, WINDOW_NAME_MAX,
 };
 use vedette_domain::name::NAME_MAX;
 use vedette_domain::sites::settings::DnsRecordType;
@@ -113,7 +113,7 @@ fn window() -> Value {
                                 `FREQ=WEEKLY;BYDAY=SU`. The window must start on one of these \
                                 days. Null if it takes place once.",
                 "type": ["string", "null"],
-                "maxLength": RULE_MAX,
+                "maxLength": RECURRENCE_MAX,
             },
         },
         "additionalProperties": false,

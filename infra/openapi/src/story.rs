@@ -110,8 +110,7 @@ impl Story {
             "recurrence": "FREQ=WEEKLY;BYDAY=SU",
         });
         let name = ("weekly", "Every Sunday at two in the morning");
-        let added =
-            self.ask("maintenance-windows.create", name, &of_team, "", Some(weekly)).await;
+        let added = self.ask("maintenance-windows.create", name, &of_team, "", Some(weekly)).await;
         let window = added["data"]["uuid"].as_str().unwrap_or_default().to_owned();
         let now = json!({ "name": "Deployment", "duration_minutes": 30 });
         let name = ("now", "Half an hour from now");

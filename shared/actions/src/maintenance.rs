@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::SiteId;
-use vedette_domain::maintenance::{Window, WindowInput, WindowRefusal, Windows};
+use vedette_domain::maintenance::{MaintenanceWindow, WindowInput, WindowRefusal, Windows};
 use vedette_runtime::App;
 use vedette_store::Audit;
 
@@ -26,7 +26,7 @@ pub async fn add_window(
     minutes: u32,
     by: Actor,
     now: Timestamp,
-) -> Result<Window, WindowError> {
+) -> Result<MaintenanceWindow, WindowError> {
     let change = match input.start {
         Some(_) => WindowChange::Added,
         None => WindowChange::Started,
@@ -46,11 +46,11 @@ pub async fn add_window(
 pub async fn edit_window(
     app: &App,
     team: &Team,
-    before: &Window,
+    before: &MaintenanceWindow,
     input: WindowInput,
     by: Actor,
     now: Timestamp,
-) -> Result<Window, WindowError> {
+) -> Result<MaintenanceWindow, WindowError> {
     let window = input.apply_to(before);
     if window == *before {
         return Ok(window);
@@ -69,13 +69,13 @@ pub async fn edit_window(
 pub async fn end_window(
     app: &App,
     team: &Team,
-    window: &Window,
+    window: &MaintenanceWindow,
     by: Actor,
     now: Timestamp,
-) -> Result<Window, WindowError> {
+) -> Result<MaintenanceWindow, WindowError> {
     let next = team.windows.with_ended(window.id, now)?;
     save(app, team, &next, (window, WindowChange::Ended), by, now).await?;
-    Ok(Window { ended_at: Some(now), ..window.clone() })
+    Ok(MaintenanceWindow { ended_at: Some(now), ..window.clone() })
 }
 
 /// Removes a window. If it is active, it ends.
@@ -86,7 +86,7 @@ pub async fn end_window(
 pub async fn remove_window(
     app: &App,
     team: &Team,
-    window: &Window,
+    window: &MaintenanceWindow,
     by: Actor,
     now: Timestamp,
 ) -> Result<(), WindowError> {
@@ -98,7 +98,7 @@ pub async fn remove_window(
 async fn know_sites(
     app: &App,
     team: &Team,
-    window: &Window,
+    window: &MaintenanceWindow,
     before: Option<&BTreeSet<SiteId>>,
 ) -> Result<(), WindowError> {
     let named = window.sites.iter().flatten().copied();
@@ -117,7 +117,7 @@ async fn save(
     app: &App,
     team: &Team,
     next: &Windows,
-    (window, change): (&Window, WindowChange),
+    (window, change): (&MaintenanceWindow, WindowChange),
     by: Actor,
     now: Timestamp,
 ) -> Result<(), WindowError> {

@@ -4,15 +4,15 @@
 //! longer for a window that began long ago, or whose rule has hardly any instances.
 
 mod input;
-mod rule;
+mod recurrence;
 #[cfg(test)]
 mod tests;
 mod window;
 mod windows;
 
 pub use input::WindowInput;
-pub use rule::{INTERVAL_MAX, RULE_MAX, Rule, RuleError};
+pub use recurrence::{INTERVAL_MAX, RECURRENCE_MAX, Recurrence, RecurrenceError};
 pub use window::{
-    DURATION_MAX_MINUTES, Instance, SITES_MAX, WINDOW_NAME_MAX, Window, parse_start,
+    DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, WINDOW_NAME_MAX, parse_start,
 };
 pub use windows::{STORED_MAX, WINDOWS_MAX, WindowRefusal, Windows};

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use vedette_domain::id::SiteId;
 use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, RULE_MAX, Rule, SITES_MAX, WINDOW_NAME_MAX, WindowInput, parse_start,
+    DURATION_MAX_MINUTES, RECURRENCE_MAX, Recurrence, SITES_MAX, WINDOW_NAME_MAX, WindowInput,
+    parse_start,
 };
 use vedette_domain::time_zone::{NamedZone, TIME_ZONE_NAME_MAX};
 
@@ -67,7 +68,8 @@ fn read(fields: &Fields<'_>, errors: &mut Errors) -> WindowInput {
     let start = fields.field("starts_at").nullable(|field| {
         let start = parse_start(&field.string(usize::MAX, errors)?);
         if start.is_none() {
-            field.refuse(errors, "must be a local time from 2000 to 2199, such as 2026-11-29T02:00");
+            field
+                .refuse(errors, "must be a local time from 2000 to 2199, such as 2026-11-29T02:00");
         }
         start
     });
@@ -80,8 +82,8 @@ fn read(fields: &Fields<'_>, errors: &mut Errors) -> WindowInput {
     });
     let minutes = fields.field("duration_minutes").integer(1..=DURATION_MAX_MINUTES, errors);
     let rule = fields.field("recurrence").nullable(|field| {
-        let text = field.string(RULE_MAX, errors)?;
-        Rule::parse(&text).map_err(|error| field.refuse(errors, error)).ok()
+        let text = field.string(RECURRENCE_MAX, errors)?;
+        Recurrence::parse(&text).map_err(|error| field.refuse(errors, error)).ok()
     });
     WindowInput {
         name: name.flatten(),

@@ -7,7 +7,7 @@ use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId, WindowId};
-use vedette_domain::maintenance::Window;
+use vedette_domain::maintenance::MaintenanceWindow;
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -135,7 +135,7 @@ pub struct WindowAccess {
     /// The team.
     pub team: TeamWithSettings,
     /// The window.
-    pub window: Window,
+    pub window: MaintenanceWindow,
 }
 
 impl WindowAccess {
@@ -145,7 +145,8 @@ impl WindowAccess {
         caller: &Caller,
     ) -> Result<Self, ApiError> {
         let id = request.parameters.id("window", WindowId::parse)?;
-        let window = team.team.windows.current(id, caller.now).cloned().ok_or(ApiError::NotFound)?;
+        let window =
+            team.team.windows.current(id, caller.now).cloned().ok_or(ApiError::NotFound)?;
         Ok(Self { team, window })
     }
 }

@@ -248,10 +248,7 @@ impl Store {
         let mut change = Change {
             expression: "SET windows_rev = :rev, updated_at = :now REMOVE #windows".into(),
             names: vec![("#windows", "windows".to_owned())],
-            values: vec![
-                (":rev", number(read.windows_rev + 1)),
-                (":now", string(now.to_string())),
-            ],
+            values: vec![(":rev", number(read.windows_rev + 1)), (":now", string(now.to_string()))],
         };
         if !windows.is_empty() {
             change.expression =

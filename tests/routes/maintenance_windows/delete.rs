@@ -12,7 +12,8 @@ use crate::support::{assert_not_found, assert_role_required, colleague};
 async fn a_window_is_removed_and_leaves_nothing_in_the_table() {
     let (service, owner) = Service::with_team().await;
     let client = service.client(&owner);
-    let [one, other] = [added(&service, &owner, &weekly()).await, added(&service, &owner, &weekly()).await];
+    let [one, other] =
+        [added(&service, &owner, &weekly()).await, added(&service, &owner, &weekly()).await];
     assert_eq!(client.delete(&one).await.shown(), "204 null");
     assert_not_found(&client.get(&one).await);
     assert_not_found(&client.delete(&one).await);

@@ -19,9 +19,11 @@ async fn windows_that_are_not_over_are_listed_in_order() {
     };
     assert_eq!(names().await, [""; 0]);
     added(&service, &owner, &weekly()).await;
-    for (name, start, minutes) in
-        [("Later", "2026-11-21T10:00", 60), ("Long", "2026-11-20T09:00", 300), ("Short", "2026-11-20T09:00", 60)]
-    {
+    for (name, start, minutes) in [
+        ("Later", "2026-11-21T10:00", 60),
+        ("Long", "2026-11-20T09:00", 300),
+        ("Short", "2026-11-20T09:00", 60),
+    ] {
         let body = json!({ "name": name, "starts_at": start, "duration_minutes": minutes });
         added(&service, &owner, &body).await;
     }

@@ -52,7 +52,11 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
     let client = service.client(&owner);
     let before = client.get(&window).await.body;
     for (body, field, message) in [
-        (json!({ "duration_minutes": null }), "duration_minutes", "The duration_minutes field must not be empty."),
+        (
+            json!({ "duration_minutes": null }),
+            "duration_minutes",
+            "The duration_minutes field must not be empty.",
+        ),
         (
             json!({ "recurrence": "FREQ=WEEKLY;BYDAY=MO" }),
             "starts_at",

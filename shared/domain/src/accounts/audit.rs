@@ -11,7 +11,7 @@ use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
 use crate::id::{IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::Issue;
-use crate::maintenance::Window;
+use crate::maintenance::MaintenanceWindow;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 use crate::time_zone::NamedZone;
@@ -288,7 +288,7 @@ impl AuditEvent {
     }
 
     /// A change of a maintenance window.
-    pub fn window(window: &Window, change: WindowChange) -> Self {
+    pub fn window(window: &MaintenanceWindow, change: WindowChange) -> Self {
         Self::MaintenanceWindow { name: window.name.clone(), change }
     }
 

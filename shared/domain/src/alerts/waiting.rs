@@ -47,8 +47,8 @@ mod tests {
     use crate::alerts::due::Notified;
     use crate::checks::schedule::TimeScale;
     use crate::id::{IssueId, SiteId};
-    use crate::maintenance::Windows;
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::maintenance::Windows;
     use crate::sites::settings::{Escalation, TimeOfDay};
     use crate::time_zone::NamedZone;
 

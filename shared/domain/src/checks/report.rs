@@ -126,8 +126,7 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
     Uptime {
         total_uptime_percentage: percentage(up, total),
         average_response_time: mean(slowest).map(to_whole),
-        outside_maintenance: has_maintenance
-            .then(|| OutsideMaintenance::of(outside.0, outside.1)),
+        outside_maintenance: has_maintenance.then(|| OutsideMaintenance::of(outside.0, outside.1)),
         days,
     }
 }

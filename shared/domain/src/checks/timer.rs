@@ -34,8 +34,8 @@ impl Timer {
     /// The timer of a tool after a run at `slot`. `wanted` is the kind of the next run, and in how many monitoring
     /// minutes it should come.
     ///
-    /// An outstanding timer of the wanted kind stays as it is, unless it waits for the end of a maintenance window that
-    /// ended early. Otherwise, scheduled runs that are more frequent than
+    /// An outstanding timer of the wanted kind stays as it is, unless it is further ahead than a new one would be: it
+    /// waited for the end of a maintenance window that ended early, or the setting was lowered. Otherwise, scheduled runs that are more frequent than
     /// follow-ups would postpone those forever. The timer is used up and set again after a run at its instant or later
     /// was observed: slots must rise, so the timer's own run could no longer be counted.
     pub(crate) fn after_run(
@@ -218,7 +218,7 @@ mod tests {
             (
                 "a follow-up further away than the setting now says",
                 with(active, follow_up("2026-11-20T11:00:00Z")),
-                Some(follow_up("2026-11-20T11:00:00Z")),
+                new_follow_up,
             ),
             // Used up by its own run, or by a run that its own run cannot follow any more.
             ("its own run", with(failing, retry("2026-11-20T10:00:00Z")), new_retry),

@@ -329,18 +329,7 @@ impl ToolState {
                 next.automatic = Some(latest);
                 match maintenance_until {
                     Some(end) => next.wait_for_end(run, &evaluations, end, now),
-                    None => {
-                        next.note_failure(finish, &evaluations);
-                        events = next.observe(run, evaluations, testimony, now);
-                        if let Finish::Completed(ToolResult::Dns(result)) = finish {
-                            next.learn(run.check, result.hashes());
-                        }
-                        let (is_down, is_failing) =
-                            (next.is_down(), next.is_failing_below_threshold());
-                        let wanted = run.policy().next_run(is_down, is_failing);
-                        next.timer =
-                            Timer::after_run(next.timer, wanted, created_at, now, run.time_scale);
-                    }
+                    None => events = next.judge(run, finish, evaluations, testimony, now),
                 }
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::rule::Rule;
-use super::window::Window;
+use super::recurrence::Recurrence;
+use super::window::MaintenanceWindow;
 use crate::id::{SiteId, WindowId};
 use crate::time_zone::NamedZone;
 
@@ -27,7 +27,7 @@ pub struct WindowInput {
     /// How long it takes, in minutes.
     pub minutes: Option<u32>,
     /// When it recurs; `Some(None)` if it takes place once.
-    pub rule: Option<Option<Rule>>,
+    pub rule: Option<Option<Recurrence>>,
 }
 
 impl WindowInput {
@@ -38,13 +38,13 @@ impl WindowInput {
         minutes: u32,
         team_zone: &NamedZone,
         now: Timestamp,
-    ) -> Window {
+    ) -> MaintenanceWindow {
         let zone = self.zone.unwrap_or_else(|| team_zone.clone());
         let (start, zone) = match self.start {
             Some(start) => (start, zone),
-            None => Window::starting_now(zone, now),
+            None => MaintenanceWindow::starting_now(zone, now),
         };
-        Window {
+        MaintenanceWindow {
             id,
             name: self.name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
             sites: self.sites.flatten(),
@@ -57,9 +57,9 @@ impl WindowInput {
     }
 
     /// The window with what was chosen.
-    pub fn apply_to(self, window: &Window) -> Window {
+    pub fn apply_to(self, window: &MaintenanceWindow) -> MaintenanceWindow {
         let kept = window.clone();
-        Window {
+        MaintenanceWindow {
             id: kept.id,
             name: self.name.unwrap_or(kept.name),
             sites: self.sites.unwrap_or(kept.sites),

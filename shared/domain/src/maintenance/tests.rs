@@ -20,21 +20,21 @@ fn site(number: u128) -> SiteId {
     SiteId(Uuid::from_u128(number))
 }
 
-fn window(zone: &str, start: &str, minutes: u32, rule: Option<&str>) -> Window {
-    Window {
+fn window(zone: &str, start: &str, minutes: u32, rule: Option<&str>) -> MaintenanceWindow {
+    MaintenanceWindow {
         id: WindowId(Uuid::from_u128(1)),
         name: "Deployment".to_owned(),
         sites: None,
         start: parse_start(start).expect("a start"),
         zone: NamedZone::parse(zone).expect("a zone"),
         minutes,
-        rule: rule.map(|rule| Rule::parse(rule).expect("a rule")),
+        rule: rule.map(|rule| Recurrence::parse(rule).expect("a rule")),
         ended_at: None,
     }
 }
 
 /// The next starts of a window.
-fn starts(window: &Window, after: &str, count: usize) -> Vec<String> {
+fn starts(window: &MaintenanceWindow, after: &str, count: usize) -> Vec<String> {
     let mut after = at(after);
     let mut starts = Vec::new();
     while starts.len() < count
@@ -55,58 +55,55 @@ fn a_rule_is_read_in_any_case_and_written_in_one_way() {
         ("FREQ=MONTHLY;BYDAY=+2TU,-1FR", "FREQ=MONTHLY;BYDAY=2TU,-1FR"),
         ("FREQ=MONTHLY;BYMONTHDAY=15,-1,01", "FREQ=MONTHLY;BYMONTHDAY=-1,1,15"),
         ("FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13", "FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13"),
-        (
-            "FREQ=DAILY;INTERVAL=1;UNTIL=20271231T235959Z",
-            "FREQ=DAILY;UNTIL=20271231T235959Z",
-        ),
+        ("FREQ=DAILY;INTERVAL=1;UNTIL=20271231T235959Z", "FREQ=DAILY;UNTIL=20271231T235959Z"),
     ] {
-        let rule = Rule::parse(text).expect(text);
+        let rule = Recurrence::parse(text).expect(text);
         assert_eq!(rule.to_string(), written);
-        assert_eq!(Rule::parse(written), Ok(rule));
+        assert_eq!(Recurrence::parse(written), Ok(rule));
     }
 }
 
 #[test]
 fn what_is_not_supported_is_refused_with_its_reason() {
     for (text, why) in [
-        ("", RuleError::Syntax),
-        ("FREQ", RuleError::Syntax),
-        ("FREQ=DAILY;", RuleError::Syntax),
-        ("RRULE:FREQ=DAILY", RuleError::Part),
-        ("FREQ=DAILY;COUNT=3", RuleError::Part),
-        ("FREQ=WEEKLY;WKST=SU", RuleError::Part),
-        ("FREQ=DAILY;BYHOUR=2", RuleError::Part),
-        ("FREQ=DAILY;FREQ=DAILY", RuleError::Twice("FREQ")),
-        ("BYDAY=MO", RuleError::Frequency),
-        ("FREQ=YEARLY", RuleError::Frequency),
-        ("FREQ= DAILY", RuleError::Frequency),
-        ("FREQ=DAILY;INTERVAL=0", RuleError::Interval),
-        ("FREQ=DAILY;INTERVAL=1001", RuleError::Interval),
-        ("FREQ=DAILY;INTERVAL=99999999999", RuleError::Interval),
-        ("FREQ=DAILY;INTERVAL=+1", RuleError::Interval),
-        ("FREQ=DAILY;INTERVAL=", RuleError::Interval),
-        ("FREQ=WEEKLY;BYDAY=", RuleError::Day),
-        ("FREQ=WEEKLY;BYDAY=MO,", RuleError::Day),
-        ("FREQ=WEEKLY;BYDAY=MON", RuleError::Day),
-        ("FREQ=MONTHLY;BYDAY=6MO", RuleError::Day),
-        ("FREQ=MONTHLY;BYDAY=0MO", RuleError::Day),
-        ("FREQ=MONTHLY;BYDAY=\u{e9}", RuleError::Day),
-        ("FREQ=WEEKLY;BYDAY=1MO", RuleError::NumberedDay),
-        ("FREQ=DAILY;BYDAY=-1MO", RuleError::NumberedDay),
-        ("FREQ=MONTHLY;BYDAY=2TU;BYMONTHDAY=9", RuleError::NumberedDayOfMonth),
-        ("FREQ=MONTHLY;BYMONTHDAY=32", RuleError::MonthDay),
-        ("FREQ=MONTHLY;BYMONTHDAY=0", RuleError::MonthDay),
-        ("FREQ=MONTHLY;BYMONTHDAY=--1", RuleError::MonthDay),
-        ("FREQ=WEEKLY;BYMONTHDAY=1", RuleError::WeeklyMonthDay),
-        ("FREQ=DAILY;UNTIL=20271231", RuleError::Until),
-        ("FREQ=DAILY;UNTIL=20271231T235959", RuleError::Until),
-        ("FREQ=DAILY;UNTIL=20270230T000000Z", RuleError::Until),
-        ("FREQ=DAILY;UNTIL=-9990101T000000Z", RuleError::Until),
+        ("", RecurrenceError::Syntax),
+        ("FREQ", RecurrenceError::Syntax),
+        ("FREQ=DAILY;", RecurrenceError::Syntax),
+        ("RRULE:FREQ=DAILY", RecurrenceError::Part),
+        ("FREQ=DAILY;COUNT=3", RecurrenceError::Part),
+        ("FREQ=WEEKLY;WKST=SU", RecurrenceError::Part),
+        ("FREQ=DAILY;BYHOUR=2", RecurrenceError::Part),
+        ("FREQ=DAILY;FREQ=DAILY", RecurrenceError::Twice("FREQ")),
+        ("BYDAY=MO", RecurrenceError::Frequency),
+        ("FREQ=YEARLY", RecurrenceError::Frequency),
+        ("FREQ= DAILY", RecurrenceError::Frequency),
+        ("FREQ=DAILY;INTERVAL=0", RecurrenceError::Interval),
+        ("FREQ=DAILY;INTERVAL=1001", RecurrenceError::Interval),
+        ("FREQ=DAILY;INTERVAL=99999999999", RecurrenceError::Interval),
+        ("FREQ=DAILY;INTERVAL=+1", RecurrenceError::Interval),
+        ("FREQ=DAILY;INTERVAL=", RecurrenceError::Interval),
+        ("FREQ=WEEKLY;BYDAY=", RecurrenceError::Day),
+        ("FREQ=WEEKLY;BYDAY=MO,", RecurrenceError::Day),
+        ("FREQ=WEEKLY;BYDAY=MON", RecurrenceError::Day),
+        ("FREQ=MONTHLY;BYDAY=6MO", RecurrenceError::Day),
+        ("FREQ=MONTHLY;BYDAY=0MO", RecurrenceError::Day),
+        ("FREQ=MONTHLY;BYDAY=\u{e9}", RecurrenceError::Day),
+        ("FREQ=WEEKLY;BYDAY=1MO", RecurrenceError::NumberedDay),
+        ("FREQ=DAILY;BYDAY=-1MO", RecurrenceError::NumberedDay),
+        ("FREQ=MONTHLY;BYDAY=2TU;BYMONTHDAY=9", RecurrenceError::NumberedDayOfMonth),
+        ("FREQ=MONTHLY;BYMONTHDAY=32", RecurrenceError::MonthDay),
+        ("FREQ=MONTHLY;BYMONTHDAY=0", RecurrenceError::MonthDay),
+        ("FREQ=MONTHLY;BYMONTHDAY=--1", RecurrenceError::MonthDay),
+        ("FREQ=WEEKLY;BYMONTHDAY=1", RecurrenceError::WeeklyMonthDay),
+        ("FREQ=DAILY;UNTIL=20271231", RecurrenceError::Until),
+        ("FREQ=DAILY;UNTIL=20271231T235959", RecurrenceError::Until),
+        ("FREQ=DAILY;UNTIL=20270230T000000Z", RecurrenceError::Until),
+        ("FREQ=DAILY;UNTIL=-9990101T000000Z", RecurrenceError::Until),
     ] {
-        assert_eq!(Rule::parse(text), Err(why), "{text}");
+        assert_eq!(Recurrence::parse(text), Err(why), "{text}");
     }
-    let long = format!("FREQ=DAILY;BYDAY={}", "MO,".repeat(RULE_MAX));
-    assert_eq!(Rule::parse(&long), Err(RuleError::TooLong));
+    let long = format!("FREQ=DAILY;BYDAY={}", "MO,".repeat(RECURRENCE_MAX));
+    assert_eq!(Recurrence::parse(&long), Err(RecurrenceError::TooLong));
 }
 
 #[test]
@@ -125,7 +122,7 @@ fn rules_are_said_in_words() {
         ("FREQ=MONTHLY;BYDAY=-1FR,-2MO", "every month on the 2nd last Monday and the last Friday"),
         ("FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13", "every month on Friday if it is the 13th"),
     ] {
-        assert_eq!(Rule::parse(rule).expect(rule).in_words(start), words);
+        assert_eq!(Recurrence::parse(rule).expect(rule).in_words(start), words);
     }
 }
 
@@ -175,7 +172,8 @@ fn a_window_starts_at_its_time_of_day_through_both_clock_changes() {
     assert_eq!(starts(&night, "2026-03-27T12:00:00Z", 3), spring);
     let autumn = ["2026-10-23T20:00:00Z", "2026-10-24T20:00:00Z", "2026-10-25T21:00:00Z"];
     assert_eq!(starts(&night, "2026-10-23T12:00:00Z", 3), autumn);
-    let last_sunday = window("Europe/Berlin", "2026-01-25T02:30", 30, Some("FREQ=MONTHLY;BYDAY=-1SU"));
+    let last_sunday =
+        window("Europe/Berlin", "2026-01-25T02:30", 30, Some("FREQ=MONTHLY;BYDAY=-1SU"));
     // A skipped time counts as later by what was skipped; of a time that is shown twice, the first counts.
     let skipped = ["2026-02-22T01:30:00Z", "2026-03-29T01:30:00Z", "2026-04-26T00:30:00Z"];
     assert_eq!(starts(&last_sunday, "2026-02-01T00:00:00Z", 3), skipped);
@@ -206,7 +204,8 @@ fn a_window_that_begins_and_ends_in_the_gap_takes_place_after_it() {
 
 #[test]
 fn dates_that_a_month_does_not_have_are_left_out() {
-    let leap = window("UTC", "2024-02-29T00:00", 60, Some("FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=29"));
+    let leap =
+        window("UTC", "2024-02-29T00:00", 60, Some("FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=29"));
     let leaps = ["2028-02-29T00:00:00Z", "2032-02-29T00:00:00Z"];
     assert_eq!(starts(&leap, "2024-03-01T00:00:00Z", 2), leaps);
     let century = starts(&leap, "2096-03-01T00:00:00Z", 1);
@@ -232,14 +231,21 @@ fn a_rule_ends_with_the_last_start_at_or_before_its_end() {
 
 #[test]
 fn what_somebody_ends_is_over_and_the_next_instance_is_not() {
-    let daily = Window { id: WindowId(Uuid::from_u128(2)), ..window("UTC", "2026-11-29T02:00", 60, Some("FREQ=DAILY")) };
+    let daily = MaintenanceWindow {
+        id: WindowId(Uuid::from_u128(2)),
+        ..window("UTC", "2026-11-29T02:00", 60, Some("FREQ=DAILY"))
+    };
     let once = window("UTC", "2026-11-29T02:00", 60, None);
     let now = at("2026-11-29T02:10:00Z");
     let windows = Windows::default().with(once.clone(), now).expect("a window");
     let windows = windows.with(daily.clone(), now).expect("another");
     assert_eq!(windows.until(site(1), now, now), Some(at("2026-11-29T03:00:00Z")));
     let windows = windows.with_ended(once.id, now).expect("it is active");
-    assert_eq!(windows.iter().map(|it| it.id).collect::<Vec<_>>(), [daily.id], "it was the only one");
+    assert_eq!(
+        windows.iter().map(|it| it.id).collect::<Vec<_>>(),
+        [daily.id],
+        "it was the only one"
+    );
     let windows = windows.with_ended(daily.id, now).expect("it is active");
     assert_eq!(windows.until(site(1), now, now), None);
     assert_eq!(windows.with_ended(daily.id, now), Err(WindowRefusal::NotActive));
@@ -250,7 +256,7 @@ fn what_somebody_ends_is_over_and_the_next_instance_is_not() {
 
 #[test]
 fn a_run_is_in_a_window_that_any_of_its_instants_is_in() {
-    let window = Window {
+    let window = MaintenanceWindow {
         sites: Some([site(1)].into()),
         ..window("UTC", "2026-11-29T02:00", 60, None)
     };
@@ -276,7 +282,7 @@ fn windows_are_saved_only_if_they_will_be_active_and_fit() {
     assert_eq!(Windows::default().with(over, now), Err(WindowRefusal::Over));
     let off = window("UTC", "2026-11-29T01:00", 90, Some("FREQ=WEEKLY;BYDAY=MO"));
     assert_eq!(Windows::default().with(off, now), Err(WindowRefusal::OffRule));
-    let numbered = |number: u128| Window {
+    let numbered = |number: u128| MaintenanceWindow {
         id: WindowId(Uuid::from_u128(number)),
         ..window("UTC", "2026-11-29T02:00", 60, None)
     };
@@ -285,21 +291,33 @@ fn windows_are_saved_only_if_they_will_be_active_and_fit() {
     assert_eq!(full.with(numbered(99), now), Err(WindowRefusal::TooMany));
     assert!(full.with(numbered(7), now).is_ok(), "replaces one");
     let later = at("2026-11-29T03:00:00Z");
-    let next = Window { id: WindowId(Uuid::from_u128(99)), ..window("UTC", "2026-11-30T02:00", 60, None) };
-    assert_eq!(full.with(next.clone(), later).map(|all| all.iter().count()), Ok(1), "others are over");
-    let many = |number: u128| Window {
+    let next = MaintenanceWindow {
+        id: WindowId(Uuid::from_u128(99)),
+        ..window("UTC", "2026-11-30T02:00", 60, None)
+    };
+    assert_eq!(
+        full.with(next.clone(), later).map(|all| all.iter().count()),
+        Ok(1),
+        "others are over"
+    );
+    let many = |number: u128| MaintenanceWindow {
         id: WindowId(Uuid::from_u128(number)),
         sites: Some((0..SITES_MAX as u128).map(site).collect()),
         ..next.clone()
     };
-    let four = (0..4).fold(Windows::default(), |all, number| all.with(many(number), now).expect("room"));
+    let four =
+        (0..4).fold(Windows::default(), |all, number| all.with(many(number), now).expect("room"));
     assert_eq!(four.with(many(4), now), Err(WindowRefusal::TooLong));
 }
 
 #[test]
 fn windows_are_stored_in_one_text() {
     let now = at("2026-11-29T02:30:00Z");
-    let one = Window { sites: Some([site(7)].into()), ended_at: Some(at("2026-11-28T02:30:00Z")), ..window("Europe/Berlin", "2026-11-29T02:00", 60, Some("FREQ=DAILY")) };
+    let one = MaintenanceWindow {
+        sites: Some([site(7)].into()),
+        ended_at: Some(at("2026-11-28T02:30:00Z")),
+        ..window("Europe/Berlin", "2026-11-29T02:00", 60, Some("FREQ=DAILY"))
+    };
     let windows = Windows::default().with(one, now).expect("a window");
     let stored = serde_json::to_value(&windows).expect("a text");
     insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","s":["00000000-0000-0000-0000-000000000007"],"a":"2026-11-29T02:00:00","z":"Europe/Berlin","m":60,"r":"FREQ=DAILY","e":"2026-11-28T02:30:00Z"}]"#);
@@ -311,8 +329,9 @@ fn a_window_that_starts_now_is_active_even_when_clocks_show_the_hour_again() {
     let berlin = || NamedZone::parse("Europe/Berlin").expect("a zone");
     for now in ["2026-10-25T00:30:00.9Z", "2026-10-25T01:30:00.9Z", "2026-11-29T02:30:00Z"] {
         let now = at(now);
-        let (start, zone) = Window::starting_now(berlin(), now);
-        let window = Window { start, zone, ..window("UTC", "2026-11-29T02:00", 5, None) };
+        let (start, zone) = MaintenanceWindow::starting_now(berlin(), now);
+        let window =
+            MaintenanceWindow { start, zone, ..window("UTC", "2026-11-29T02:00", 5, None) };
         let instance = window.active_at(now).expect("it is active");
         assert_eq!(instance.start.as_second(), now.as_second());
     }
@@ -350,7 +369,7 @@ fn any_rule() -> impl Strategy<Value = String> {
 fn any_recurrence() -> impl Strategy<Value = (String, Date)> {
     let days = (0_i64..4_000).prop_map(|days| date(2020, 1, 1).saturating_add(days.days()));
     (any_rule(), days).prop_filter_map("never", |(rule, from)| {
-        let parsed = Rule::parse(&rule).expect("a rule");
+        let parsed = Recurrence::parse(&rule).expect("a rule");
         // Without dates of its own, a rule has those of its start.
         let first = parsed.next_date(from, from)?;
         Some((rule, first))
@@ -381,7 +400,7 @@ proptest! {
         let start = first.at(hour, 0, 0, 0);
         let end = first.saturating_add(600.days());
         let expected = found(zone, start, &rule, end);
-        let window = Window { start, ..window(zone, "2026-11-29T02:00", minutes, Some(&rule)) };
+        let window = MaintenanceWindow { start, ..window(zone, "2026-11-29T02:00", minutes, Some(&rule)) };
         prop_assert_eq!(window.first_date(), Some(first));
         let first = window.zone.instant_of(start).expect("an instant");
         for seconds in probes {
@@ -399,8 +418,8 @@ proptest! {
 
     #[test]
     fn any_text_is_a_rule_or_is_refused(text in "[A-Z0-9=;,+-]{0,40}|\\PC{0,40}") {
-        if let Ok(rule) = Rule::parse(&text) {
-            prop_assert_eq!(Rule::parse(&rule.to_string()), Ok(rule));
+        if let Ok(rule) = Recurrence::parse(&text) {
+            prop_assert_eq!(Recurrence::parse(&rule.to_string()), Ok(rule));
         }
     }
 
@@ -412,7 +431,7 @@ proptest! {
         seconds in Timestamp::MIN.as_second()..=Timestamp::MAX.as_second(),
     ) {
         let start = date(year, 2, 28).at(2, 30, 0, 0);
-        let window = Window { start, ..window("Europe/Berlin", "2026-11-29T02:00", 60, Some(&rule)) };
+        let window = MaintenanceWindow { start, ..window("Europe/Berlin", "2026-11-29T02:00", 60, Some(&rule)) };
         let now = Timestamp::from_second(seconds).expect("in range");
         let active = window.active_at(now);
         prop_assert!(active.is_none_or(|it| it.start <= now && now < it.end));

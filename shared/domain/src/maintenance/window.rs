@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
-use super::rule::Rule;
+use super::recurrence::Recurrence;
 use crate::id::{SiteId, WindowId};
 use crate::time_zone::NamedZone;
 
@@ -26,7 +26,7 @@ const DATES_BACK: i64 = 9;
 ///
 /// Stored under one-letter names, because every run reads the windows of its team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct MaintenanceWindow {
     /// Identity.
     #[serde(rename = "i")]
     pub id: WindowId,
@@ -47,7 +47,7 @@ pub struct Window {
     pub minutes: u32,
     /// When it recurs; `None` if it takes place once.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<Rule>,
+    pub rule: Option<Recurrence>,
     /// Instances that started until then are over, because somebody ended them.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
@@ -62,7 +62,7 @@ pub struct Instance {
     pub end: Timestamp,
 }
 
-impl Window {
+impl MaintenanceWindow {
     /// The start of a window that starts now, to the second, with its time zone: the given one, or UTC if its clocks
     /// show this time for the second time today.
     pub fn starting_now(zone: NamedZone, now: Timestamp) -> (DateTime, NamedZone) {
@@ -136,7 +136,7 @@ impl Window {
     /// The instance of a date; `None` if the rule has ended by then, or somebody has ended the instance.
     fn instance_on(&self, date: Date) -> Option<Instance> {
         let start = self.zone.instant_of(date.to_datetime(self.start.time()))?;
-        let until = self.rule.as_ref().and_then(Rule::until);
+        let until = self.rule.as_ref().and_then(Recurrence::until);
         if until.is_some_and(|until| start > until) || self.ended_at.is_some_and(|at| start <= at) {
             return None;
         }

@@ -5,7 +5,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::window::Window;
+use super::window::MaintenanceWindow;
 use crate::id::{SiteId, WindowId};
 
 /// The most windows of a team.
@@ -16,7 +16,7 @@ pub const STORED_MAX: usize = 16 * 1024;
 /// The maintenance windows of a team, in the order in which they were added. Stored as JSON in one text, which is read
 /// sooner than nested attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Windows(Vec<Window>);
+pub struct Windows(Vec<MaintenanceWindow>);
 
 /// Why a window is not saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -48,23 +48,23 @@ impl Windows {
     }
 
     /// All of them, in the order in which they were added.
-    pub fn iter(&self) -> std::slice::Iter<'_, Window> {
+    pub fn iter(&self) -> std::slice::Iter<'_, MaintenanceWindow> {
         self.0.iter()
     }
 
     /// The window with an id.
-    pub fn get(&self, id: WindowId) -> Option<&Window> {
+    pub fn get(&self, id: WindowId) -> Option<&MaintenanceWindow> {
         self.0.iter().find(|window| window.id == id)
     }
 
     /// The window with an id, unless it is over.
-    pub fn current(&self, id: WindowId, now: Timestamp) -> Option<&Window> {
+    pub fn current(&self, id: WindowId, now: Timestamp) -> Option<&MaintenanceWindow> {
         self.get(id).filter(|window| !window.is_over(now))
     }
 
     /// The windows that are not over: the active ones first, in the order in which they end, then the others, in the
     /// order in which they start.
-    pub fn current_ones(&self, now: Timestamp) -> Vec<&Window> {
+    pub fn current_ones(&self, now: Timestamp) -> Vec<&MaintenanceWindow> {
         let mut windows: Vec<_> = self.0.iter().filter(|window| !window.is_over(now)).collect();
         windows.sort_by_cached_key(|window| {
             let active = window.active_at(now).map(|active| active.end);
@@ -87,7 +87,7 @@ impl Windows {
     /// # Errors
     ///
     /// Why it is not saved.
-    pub fn with(&self, window: Window, now: Timestamp) -> Result<Self, WindowRefusal> {
+    pub fn with(&self, window: MaintenanceWindow, now: Timestamp) -> Result<Self, WindowRefusal> {
         if window.first_date() != Some(window.start.date()) {
             return Err(WindowRefusal::OffRule);
         }

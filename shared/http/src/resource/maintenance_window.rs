@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::id::{SiteId, WindowId};
-use vedette_domain::maintenance::Window;
+use vedette_domain::maintenance::MaintenanceWindow;
 
 use super::wire_time_or_null;
 
@@ -42,7 +42,7 @@ pub struct WindowResource {
 
 impl WindowResource {
     /// A window as it is now.
-    pub fn new(window: &Window, now: Timestamp) -> Self {
+    pub fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
         Self {
             uuid: window.id,
             name: window.name.clone(),

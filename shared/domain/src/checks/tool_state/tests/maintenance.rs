@@ -107,9 +107,14 @@ fn checks_in_a_window_have_rows_that_say_so_also_on_demand() {
 
     let ordered = marked.state.enqueue(None, order(400), after(400), 30);
     assert!(!ordered.check.in_maintenance);
-    let ran = Scenario { windows: window(300, 10), ..Scenario::on_demand(order(400), answered(503)) };
+    let ran =
+        Scenario { windows: window(300, 10), ..Scenario::on_demand(order(400), answered(503)) };
     let ran = ran.saved(&ordered.state);
     assert!(ran.check.in_maintenance);
     let counted = ran.state.day.expect("a day");
-    assert_eq!(counted.sums.in_maintenance, InMaintenance { checks: 1, up: 1 }, "no automatic check");
+    assert_eq!(
+        counted.sums.in_maintenance,
+        InMaintenance { checks: 1, up: 1 },
+        "no automatic check"
+    );
 }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The longest text that is parsed, in bytes. A rule with every day of the month has half as many.
-pub const RULE_MAX: usize = 500;
+pub const RECURRENCE_MAX: usize = 500;
 /// The longest interval, in days, weeks or months.
 pub const INTERVAL_MAX: u32 = 1_000;
 
@@ -23,7 +23,7 @@ const MONTHS_SEARCHED: i64 = 100;
 /// When a window recurs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Rule {
+pub struct Recurrence {
     frequency: Frequency,
     interval: u32,
     days: BTreeSet<ByDay>,
@@ -49,9 +49,9 @@ struct ByDay {
 
 /// Why a text is not a rule that Vedette supports. The messages continue "The … field".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RuleError {
-    /// It is longer than [`RULE_MAX`].
-    #[error("must not be longer than {RULE_MAX} characters")]
+pub enum RecurrenceError {
+    /// It is longer than [`RECURRENCE_MAX`].
+    #[error("must not be longer than {RECURRENCE_MAX} characters")]
     TooLong,
     /// It does not consist of `NAME=VALUE`, separated by semicolons.
     #[error("must be a recurrence rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU")]
@@ -88,30 +88,30 @@ pub enum RuleError {
     Until,
 }
 
-impl Rule {
+impl Recurrence {
     /// Parses a rule, in any case, without `RRULE:` before it.
     ///
     /// # Errors
     ///
     /// Why it is not a rule that Vedette supports.
-    pub fn parse(text: &str) -> Result<Self, RuleError> {
-        if text.len() > RULE_MAX {
-            return Err(RuleError::TooLong);
+    pub fn parse(text: &str) -> Result<Self, RecurrenceError> {
+        if text.len() > RECURRENCE_MAX {
+            return Err(RecurrenceError::TooLong);
         }
         let text = text.to_ascii_uppercase();
         let [mut frequency, mut interval, mut days, mut month_days, mut until] = [None; 5];
         for part in text.split(';') {
-            let (name, value) = part.split_once('=').ok_or(RuleError::Syntax)?;
+            let (name, value) = part.split_once('=').ok_or(RecurrenceError::Syntax)?;
             let (name, slot) = match name {
                 "FREQ" => ("FREQ", &mut frequency),
                 "INTERVAL" => ("INTERVAL", &mut interval),
                 "BYDAY" => ("BYDAY", &mut days),
                 "BYMONTHDAY" => ("BYMONTHDAY", &mut month_days),
                 "UNTIL" => ("UNTIL", &mut until),
-                _ => return Err(RuleError::Part),
+                _ => return Err(RecurrenceError::Part),
             };
             if slot.replace(value).is_some() {
-                return Err(RuleError::Twice(name));
+                return Err(RecurrenceError::Twice(name));
             }
         }
         let rule = Self {
@@ -119,24 +119,30 @@ impl Rule {
                 Some("DAILY") => Frequency::Daily,
                 Some("WEEKLY") => Frequency::Weekly,
                 Some("MONTHLY") => Frequency::Monthly,
-                _ => return Err(RuleError::Frequency),
+                _ => return Err(RecurrenceError::Frequency),
             },
             interval: match interval {
                 None => 1,
                 Some(text) => digits(text, 4)
                     .filter(|interval| (1..=INTERVAL_MAX).contains(interval))
-                    .ok_or(RuleError::Interval)?,
+                    .ok_or(RecurrenceError::Interval)?,
             },
-            days: list(days, ByDay::parse).ok_or(RuleError::Day)?,
+            days: list(days, ByDay::parse).ok_or(RecurrenceError::Day)?,
             month_days: list(month_days, |day| signed(day).filter(|day| day.abs() <= 31))
-                .ok_or(RuleError::MonthDay)?,
-            until: until.map(|text| instant(text).ok_or(RuleError::Until)).transpose()?,
+                .ok_or(RecurrenceError::MonthDay)?,
+            until: until.map(|text| instant(text).ok_or(RecurrenceError::Until)).transpose()?,
         };
         let is_numbered = rule.days.iter().any(|day| day.nth != 0);
         match rule.frequency {
-            Frequency::Weekly if !rule.month_days.is_empty() => Err(RuleError::WeeklyMonthDay),
-            Frequency::Daily | Frequency::Weekly if is_numbered => Err(RuleError::NumberedDay),
-            _ if is_numbered && !rule.month_days.is_empty() => Err(RuleError::NumberedDayOfMonth),
+            Frequency::Weekly if !rule.month_days.is_empty() => {
+                Err(RecurrenceError::WeeklyMonthDay)
+            }
+            Frequency::Daily | Frequency::Weekly if is_numbered => {
+                Err(RecurrenceError::NumberedDay)
+            }
+            _ if is_numbered && !rule.month_days.is_empty() => {
+                Err(RecurrenceError::NumberedDayOfMonth)
+            }
             _ => Ok(rule),
         }
     }
@@ -164,9 +170,8 @@ impl Rule {
     /// Whether a date within a period is one of those that the rule names.
     fn admits(&self, start: Date, date: Date) -> bool {
         let (day, last) = (date.day(), date.days_in_month());
-        let is_month_day = || {
-            self.month_days.contains(&day) || self.month_days.contains(&(day - last - 1))
-        };
+        let is_month_day =
+            || self.month_days.contains(&day) || self.month_days.contains(&(day - last - 1));
         let is_day = || {
             let weekday = weekday_of(date);
             let nth = [0, (day - 1) / 7 + 1, -((last - day) / 7 + 1)];
@@ -209,7 +214,9 @@ impl Rule {
                 let first = (month_of(from) - month_of(start)) / interval;
                 (first..first + MONTHS_SEARCHED)
                     .map_while(|period| first_of(month_of(start) + period * interval))
-                    .flat_map(|month| (1..=month.days_in_month()).filter_map(move |day| in_month(month, day)))
+                    .flat_map(|month| {
+                        (1..=month.days_in_month()).filter_map(move |day| in_month(month, day))
+                    })
                     .find(|date| *date >= from && self.admits(start, *date))
             }
         }
@@ -230,7 +237,8 @@ impl Rule {
         if self.days.is_empty() && self.frequency == Frequency::Weekly {
             days.push(WEEKDAYS[usize::from(weekday_of(start))].1.to_owned());
         }
-        let mut month_days: Vec<String> = self.month_days.iter().map(|day| month_day(*day)).collect();
+        let mut month_days: Vec<String> =
+            self.month_days.iter().map(|day| month_day(*day)).collect();
         if days.is_empty() && month_days.is_empty() && self.frequency == Frequency::Monthly {
             month_days.push(month_day(start.day()));
         }
@@ -245,7 +253,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for Recurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let frequency = match self.frequency {
             Frequency::Daily => "DAILY",
@@ -271,16 +279,16 @@ impl fmt::Display for Rule {
     }
 }
 
-impl From<Rule> for String {
-    fn from(rule: Rule) -> Self {
+impl From<Recurrence> for String {
+    fn from(rule: Recurrence) -> Self {
         rule.to_string()
     }
 }
 
-impl TryFrom<String> for Rule {
-    type Error = RuleError;
+impl TryFrom<String> for Recurrence {
+    type Error = RecurrenceError;
 
-    fn try_from(text: String) -> Result<Self, RuleError> {
+    fn try_from(text: String) -> Result<Self, RecurrenceError> {
         Self::parse(&text)
     }
 }
@@ -355,10 +363,7 @@ fn joined(items: &[String]) -> String {
 }
 
 /// The values of a list; none if there is no list.
-fn list<T: Ord>(
-    text: Option<&str>,
-    read: impl Fn(&str) -> Option<T>,
-) -> Option<BTreeSet<T>> {
+fn list<T: Ord>(text: Option<&str>, read: impl Fn(&str) -> Option<T>) -> Option<BTreeSet<T>> {
     text.map_or_else(|| Some(BTreeSet::new()), |text| text.split(',').map(read).collect())
 }
 
@@ -388,7 +393,8 @@ fn instant(text: &str) -> Option<Timestamp> {
             15 => *byte == b'Z',
             _ => byte.is_ascii_digit(),
         });
-    let civil = strtime::parse(INSTANT, text).ok().filter(|_| is_well_formed)?.to_datetime().ok()?;
+    let civil =
+        strtime::parse(INSTANT, text).ok().filter(|_| is_well_formed)?.to_datetime().ok()?;
     TimeZone::UTC.to_timestamp(civil).ok()
 }
 
