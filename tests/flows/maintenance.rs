@@ -136,7 +136,7 @@ async fn an_issue_from_before_a_window_gets_no_reminders_in_it_and_is_resolved_a
     let ended = scene.client().post(&format!("{window}/end"), &json!({})).await;
     assert_eq!(ended.status, 200);
     scene.redeliver().await;
-    assert_eq!(scene.notified(), ["STILL DOWN: site.test"]);
+    assert_eq!(scene.notified(), ["STILL DOWN 32 min: site.test"]);
 
     // In another window it recovers, and the first checks after it resolve the issue.
     scene.start_window(Value::Null, 20).await;

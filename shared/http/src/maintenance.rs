@@ -8,7 +8,7 @@ use vedette_domain::maintenance::{
 };
 use vedette_domain::time_zone::{NamedZone, TIME_ZONE_NAME_MAX};
 
-use crate::validation::{Errors, Fields, ValidationError};
+use crate::validation::{Errors, Field, Fields, ValidationError};
 
 /// The fields of a request.
 const FIELDS: [&str; 6] =
@@ -22,10 +22,8 @@ const FIELDS: [&str; 6] =
 pub fn parse_window(body: &Map<String, Value>) -> Result<(WindowInput, u32), ValidationError> {
     let mut errors = Errors::new();
     let fields = Fields::body(body);
-    let input = read(&fields, &mut errors);
-    if fields.field("duration_minutes").is_absent() {
-        fields.field("duration_minutes").refuse(&mut errors, "is required");
-    }
+    let duration = fields.field("duration_minutes").required(&mut errors);
+    let input = read(&fields, &duration, &mut errors);
     let minutes = input.minutes;
     errors.finish(minutes.map(|minutes| (input, minutes)))
 }
@@ -37,11 +35,12 @@ pub fn parse_window(body: &Map<String, Value>) -> Result<(WindowInput, u32), Val
 /// Everything that is wrong with it.
 pub fn parse_window_update(body: &Map<String, Value>) -> Result<WindowInput, ValidationError> {
     let mut errors = Errors::new();
-    let input = read(&Fields::body(body), &mut errors);
+    let fields = Fields::body(body);
+    let input = read(&fields, &fields.field("duration_minutes"), &mut errors);
     errors.finish(Some(input))
 }
 
-fn read(fields: &Fields<'_>, errors: &mut Errors) -> WindowInput {
+fn read(fields: &Fields<'_>, duration: &Field<'_>, errors: &mut Errors) -> WindowInput {
     fields.only(&FIELDS, errors);
     let name = fields.field("name").nullable(|field| {
         let name = field.name(errors)?;
@@ -80,7 +79,7 @@ fn read(fields: &Fields<'_>, errors: &mut Errors) -> WindowInput {
         }
         zone
     });
-    let minutes = fields.field("duration_minutes").integer(1..=DURATION_MAX_MINUTES, errors);
+    let minutes = duration.integer(1..=DURATION_MAX_MINUTES, errors);
     let rule = fields.field("recurrence").nullable(|field| {
         let text = field.string(RECURRENCE_MAX, errors)?;
         Recurrence::parse(&text).map_err(|error| field.refuse(errors, error)).ok()

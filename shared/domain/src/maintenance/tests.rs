@@ -337,6 +337,19 @@ fn a_window_that_starts_now_is_active_even_when_clocks_show_the_hour_again() {
     }
 }
 
+#[test]
+fn the_seeds_of_the_fuzzer_are_read_or_refused() {
+    let read = |name: &str| {
+        let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/recurrence/");
+        let text = std::fs::read_to_string(format!("{seeds}{name}")).expect("a seed");
+        Recurrence::parse(&text)
+    };
+    for name in ["daily", "weekly", "monthly", "days"] {
+        assert!(read(name).is_ok(), "{name}");
+    }
+    assert_eq!(read("refused"), Err(RecurrenceError::Part));
+}
+
 /// A rule, perhaps one with hardly any instances.
 fn any_rule() -> impl Strategy<Value = String> {
     let weekday = prop::sample::select(vec!["MO", "TU", "WE", "TH", "FR", "SA", "SU"]);
