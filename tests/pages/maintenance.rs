@@ -7,7 +7,7 @@ use vedette_domain::id::SiteId;
 use vedette_testkit::{Member, TestApp, member_of};
 use vedette_tests::Service;
 
-use crate::support::{Browser, main_part, said, sent_to};
+use crate::support::{Browser, ask, body, main_part, said, sent_to};
 
 async fn new_site(service: &Service, owner: &Member, name: &str) -> SiteId {
     let body = json!({ "url": format!("https://{name}.example/"), "name": name });
@@ -139,4 +139,54 @@ async fn viewers_read_and_members_manage() {
     let mut member = Browser::of(&test, member.user).await;
     sent_to(&member.post(&path, form).await);
     assert!(!said(&viewer.get(&path).await).contains("End now"));
+}
+
+#[tokio::test]
+async fn a_calendar_program_reads_the_windows_by_an_address_that_can_be_withdrawn() {
+    let (service, owner) = Service::with_team().await;
+    let test = &service.test;
+    let path = format!("/teams/{}/maintenance", owner.team);
+    let mut browser = Browser::of(test, owner.user).await;
+    let form = "name=Deployment&duration_minutes=60&starts_at=&time_zone=UTC&recurrence=&rule=";
+    browser.post(&path, form).await;
+    let mut addresses = Vec::new();
+    for _ in 0..2 {
+        assert_eq!(
+            sent_to(&browser.post(&format!("{path}/share"), "").await),
+            format!("{path}?said=shared")
+        );
+        let page = browser.get(&path).await;
+        let (_, rest) =
+            said(&page).split_once("https://monitor.test/calendars/").expect("an address");
+        let address = rest.split_once('<').expect("its end").0;
+        addresses.push(format!("/calendars/{address}"));
+    }
+    let [before, address] = &addresses[..] else { panic!("{addresses:?}") };
+    // Programs are not signed in.
+    let feed = ask(test, "GET", address).await;
+    assert_eq!(feed.status(), 200);
+    assert_eq!(feed.headers()["content-type"], "text/calendar; charset=utf-8");
+    for line in [
+        "BEGIN:VCALENDAR",
+        "SUMMARY:Deployment",
+        "DTSTART:20261120T095400Z",
+        "DTEND:20261120T105400Z",
+    ] {
+        assert!(body(&feed).contains(&format!("{line}\r\n")), "{line}: {}", body(&feed));
+    }
+    let wrong = format!("{}0", &address[..address.len() - 1]);
+    let keyless = address.split_once('?').expect("a key").0;
+    for other in [before.as_str(), &wrong, keyless, &address.replace(&owner.team.to_string(), "x")]
+    {
+        assert_eq!(ask(test, "GET", other).await.status(), 404, "{other}");
+    }
+    let viewer = member_of(test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut viewer = Browser::of(test, viewer.user).await;
+    assert!(!said(&viewer.get(&path).await).contains("/calendars/"));
+    assert_eq!(viewer.post(&format!("{path}/share"), "").await.status(), 403);
+
+    browser.post(&format!("{path}/unshare"), "").await;
+    assert_eq!(ask(test, "GET", address).await.status(), 404);
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    assert!(said(&log).contains("Withdrew the address of the calendar"));
 }

@@ -160,6 +160,12 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
             html! { "Declined the invitation of " (called(email)) }
         }
         AuditEvent::Channel { name, change } => html! { (of_channel(*change)) " " (called(name)) },
+        AuditEvent::CalendarShared => {
+            html! { "Made a new address for the calendar of maintenance windows" }
+        }
+        AuditEvent::CalendarUnshared => {
+            html! { "Withdrew the address of the calendar of maintenance windows" }
+        }
         AuditEvent::MaintenanceWindow { name, change } => {
             html! { (of_window(*change)) " " (called(name)) }
         }

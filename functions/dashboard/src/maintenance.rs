@@ -1,5 +1,6 @@
 //! The maintenance windows of a team: a list, and a form that adds one or starts it now.
 
+pub(crate) mod calendar;
 mod form;
 
 use jiff::{SignedDuration, Timestamp};
@@ -29,11 +30,13 @@ const FROM_NOW: [(u32, &str); 4] =
     [(15, "15 minutes"), (60, "1 hour"), (240, "4 hours"), (1_440, "1 day")];
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 4] = [
+const SAID: [(&str, &str); 6] = [
     ("added", "Maintenance window added."),
     ("started", "Maintenance window started."),
     ("ended", "Maintenance window ended."),
     ("removed", "Maintenance window removed."),
+    ("shared", "The calendar has a new address."),
+    ("unshared", "The address of the calendar no longer works."),
 ];
 
 /// The address of the page.
@@ -128,7 +131,10 @@ async fn page(
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
         (list_of(team, &windows, &sites, may_manage, caller.now))
-        @if may_manage { (form::part(team, &sites, refused)) }
+        @if may_manage {
+            (form::part(team, &sites, refused))
+            (calendar::part(context, team))
+        }
     };
     let content = beside_others(team.id, Part::Maintenance, &content);
     let heading = Heading::new("Maintenance windows").lead(html! {

@@ -10,7 +10,7 @@ use vedette_domain::maintenance::{MaintenanceWindow, WindowInput, WindowRefusal,
 use vedette_runtime::App;
 use vedette_store::Audit;
 
-use crate::error::WindowError;
+use crate::error::{Fault, WindowError};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 /// Adds a window of a given length.
@@ -92,6 +92,40 @@ pub async fn remove_window(
 ) -> Result<(), WindowError> {
     let next = team.windows.without(window.id, now);
     save(app, team, &next, (window, WindowChange::Removed), by, now).await
+}
+
+/// Gives the calendar feed of a team a new address. The one before no longer works.
+///
+/// # Errors
+///
+/// A fault of the table or of the source of randomness.
+pub async fn share_calendar(
+    app: &App,
+    team: &Team,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let key = app.entropy.link_key()?;
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarShared, now);
+    Ok(app.store.save_calendar(team.id, Some(&key), Audit::Entry(&entry)).await?)
+}
+
+/// Withdraws the address of a team's calendar feed, if it has one.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn unshare_calendar(
+    app: &App,
+    team: &Team,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    if team.calendar.is_none() {
+        return Ok(());
+    }
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarUnshared, now);
+    Ok(app.store.save_calendar(team.id, None, Audit::Entry(&entry)).await?)
 }
 
 /// Refuses a window that names a site of another team. Sites that it named before may be gone by now.

@@ -3,6 +3,7 @@
 //! Instances of a recurring window are computed from its rule whenever somebody asks, and never stored. No answer takes
 //! longer for a window that began long ago, or whose rule has hardly any instances.
 
+mod calendar;
 mod input;
 mod recurrence;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 mod window;
 mod windows;
 
+pub use calendar::calendar;
 pub use input::WindowInput;
 pub use recurrence::{INTERVAL_MAX, RECURRENCE_MAX, Recurrence, RecurrenceError};
 pub use window::{

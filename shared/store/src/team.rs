@@ -8,6 +8,7 @@ use serde::Deserialize;
 use vedette_domain::accounts::account::Membership;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
+use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::checks::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
 use vedette_domain::maintenance::Windows;
@@ -231,6 +232,29 @@ impl Store {
             false => Condition::When("#zone = :seen", vec![(":seen", string(read.zone.name()))]),
         };
         self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
+    }
+
+    /// Saves the key of a team's calendar feed, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such team.
+    pub async fn save_calendar(
+        &self,
+        team: TeamId,
+        key: Option<&LinkKey>,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let change = match key {
+            Some(key) => Change {
+                expression: "SET calendar = :key".into(),
+                values: vec![(":key", string(key.reveal()))],
+                ..Change::default()
+            },
+            None => Change { expression: "REMOVE calendar".into(), ..Change::default() },
+        };
+        let transaction = self.transaction().update(&keys::team(team), change, Condition::Present);
+        transaction.commit(audit).await
     }
 
     /// Saves a team's maintenance windows.

@@ -194,6 +194,10 @@ pub enum AuditEvent {
         /// What was done.
         change: WindowChange,
     },
+    /// The calendar feed of the maintenance windows got an address, which replaces any other.
+    CalendarShared,
+    /// The calendar feed has no address any more.
+    CalendarUnshared,
     /// Somebody decided about an issue, or wrote something about it.
     Issue {
         /// The issue.

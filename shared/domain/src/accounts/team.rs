@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::invitation::Invitation;
 use super::plan::Plan;
 use super::session::SessionHash;
+use crate::alerts::channel::LinkKey;
 use crate::checks::history::{Retention, day_of};
 use crate::id::TeamId;
 use crate::maintenance::Windows;
@@ -28,6 +29,9 @@ pub struct Team {
     /// Its maintenance windows.
     #[serde(default, skip_serializing_if = "Windows::is_empty")]
     pub windows: Windows,
+    /// The key of the calendar feed of its maintenance windows; `None` if there is no feed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<LinkKey>,
     /// Rises with every write of the maintenance windows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub windows_rev: u64,
@@ -62,6 +66,7 @@ impl Team {
             plan_active: true,
             zone: NamedZone::utc(),
             windows: Windows::default(),
+            calendar: None,
             windows_rev: 0,
             sites: 0,
             members: 1,
