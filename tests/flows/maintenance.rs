@@ -138,12 +138,11 @@ async fn an_issue_from_before_a_window_gets_no_reminders_in_it_and_is_resolved_a
     scene.redeliver().await;
     assert_eq!(scene.notified(), ["STILL DOWN 32 min: site.test"]);
 
-    // In another window it recovers, and the first checks after it resolve the issue.
+    // In another window it recovers, and the first check after it resolves the issue.
     scene.start_window(Value::Null, 20).await;
     scene.run_after(5, site, 200).await;
     scene.run_after(5, site, 200).await;
     assert_eq!(scene.issues("active").await.len(), 1, "not in the window");
-    scene.run_timer(site).await;
     scene.run_timer(site).await;
     assert_eq!(scene.issues("resolved").await.len(), 1);
     scene.redeliver().await;

@@ -10,7 +10,6 @@ use vedette_domain::id::TeamId;
 
 pub(crate) use self::section::{Section, setting_at};
 use crate::look::Icon;
-use crate::maintenance;
 
 /// A page of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ impl Part {
     const fn word(self) -> &'static str {
         match self {
             Self::Section(section) => section.title(),
-            Self::Maintenance => "Maintenance windows",
+            Self::Maintenance => "Maintenance",
             Self::TimeZone => "Time zone",
             Self::Members => "Members",
             Self::Plan => "Plan",
@@ -40,7 +39,7 @@ impl Part {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Section(section) => format!("/teams/{team}/settings/{}", section.as_str()),
-            Self::Maintenance => maintenance::path(team),
+            Self::Maintenance => format!("/teams/{team}/maintenance"),
             Self::TimeZone => format!("/teams/{team}/time-zone"),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),

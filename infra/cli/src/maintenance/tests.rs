@@ -121,7 +121,7 @@ async fn what_is_wrong_is_refused() {
         (
             "maintenance start other.example --for 5m".to_owned(),
             1,
-            "no team monitors https://other.example/".to_owned(),
+            "no team monitors https://other.example".to_owned(),
         ),
         (
             format!("maintenance start {SITE} --for 8d"),
