@@ -9,9 +9,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
-use vedette_domain::id::{ChannelId, SiteId};
+use vedette_domain::id::ChannelId;
 use vedette_domain::issues::Fingerprint;
-use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_domain::time_zone::NamedZone;
 use vedette_notifier::Transport;
@@ -63,8 +62,6 @@ pub(crate) struct Inner {
     /// The true state at the time of a message.
     pub(crate) quiet_time: QuietTime,
     pub(crate) down_since: BTreeMap<Name, Timestamp>,
-    pub(crate) windows: Windows,
-    pub(crate) sites: BTreeMap<Name, SiteId>,
     /// The number of messages that arrived.
     received: u64,
     repeated: u64,
@@ -92,8 +89,6 @@ impl Receivers {
             ids: BTreeSet::new(),
             quiet_time: QuietTime::default(),
             down_since: BTreeMap::new(),
-            windows: Windows::default(),
-            sites: BTreeMap::new(),
             received: 0,
             repeated: 0,
             log: Vec::new(),
@@ -178,14 +173,10 @@ impl Inner {
                     assert!(knows != Some(opened_at) || is_repeated, "{title}: told twice");
                     self.notified.insert(place.clone(), opened_at);
                 }
-                AlertKind::Reminder => {
-                    assert!(
-                        knows.is_some() || is_repeated,
-                        "{title}: reminded of what they did not know"
-                    );
-                    let maintenance = self.windows.until(self.sites[&site], now, now);
-                    assert_eq!(maintenance, None, "{title}: reminded in maintenance");
-                }
+                AlertKind::Reminder => assert!(
+                    knows.is_some() || is_repeated,
+                    "{title}: reminded of what they did not know"
+                ),
                 AlertKind::Resolved => {
                     assert!(knows.is_some() || is_repeated, "{title}: they did not know");
                     self.notified.remove(&place);

@@ -19,7 +19,6 @@ use vedette_domain::id::SiteId;
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
 use vedette_domain::locations::{QUESTION_TIMEOUT, Silence};
-use vedette_domain::maintenance::Windows;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
@@ -149,7 +148,6 @@ pub(crate) struct World {
     confirmed: u64,
     unconfirmed: u64,
     held: u64,
-    in_maintenance: u64,
 }
 
 /// Counts of a simulated life.
@@ -170,8 +168,6 @@ pub(crate) struct Life {
     pub(crate) unconfirmed: u64,
     /// How many runs opened no issue although witnesses were asked.
     pub(crate) held: u64,
-    /// How many runs were in a maintenance window.
-    pub(crate) in_maintenance: u64,
 }
 
 /// The issues that status checks decide.
@@ -226,7 +222,6 @@ impl World {
             confirmed: 0,
             unconfirmed: 0,
             held: 0,
-            in_maintenance: 0,
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -250,9 +245,6 @@ impl World {
         assert_eq!(created.status, 201, "{created:?}");
         let id = SiteId::parse(&created.data("uuid")).expect("an id");
         let name = created.data("name");
-        for fingerprint in STATUS {
-            self.receivers.lock().sites.insert(name_of(&name, fingerprint), id);
-        }
         self.sites.push(Watched { id, name, is_up: true, held: 0 });
     }
 
@@ -357,9 +349,6 @@ impl World {
         }
         if self.random.happens(8) {
             self.change_settings().await;
-        }
-        if self.random.happens(20) {
-            self.maintain().await;
         }
         if self.random.happens(8) {
             let channel = usize::try_from(self.random.below(3)).expect("small");
@@ -484,40 +473,6 @@ impl World {
             enqueue_alert(app, &stored.site, &change).await;
         }
         self.see(site).await;
-    }
-
-    /// Starts maintenance of a site or of all sites, or ends it.
-    async fn maintain(&mut self) {
-        let path = format!("/teams/{}/maintenance-windows", self.owner.team);
-        let windows = self.windows().await;
-        let now = self.now();
-        let active = windows.iter().find(|window| window.active_at(now).is_some());
-        let client = self.service.client(&self.owner);
-        let faults = self.service.test.faults().clone();
-        let answered = match active {
-            Some(window) if self.random.happens(500) => {
-                let path = format!("{path}/{}/end", window.id);
-                faults.until_crash(Box::pin(client.post(&path, &json!({})))).await
-            }
-            _ => {
-                let number = self.random.below(2 * self.sites.len() as u64);
-                let site = self.sites.get(usize::try_from(number).expect("small"));
-                let length = SignedDuration::from_mins(self.random.one_of(&[5, 10, 30]));
-                let body = json!({
-                    "sites": site.map(|site| [site.id]),
-                    "duration_minutes": self.scale.stretch(length).as_mins(),
-                });
-                faults.until_crash(Box::pin(client.post(&path, &body))).await
-            }
-        };
-        self.deaths += u64::from(answered.is_none());
-        self.receivers.lock().windows = self.windows().await;
-    }
-
-    async fn windows(&self) -> Windows {
-        let store = &self.service.test.app.store;
-        let team = store.team(self.owner.team, self.now()).await.expect("read");
-        team.expect("a team").team.windows
     }
 
     async fn change_settings(&mut self) {
@@ -745,12 +700,7 @@ impl World {
             error: (code == 0).then(|| "timed out".to_owned()),
         }));
         match record_run(app, &run, state, &finish, None).await {
-            Ok(vedette_runs::Recorded::Saved { issues, check }) => {
-                if check.in_maintenance {
-                    assert!(issues.is_empty(), "an issue changed in maintenance");
-                    assert!(!self.was_asked(), "witnesses were asked in maintenance");
-                    self.in_maintenance += 1;
-                }
+            Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
                 for IssueChange { after, .. } in &issues {
                     let (name, what) = (&self.sites[number].name, after.id.fingerprint());
                     let line = format!("{} {name}: {what} is {:?}", self.now(), after.status());
@@ -807,17 +757,8 @@ impl World {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
         let (confirmed, unconfirmed, held) = (self.confirmed, self.unconfirmed, self.held);
-        let in_maintenance = self.in_maintenance;
-        let mut life = Life {
-            deaths,
-            jumps,
-            full_disks,
-            confirmed,
-            unconfirmed,
-            held,
-            in_maintenance,
-            ..Life::default()
-        };
+        let mut life =
+            Life { deaths, jumps, full_disks, confirmed, unconfirmed, held, ..Life::default() };
         (life.received, life.repeated) = self.receivers.counts();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {
