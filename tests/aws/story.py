@@ -496,6 +496,8 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}/monitoring",
         f"/teams/{team}/time-zone",
         f"/teams/{team}/metrics",
+        f"/teams/{team}/maintenance-windows",
+        f"/teams/{team}/maintenance-windows/{NOBODY}",
         f"/teams/{team}/sites",
         f"/sites/{site}",
         f"/sites/{site}/checks",
@@ -807,6 +809,36 @@ def change_settings(team, site, target):
     ask("PATCH", f"/sites/{site}", {"url": "nowhere"}, 422)
 
 
+def maintain(team, site):
+    """A window in which a check of the site is marked, and each way to change it."""
+    windows = f"/teams/{team}/maintenance-windows"
+    weekly = {
+        "starts_at": "2030-01-06T02:00",
+        "time_zone": "Europe/Berlin",
+        "duration_minutes": 90,
+        "recurrence": "FREQ=WEEKLY;BYDAY=SU",
+    }
+    window = ask("POST", windows, weekly, 201)["data"]["uuid"]
+    ask("POST", windows, {"duration_minutes": 0}, 422)
+    assert ask("GET", f"{windows}/{window}")["data"]["next_starts_at"] == "2030-01-06T01:00:00+00:00"
+    ask("PATCH", f"{windows}/{window}", {"duration_minutes": 120})
+    ask("PATCH", f"{windows}/{window}", {"recurrence": "FREQ=HOURLY"}, 422)
+    ask("POST", f"{windows}/{window}/end", {}, 422)
+    now = {"name": "Deployment", "sites": [site], "duration_minutes": 30}
+    started = ask("POST", windows, now, 201)["data"]["uuid"]
+    assert [entry["uuid"] for entry in ask("GET", windows)["data"]] == [started, window]
+    check = ask("POST", f"/sites/{site}/checks", {"tools": ["status"]}, 202)["data"][0]["uuid"]
+    until(
+        "a check in the window is marked",
+        lambda: ask("GET", f"/checks/{check}")["data"].get("in_maintenance"),
+        60,
+    )
+    ask("POST", f"{windows}/{started}/end", {})
+    ask("GET", f"{windows}/{started}", expect=404)
+    ask("DELETE", f"{windows}/{window}", expect=204)
+    ask("DELETE", f"{windows}/{window}", expect=404)
+
+
 def delete(sites):
     """What is deleted is gone, down to its last item."""
     assert {sk for _, sk in rows("S#")} > {"A"} and rows("L#") and rows("N#")
@@ -1081,6 +1113,7 @@ def main():
     site = put_under_watch(team, target)
     others = create_many(team, target)
     change_settings(team, others[0], target)
+    maintain(team, others[1])
     operate_well(site)
     others.append(crawl_with_the_browser(team))
     lost = lose_messages(team, site, target)

@@ -59,6 +59,12 @@ RULES = re.compile(
             r"The name field must contain a visible character\.",
             # Some six hundred names, which openapi.json does not list.
             r"The time_zone field must be a name of the IANA database, such as Europe/Berlin\.",
+            # A form says which digits a time has, and not which months have 31 days. A rule has no form.
+            r"The starts_at field must be a local time from 2000 to 2199, such as 2026-11-29T02:00\.",
+            r"The recurrence field must .+\.",
+            r"The maintenance window (would be over already|must start on a day of its recurrence|is not active)\.",
+            r"The maintenance window names a site that the team does not have\.",
+            r"A team has at most 50 maintenance windows that are not over\.",
             # Patterns say which characters a host name has, and not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
             # Quotation marks around nothing.

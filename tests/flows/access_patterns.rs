@@ -99,6 +99,16 @@ async fn the_page_shows_the_units_that_are_counted() {
     units.request("`POST /sites/{site}/checks`, one tool", client.post(&checks, &body)).await;
     units.request("`DELETE /sites/{site}`, before the purge", client.delete(&to_site)).await;
 
+    let site = scene.watch_url(&format!("{URL}/window")).await;
+    let windows = format!("{team}/maintenance-windows");
+    let body = json!({ "sites": [site], "duration_minutes": 60 });
+    let add = client.post(&windows, &body);
+    units.request("`POST /teams/{team}/maintenance-windows`", add).await;
+    units.request("`GET /teams/{team}/maintenance-windows`", client.get(&windows)).await;
+    service.advance_minutes(5);
+    let inside = scene.scheduled(site, Tool::Status, service.test.now());
+    units.check("status check in a maintenance window", &inside).await;
+
     let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";
     let generated = format!("{MARKER}\n## Units\n\n{head}\n{}\n", units.rows.join("\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/store/ACCESS_PATTERNS.md");

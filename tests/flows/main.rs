@@ -25,6 +25,7 @@ mod host_limit;
 mod incident;
 mod later_tool;
 mod mail_server;
+mod maintenance;
 mod midnight;
 mod monitoring;
 mod own_outage;

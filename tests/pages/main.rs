@@ -13,6 +13,7 @@ mod invitations;
 mod issues;
 mod links;
 mod mail;
+mod maintenance;
 mod members;
 mod navigation;
 mod oidc;

@@ -41,6 +41,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         (&edit, &["/channels"]),
         ("/settings", &["/settings", "/settings/status"]),
         ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
+        ("/maintenance", &["/settings", "/maintenance"]),
         ("/time-zone", &["/settings", "/time-zone"]),
         ("/members", &["/settings", "/members"]),
         ("/plan", &["/settings", "/plan"]),

@@ -5,6 +5,7 @@ mod fallback;
 mod headers;
 mod issues;
 mod limits;
+mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;

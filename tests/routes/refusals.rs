@@ -19,7 +19,7 @@ use crate::support::{
 use vedette_store::Audit;
 
 /// The scope that the specification asks for, by method and path, and that of the additions to it.
-const SCOPES: [(&str, &str, Scope); 23] = [
+const SCOPES: [(&str, &str, Scope); 29] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
     ("GET", "/teams/{team}", Scope::TeamsRead),
@@ -43,6 +43,12 @@ const SCOPES: [(&str, &str, Scope); 23] = [
     ("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite),
     ("GET", "/issues/{issue}/evidence", Scope::IssuesRead),
     ("GET", "/teams/{team}/metrics", Scope::MetricsRead),
+    ("GET", "/teams/{team}/maintenance-windows", Scope::SitesRead),
+    ("POST", "/teams/{team}/maintenance-windows", Scope::SitesWrite),
+    ("GET", "/teams/{team}/maintenance-windows/{window}", Scope::SitesRead),
+    ("PATCH", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
+    ("DELETE", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
+    ("POST", "/teams/{team}/maintenance-windows/{window}/end", Scope::SitesWrite),
 ];
 
 fn scope_of(route: &Route) -> Scope {

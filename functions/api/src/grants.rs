@@ -21,6 +21,9 @@ pub(crate) const SAVE_MONITORING: Grant =
 pub(crate) const SAVE_TIME_ZONE: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
 
+pub(crate) const SAVE_WINDOWS: Grant =
+    Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 

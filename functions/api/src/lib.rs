@@ -6,6 +6,7 @@
 mod checks;
 mod grants;
 mod issues;
+mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;

@@ -7,11 +7,14 @@ use vedette_domain::accounts::account::Scope::{
     self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, MetricsRead, SitesDelete, SitesRead,
     SitesWrite, TeamsRead, TeamsWrite,
 };
-use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
+use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams, Window};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
-use crate::{checks, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone};
+use crate::{
+    checks, grants, issues, maintenance_windows, me, metrics, monitoring, reports, sites, teams,
+    time_zone,
+};
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
 /// on with the permission that it takes there and the handler, and what that may write.
@@ -40,6 +43,12 @@ pub const ROUTES: &[Route] = &[
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
+    get("maintenance-windows.list", "/api/v1/teams/{team}/maintenance-windows", SitesRead, Team(View, &maintenance_windows::list::handle)),
+    post("maintenance-windows.create", "/api/v1/teams/{team}/maintenance-windows", SitesWrite, Team(ManageSites, &maintenance_windows::create::handle), &grants::SAVE_WINDOWS),
+    get("maintenance-windows.get", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesRead, Window(View, &maintenance_windows::get::handle)),
+    patch("maintenance-windows.update", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::update::handle), &grants::SAVE_WINDOWS),
+    delete("maintenance-windows.delete", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::delete::handle), &grants::SAVE_WINDOWS),
+    post("maintenance-windows.end", "/api/v1/teams/{team}/maintenance-windows/{window}/end", SitesWrite, Window(ManageSites, &maintenance_windows::end::handle), &grants::SAVE_WINDOWS),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {

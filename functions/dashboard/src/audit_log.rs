@@ -8,6 +8,7 @@ use url::form_urlencoded;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
+    WindowChange,
 };
 use vedette_domain::id::{TeamId, UserId};
 use vedette_http::error::ApiError;
@@ -159,6 +160,15 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
             html! { "Declined the invitation of " (called(email)) }
         }
         AuditEvent::Channel { name, change } => html! { (of_channel(*change)) " " (called(name)) },
+        AuditEvent::CalendarShared => {
+            html! { "Made a new address for the calendar of maintenance windows" }
+        }
+        AuditEvent::CalendarUnshared => {
+            html! { "Withdrew the address of the calendar of maintenance windows" }
+        }
+        AuditEvent::MaintenanceWindow { name, change } => {
+            html! { (of_window(*change)) " " (called(name)) }
+        }
         AuditEvent::Issue { issue, summary, decision } => html! {
             (of_issue(*decision)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }
         },
@@ -175,6 +185,16 @@ const fn of_channel(change: ChannelChange) -> &'static str {
         ChannelChange::Disabled => "Disabled the channel",
         ChannelChange::KeyRotated => "Replaced the signing key of the channel",
         ChannelChange::Removed => "Removed the channel",
+    }
+}
+
+const fn of_window(change: WindowChange) -> &'static str {
+    match change {
+        WindowChange::Added => "Added the maintenance window",
+        WindowChange::Started => "Started the maintenance window",
+        WindowChange::Edited => "Edited the maintenance window",
+        WindowChange::Ended => "Ended the maintenance window",
+        WindowChange::Removed => "Removed the maintenance window",
     }
 }
 

@@ -23,7 +23,7 @@ pub const READ_GRANT: Grant = Grant {
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
-    query: &[Channel, Delivery, Site, User],
+    query: &[Channel, Delivery, Directory, Site, User],
     put: &[Audit, Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
     delete: &[Channel, ChannelSecret, Directory, IssueIndex, Site],

@@ -14,6 +14,7 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{ActionError, Decision, decide};
 use vedette_domain::accounts::account::{Permission, Role, User};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::compose::{self, AlertSubject};
 use vedette_domain::alerts::due::News;
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
@@ -36,7 +37,7 @@ use crate::form::{FormInput, field};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::sites::link_out;
-use crate::{RequestContext, layout, look, words};
+use crate::{RequestContext, layout, look, maintenance, words};
 
 /// How long an issue can be snoozed: the hours, and the text in the form.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
@@ -192,6 +193,7 @@ fn people(issue: &Issue) -> Vec<UserId> {
 struct IssueView<'a> {
     issue: &'a Issue,
     site: &'a Site,
+    team: &'a Team,
     users: &'a BTreeMap<UserId, User>,
     /// Its evidence, episodes, notifications and checks.
     found: &'a Found,
@@ -237,7 +239,8 @@ impl<'a> IssueView<'a> {
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
         let title = words::named(&sentence, site);
-        Self { issue, site, users, found, now, may_act, title, lines, facts }
+        let team = &access.team.team;
+        Self { issue, site, team, users, found, now, may_act, title, lines, facts }
     }
 
     fn name_of(&self, user: UserId) -> Markup {
@@ -269,6 +272,7 @@ fn hero(view: &IssueView<'_>) -> Markup {
     let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
     let opened_at = issue.first_failed_at();
     html! {
+        @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, now)) }
         section class={ "hero tint " (look.class()) } {
             div.row {
                 (look::issue(issue.status(), fingerprint))

@@ -17,6 +17,7 @@ mod grants;
 mod issues;
 mod layout;
 mod look;
+mod maintenance;
 mod members;
 mod oidc;
 mod pages;

@@ -133,6 +133,7 @@ pub(crate) enum Icon {
     Bell,
     Moon,
     Clock,
+    Wrench,
     Note,
     Plan,
     Mail,
@@ -169,6 +170,9 @@ impl Icon {
                 r#"<path d="M4 7a4 4 0 0 1 8 0c0 3.5 1.5 4.5 1.5 4.5h-11S4 10.5 4 7M6.75 13.75a1.5 1.5 0 0 0 2.5 0"/>"#
             }
             Self::Clock => r#"<circle cx="8" cy="8" r="5.5"/><path d="M8 4.75V8l2.25 1.5"/>"#,
+            Self::Wrench => {
+                r#"<path d="M10 2.5a3.5 3.5 0 0 0-3.2 4.9L2.6 11.6a1.3 1.3 0 0 0 1.8 1.8l4.2-4.2A3.5 3.5 0 0 0 13.4 5L11 7 9 5l2-2.3a3.4 3.4 0 0 0-1-.2z"/>"#
+            }
             Self::Moon => r#"<path d="M13 9.5A5.5 5.5 0 1 1 6.5 3 4.5 4.5 0 0 0 13 9.5z"/>"#,
             Self::Note => r#"<path d="M3 2.75h10v10.5H3zM5.5 6h5M5.5 9h3.5"/>"#,
             Self::Plan => r#"<path d="M2.6 12.5a6.25 6.25 0 1 1 10.8 0M8 9.5l3-3.5"/>"#,

@@ -6,14 +6,14 @@ use vedette_domain::accounts::account::Permission::{
 use vedette_domain::alerts::link;
 use vedette_routing::Endpoint::{
     Channel, Check, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site, Team, TeamMember,
-    TeamMemberOrSelf,
+    TeamMemberOrSelf, Window,
 };
 
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
-    assets, audit_log, channels, checks, events, issues, members, oidc, plan, reports, settings,
-    setup, sign_in, sites, time_zone, tokens,
+    assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
+    settings, setup, sign_in, sites, time_zone, tokens,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -47,6 +47,13 @@ pub const PAGES: &[Page] = &[
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),
     get("time-zone.show", "/teams/{team}/time-zone", Member, Team(View, &time_zone::show)),
     post("time-zone.update", "/teams/{team}/time-zone", Member, Team(UpdateMonitoring, &time_zone::update)),
+    get("maintenance.list", "/teams/{team}/maintenance", Member, Team(View, &maintenance::list)),
+    post("maintenance.add", "/teams/{team}/maintenance", Member, Team(ManageSites, &maintenance::add)),
+    post("maintenance.share", "/teams/{team}/maintenance/share", Member, Team(ManageSites, &maintenance::calendar::share)),
+    post("maintenance.unshare", "/teams/{team}/maintenance/unshare", Member, Team(ManageSites, &maintenance::calendar::unshare)),
+    get("maintenance.calendar", link::CALENDAR, Linked, Request(&maintenance::calendar::calendar)),
+    post("maintenance.end", "/teams/{team}/maintenance/{window}/end", Member, Window(ManageSites, &maintenance::end)),
+    post("maintenance.remove", "/teams/{team}/maintenance/{window}/remove", Member, Window(ManageSites, &maintenance::remove)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
     post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),
     get("channels.edit", "/teams/{team}/channels/{channel}/edit", Member, Channel(ManageChannels, &channels::edit::edit)),
@@ -81,6 +88,7 @@ pub const PAGES: &[Page] = &[
     post("sites.save", "/sites/{site}/edit", Member, Site(ManageSites, &sites::edit::save)),
     post("sites.pause", "/sites/{site}/pause", Member, Site(ManageSites, &sites::edit::pause)),
     post("sites.resume", "/sites/{site}/resume", Member, Site(ManageSites, &sites::edit::resume)),
+    post("maintenance.start", "/sites/{site}/maintenance", Member, Site(ManageSites, &maintenance::start)),
     get("sites.ask-to-delete", "/sites/{site}/delete", Member, Site(ManageSites, &sites::delete::ask_to_delete)),
     post("sites.delete", "/sites/{site}/delete", Member, Site(ManageSites, &sites::delete::delete)),
     get("issues.show", link::ISSUE, Anybody, IssueIfSignedIn(View, &issues::show)),

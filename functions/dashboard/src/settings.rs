@@ -15,6 +15,7 @@ use crate::look::Icon;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Section(Section),
+    Maintenance,
     TimeZone,
     Members,
     Plan,
@@ -27,6 +28,7 @@ impl Part {
     const fn word(self) -> &'static str {
         match self {
             Self::Section(section) => section.title(),
+            Self::Maintenance => "Maintenance",
             Self::TimeZone => "Time zone",
             Self::Members => "Members",
             Self::Plan => "Plan",
@@ -37,6 +39,7 @@ impl Part {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Section(section) => format!("/teams/{team}/settings/{}", section.as_str()),
+            Self::Maintenance => format!("/teams/{team}/maintenance"),
             Self::TimeZone => format!("/teams/{team}/time-zone"),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
@@ -47,6 +50,7 @@ impl Part {
     fn shape(self) -> Markup {
         match self {
             Self::Section(section) => section.shape(),
+            Self::Maintenance => Icon::Wrench.shape(),
             Self::TimeZone => Icon::Clock.shape(),
             Self::Members => Icon::Person.shape(),
             Self::Plan => Icon::Plan.shape(),
@@ -58,7 +62,10 @@ impl Part {
 /// A page of the settings, with links to the other pages next to it.
 pub(crate) fn beside_others(team: TeamId, here: Part, content: &Markup) -> Markup {
     let groups = [
-        ("Monitoring", Section::of_monitoring().map(Part::Section).collect()),
+        (
+            "Monitoring",
+            Section::of_monitoring().map(Part::Section).chain([Part::Maintenance]).collect(),
+        ),
         (
             "Notifications",
             Section::of_notifications()

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
+use serde_json::json;
 use vedette_dashboard::Dashboard;
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -88,8 +89,16 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     test.set_clock(now);
     let [site, down, ..] = sites[..] else { return Err("no sites".into()) };
     let issue = notify(test, &owner, down).await?;
-    let check = Client::new(&test.app, &owner).without_grants();
-    let check = check.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
+    let client = Client::new(&test.app, &owner).without_grants();
+    for window in [
+        json!({ "name": "Updates of the servers", "starts_at": "2026-11-22T02:00",
+            "time_zone": "Europe/Berlin", "duration_minutes": 90, "recurrence": "FREQ=WEEKLY" }),
+        json!({ "name": "Deployment", "sites": [down], "starts_at": "2026-11-21T10:00",
+            "duration_minutes": 30 }),
+    ] {
+        client.post(&format!("/teams/{}/maintenance-windows", owner.team), &window).await;
+    }
+    let check = client.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
     let check = check.as_str().ok_or("no check")?.to_owned();
     let team = format!("/teams/{}", owner.team);
     let of_site = |path: &str| format!("/sites/{site}{path}");
@@ -114,6 +123,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("settings-header", format!("{team}/settings/request-header")),
         ("settings-quiet", format!("{team}/settings/quiet-time")),
         ("settings-reminders", format!("{team}/settings/escalation")),
+        ("maintenance", format!("{team}/maintenance")),
         ("members", format!("{team}/members")),
         ("plan", format!("{team}/plan")),
         ("audit-log", format!("{team}/audit-log")),

@@ -1,6 +1,7 @@
 //! How arguments are read; what is not understood is wrong usage, before the table is asked.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
 use vedette_domain::accounts::account::{Role, Scope};
@@ -8,8 +9,9 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::TeamId;
+use vedette_domain::id::{TeamId, WindowId};
 use vedette_domain::issues::Severity;
+use vedette_domain::maintenance::{Recurrence, parse_start};
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::time_zone::NamedZone;
 
@@ -18,6 +20,20 @@ const HASH_PREFIX_MIN: usize = 6;
 
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
+}
+
+pub(crate) fn window_id(text: &str) -> Result<WindowId, &'static str> {
+    WindowId::parse(text).ok_or("expected a uuid")
+}
+
+/// When a maintenance window starts.
+pub(crate) fn start(text: &str) -> Result<DateTime, &'static str> {
+    parse_start(text).ok_or("expected a local time from 2000 to 2199, such as 2026-11-29T02:00")
+}
+
+/// When a maintenance window recurs.
+pub(crate) fn recurrence(text: &str) -> Result<Recurrence, String> {
+    Recurrence::parse(text).map_err(|error| format!("the rule {error}"))
 }
 
 /// A time zone by its IANA name.

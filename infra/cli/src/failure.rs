@@ -24,6 +24,9 @@ pub enum Failure {
     /// The table does not answer.
     #[error("{0}")]
     Unreachable(String),
+    /// The command that was to be run has failed.
+    #[error("the command ended with {0}")]
+    Command(u8),
     /// The answer could not be written.
     #[error("the answer cannot be written: {0}")]
     Output(#[from] io::Error),
@@ -44,6 +47,7 @@ impl Failure {
         match self {
             Self::Refused(_) | Self::Conflict | Self::Output(_) => 1,
             Self::Usage(_) => 2,
+            Self::Command(code) => *code,
             Self::Unreachable(_) => 3,
         }
     }

@@ -19,6 +19,7 @@ mod doctor;
 mod failure;
 mod health;
 mod issue;
+mod maintenance;
 mod member;
 mod metrics;
 mod output;
@@ -45,6 +46,7 @@ use vedette_runtime::{App, Clock, telemetry};
 pub use failure::Failure;
 
 use crate::aws::Account;
+use crate::maintenance::{OpensTable, run_in_window};
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
 
@@ -95,6 +97,9 @@ enum Command {
     /// What is wrong with sites
     #[command(subcommand)]
     Issue(issue::Command),
+    /// When problems of sites are expected
+    #[command(subcommand)]
+    Maintenance(maintenance::Command),
     /// Where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
@@ -173,6 +178,7 @@ async fn run(
         Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
+        Command::Maintenance(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {
             Err(Failure::Usage("agents work with a service on one machine only".to_owned()))
@@ -252,6 +258,11 @@ impl Cli {
             }
             return run.serve().await;
         }
+        if let Command::Maintenance(command) = &self.command
+            && let Some(start) = command.as_wrapper()
+        {
+            return run_in_window(start, self).await;
+        }
         if is_aws {
             return execute_on_aws(self, Account::load().await?, &mut out).await;
         }
@@ -259,6 +270,24 @@ impl Cli {
         let done = run(self, &opened.app, &opened.notices, None, &mut out).await;
         opened.close().await;
         done
+    }
+}
+
+impl OpensTable for Cli {
+    async fn with_table<T>(
+        &self,
+        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let done = if self.target.is_aws()? {
+            let (app, _) = open_deployment(Account::load().await?, self.target.stack()).await?;
+            work(&app).await
+        } else {
+            let opened = self.target.open().await?;
+            let done = work(&opened.app).await;
+            opened.close().await;
+            done
+        };
+        done.map_err(|failure| self.target.explain(failure))
     }
 }
 
@@ -280,6 +309,8 @@ async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Res
 pub fn finish(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        // It has said why itself.
+        Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
             // Where even standard error is closed, the exit code is all that is left to say.
             let _ = writeln!(io::stderr(), "vedette: {failure}");

@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
-const IN_PATHS: [(&str, &str); 4] = [
+const IN_PATHS: [(&str, &str); 5] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
     ("issue", "An issue of a site of one of the caller's teams."),
+    ("window", "A maintenance window of the team."),
 ];
 
 /// A reference to a path parameter, by its name in the path.

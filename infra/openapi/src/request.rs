@@ -6,6 +6,9 @@ mod settings;
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::maintenance::{
+    DURATION_MAX_MINUTES, RECURRENCE_MAX, SITES_MAX as WINDOW_SITES_MAX, WINDOW_NAME_MAX,
+};
 use vedette_domain::name::NAME_MAX;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::NOTES_MAX;
@@ -22,6 +25,9 @@ const NOT_BLANK: &str = r"\S";
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
+
+/// A local time, with or without seconds.
+const START: &str = r"^2[01][0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$";
 
 /// A change of a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
@@ -48,6 +54,70 @@ pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
         "required": ["time_zone"],
     });
     Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
+}
+
+/// A new maintenance window.
+pub(crate) fn new_window(schemas: &mut Schemas) -> Body {
+    let mut schema = window();
+    schema["required"] = json!(["duration_minutes"]);
+    Body { is_required: true, schema: schemas.named("MaintenanceWindowCreate", schema) }
+}
+
+/// A change of a maintenance window.
+pub(crate) fn changed_window(schemas: &mut Schemas) -> Body {
+    Body { is_required: true, schema: schemas.named("MaintenanceWindowUpdate", window()) }
+}
+
+fn window() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {
+                "description": "Display name: one line of visible text. The default is \
+                                `Maintenance`.",
+                "type": ["string", "null"],
+                "pattern": NAME,
+                "maxLength": WINDOW_NAME_MAX,
+            },
+            "sites": {
+                "description": "The sites that the window is for; null for all sites of the \
+                                team.",
+                "type": ["array", "null"],
+                "minItems": 1,
+                "maxItems": WINDOW_SITES_MAX,
+                "items": { "type": "string", "format": "uuid" },
+            },
+            "starts_at": {
+                "description": "When the window starts for the first time, from 2000 to 2199: \
+                                what the clocks of its time zone show then. A new window \
+                                without it starts now.",
+                "type": ["string", "null"],
+                "pattern": START,
+            },
+            "time_zone": {
+                "description": "A name from the IANA database. The default is the time zone of \
+                                the team.",
+                "type": ["string", "null"],
+                "maxLength": TIME_ZONE_NAME_MAX,
+            },
+            "duration_minutes": {
+                "description": "How long the window takes, up to 7 days.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": DURATION_MAX_MINUTES,
+            },
+            "recurrence": {
+                "description": "When the window recurs: a recurrence rule of RFC 5545 with \
+                                `FREQ` (`DAILY`, `WEEKLY` or `MONTHLY`), `INTERVAL`, `BYDAY`, \
+                                `BYMONTHDAY` and `UNTIL` (in UTC), such as \
+                                `FREQ=WEEKLY;BYDAY=SU`. The window must start on one of these \
+                                days. Null if it takes place once.",
+                "type": ["string", "null"],
+                "maxLength": RECURRENCE_MAX,
+            },
+        },
+        "additionalProperties": false,
+    })
 }
 
 /// A new site.

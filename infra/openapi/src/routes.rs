@@ -2,6 +2,7 @@
 
 mod checks;
 mod issues;
+mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;
@@ -27,6 +28,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         issues::operations,
         time_zone::operations,
         metrics::operations,
+        maintenance_windows::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -42,6 +44,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
         ("metrics", "A team's sites for Prometheus."),
+        ("maintenance-windows", "Times in which problems of sites are expected."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

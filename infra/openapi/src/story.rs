@@ -96,6 +96,44 @@ impl Story {
         let unknown = json!({ "time_zone": "Europe/Atlantis" });
         let name = ("unknown", "A name that the database does not have");
         self.ask("time-zone.update", name, &of_team, "", Some(unknown)).await;
+        self.of_windows(&team).await;
+    }
+
+    async fn of_windows(&mut self, team: &str) {
+        let of_team = [("team", team)];
+        let weekly = json!({
+            "name": "Updates of the servers",
+            "sites": null,
+            "starts_at": "2026-11-22T02:00",
+            "time_zone": "Europe/Berlin",
+            "duration_minutes": 90,
+            "recurrence": "FREQ=WEEKLY;BYDAY=SU",
+        });
+        let name = ("weekly", "Every Sunday at two in the morning");
+        let added = self.ask("maintenance-windows.create", name, &of_team, "", Some(weekly)).await;
+        let window = added["data"]["uuid"].as_str().unwrap_or_default().to_owned();
+        let now = json!({ "name": "Deployment", "duration_minutes": 30 });
+        let name = ("now", "Half an hour from now");
+        let started = self.ask("maintenance-windows.create", name, &of_team, "", Some(now)).await;
+        let unsupported = json!({ "duration_minutes": 30, "recurrence": "FREQ=DAILY;COUNT=3" });
+        let name = ("unsupported", "A rule with a part that is not supported");
+        self.ask("maintenance-windows.create", name, &of_team, "", Some(unsupported)).await;
+        let name = ("two", "One is active");
+        self.ask("maintenance-windows.list", name, &of_team, "", None).await;
+        let started = started["data"]["uuid"].as_str().unwrap_or_default().to_owned();
+        let of_started = [("team", team), ("window", &*started)];
+        let name = ("ended", "A window that takes place once is gone after that");
+        self.ask("maintenance-windows.end", name, &of_started, "", None).await;
+        let of_window = [("team", team), ("window", &*window)];
+        let name = ("weekly", "A window that recurs");
+        self.ask("maintenance-windows.get", name, &of_window, "", None).await;
+        let longer = json!({ "duration_minutes": 120 });
+        let name = ("longer", "Two hours");
+        self.ask("maintenance-windows.update", name, &of_window, "", Some(longer)).await;
+        let off = json!({ "starts_at": "2026-11-23T02:00" });
+        let name = ("monday", "A start that the rule leaves out");
+        self.ask("maintenance-windows.update", name, &of_window, "", Some(off)).await;
+        self.ask("maintenance-windows.delete", ("gone", "Gone"), &of_window, "", None).await;
     }
 
     /// The uuid of the shop.
@@ -258,6 +296,8 @@ mod tests {
             [
                 ("monitoring.update", "too_fast", 422),
                 ("time-zone.update", "unknown", 422),
+                ("maintenance-windows.create", "unsupported", 422),
+                ("maintenance-windows.update", "monday", 422),
                 ("sites.create", "duplicate", 422),
                 ("sites.bulk", "none", 422),
                 ("reports.uptime", "out_of_range", 422),

@@ -8,9 +8,9 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Monitor", &["serve", "probe", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
-    ("Issues and alerts", &["issue", "channel"]),
+    ("Issues and alerts", &["issue", "channel", "maintenance"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
-    ("Maintenance", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
+    ("Operation", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
 ];
 
@@ -63,13 +63,14 @@ mod tests {
         Issues and alerts:
           issue        What is wrong with sites
           channel      Where a team's alerts go
+          maintenance  When problems of sites are expected
 
         Backups and moves:
           backup       Copy the table of this machine into a file, while the service runs
           restore      Put a backup into an empty data folder
           copy         Copy teams with their history between a data folder and a deployment, or two folders
 
-        Maintenance:
+        Operation:
           browser      Install the browser that performance checks need
           health       Report whether the service on this machine runs and works
           metrics      Print the metrics of the service on this machine

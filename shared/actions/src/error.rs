@@ -7,6 +7,7 @@ use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::on_demand::OnDemandRefusal;
 use vedette_domain::issues::InvalidTransition;
+use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_runtime::EntropyError;
 use vedette_store::{MayConflict, StoreError};
@@ -47,6 +48,8 @@ pub type OrderError = ActionError<OnDemandRefusal>;
 pub type SignInError = ActionError<SignInRefusal>;
 /// Why a site was not created or changed.
 pub type SiteError = ActionError<SiteRefusal>;
+/// Why a maintenance window was not saved.
+pub type WindowError = ActionError<WindowRefusal>;
 
 /// A reason to refuse an action. `?` turns it into an [`ActionError`].
 pub trait Refusal: Error + 'static {}
@@ -58,6 +61,7 @@ impl Refusal for InvalidTransition {}
 impl Refusal for OnDemandRefusal {}
 impl Refusal for SignInRefusal {}
 impl Refusal for SiteRefusal {}
+impl Refusal for WindowRefusal {}
 
 impl<R: Refusal> From<R> for ActionError<R> {
     fn from(refusal: R) -> Self {

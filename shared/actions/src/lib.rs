@@ -9,6 +9,7 @@ mod error;
 mod invitations;
 mod issues;
 mod mail;
+mod maintenance;
 mod members;
 mod monitoring;
 mod plan;
@@ -27,7 +28,7 @@ pub use checks::order_checks;
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
     AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, OrderError,
-    SignInError, SiteError,
+    SignInError, SiteError, WindowError,
 };
 pub use invitations::{
     OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
@@ -35,6 +36,9 @@ pub use invitations::{
 };
 pub use issues::{Decision, decide};
 pub use mail::mail_invitation;
+pub use maintenance::{
+    add_window, edit_window, end_window, remove_window, share_calendar, unshare_calendar,
+};
 pub use members::{add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use plan::change_plan;

@@ -112,6 +112,10 @@ id!(
     /// A channel of alerts.
     ChannelId
 );
+id!(
+    /// A maintenance window.
+    WindowId
+);
 structured_id!(
     /// A check.
     CheckId {

@@ -14,6 +14,7 @@ pub mod exposition;
 pub mod id;
 pub mod issues;
 pub mod locations;
+pub mod maintenance;
 pub mod message;
 pub mod name;
 pub mod rate_limit;

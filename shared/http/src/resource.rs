@@ -3,6 +3,7 @@
 mod check;
 mod evidence;
 mod issue;
+mod maintenance_window;
 mod monitoring;
 mod outcome;
 mod report;
@@ -18,6 +19,7 @@ use vedette_domain::id::SiteId;
 pub use check::{CheckResource, SiteSummary};
 pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
+pub use maintenance_window::WindowResource;
 pub use monitoring::MonitoringResource;
 pub use outcome::SitesOutcome;
 pub use report::{PerformanceResource, UptimeResource};

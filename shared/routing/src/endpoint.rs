@@ -8,7 +8,7 @@ use vedette_http::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
 use vedette_http::error::ApiError;
 use vedette_store::{Store, TeamWithSettings};
 
-use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess};
+use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess, WindowAccess};
 use crate::{Handler, HandlerOutcome, Request, Surface};
 
 /// A handler of an `R`.
@@ -37,6 +37,8 @@ pub enum Endpoint<S: Surface> {
     Invitation(Permission, Of<S, InvitationAccess>),
     /// The `{channel}` of `{team}`.
     Channel(Permission, Of<S, ChannelAccess>),
+    /// The maintenance `{window}` of `{team}`, unless it is over.
+    Window(Permission, Of<S, WindowAccess>),
     /// `{site}`.
     Site(Permission, Of<S, SiteAccess>),
     /// `{check}`.
@@ -59,6 +61,7 @@ impl<S: Surface> Endpoint<S> {
             | Self::TeamMemberOrSelf(permission, _)
             | Self::Invitation(permission, _)
             | Self::Channel(permission, _)
+            | Self::Window(permission, _)
             | Self::Site(permission, _)
             | Self::Check(permission, _)
             | Self::Issue(permission, _)
@@ -77,6 +80,7 @@ impl<S: Surface> Endpoint<S> {
             Self::TeamMember(_, handler) | Self::TeamMemberOrSelf(_, handler) => handler.path(),
             Self::Invitation(_, handler) => handler.path(),
             Self::Channel(_, handler) => handler.path(),
+            Self::Window(_, handler) => handler.path(),
             Self::Site(_, handler) => handler.path(),
             Self::Check(_, handler) => handler.path(),
             Self::Issue(_, handler) => handler.path(),
@@ -141,6 +145,10 @@ impl<S: Surface> Endpoint<S> {
             Self::Channel(permission, handler) => {
                 let team = team(*permission).await?;
                 handler.call(context, (ChannelAccess::load(team, request).await?,)).await
+            }
+            Self::Window(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (WindowAccess::of(team, request, caller()?)?,)).await
             }
             Self::Site(permission, handler) => {
                 let id = request.parameters.id("site", SiteId::parse)?;

@@ -27,7 +27,7 @@ mod serve;
 
 pub use endpoint::Endpoint;
 pub use handler::{AsyncFunction, Handler, HandlerOutcome};
-pub use resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess};
+pub use resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess, WindowAccess};
 pub use serve::serve;
 
 /// A route.

@@ -6,7 +6,8 @@ use vedette_domain::accounts::account::{Permission, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
-use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
+use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId, WindowId};
+use vedette_domain::maintenance::MaintenanceWindow;
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -125,5 +126,27 @@ impl ChannelAccess {
         let place = ChannelRef { team: team.id(), id };
         let channel = request.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
         Ok(Self { team, channel })
+    }
+}
+
+/// A maintenance window of one of the caller's teams that is not over.
+#[derive(Debug)]
+pub struct WindowAccess {
+    /// The team.
+    pub team: TeamWithSettings,
+    /// The window.
+    pub window: MaintenanceWindow,
+}
+
+impl WindowAccess {
+    pub(crate) fn of(
+        team: TeamWithSettings,
+        request: Request<'_>,
+        caller: &Caller,
+    ) -> Result<Self, ApiError> {
+        let id = request.parameters.id("window", WindowId::parse)?;
+        let window =
+            team.team.windows.current(id, caller.now).cloned().ok_or(ApiError::NotFound)?;
+        Ok(Self { team, window })
     }
 }

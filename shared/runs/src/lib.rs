@@ -115,6 +115,9 @@ async fn hear_witnesses(
     if !app.witnesses.are_configured() {
         return Testimony::NoWitness;
     }
+    if run.maintenance_until(now).is_some() {
+        return Testimony::NotAsked;
+    }
     let evaluations = run.evaluate(finish, None, now);
     let is_suspected = evaluations.iter().any(|evaluation| state.suspects(run, evaluation));
     if !is_suspected || state.wants(run.check, now).is_err() {

@@ -7,7 +7,7 @@ use uuid::Builder;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::channel::{LinkKey, SigningKey};
-use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
+use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId, WindowId};
 
 /// The source of random ids and secrets.
 #[derive(Clone)]
@@ -74,6 +74,15 @@ impl Entropy {
     /// When the source fails.
     pub fn channel_id(&self) -> Result<ChannelId, EntropyError> {
         Ok(ChannelId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// A new maintenance window's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn window_id(&self) -> Result<WindowId, EntropyError> {
+        Ok(WindowId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
     /// The id of a question to an agent, which cannot be guessed.

@@ -50,6 +50,9 @@ struct Row {
     completed_at: Option<Timestamp>,
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     timing: Option<Timing>,
+    /// The check was in a maintenance window.
+    #[serde(rename = "mw", default, skip_serializing_if = "std::ops::Not::not")]
+    in_maintenance: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,6 +130,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         updated_at: check.updated_at,
         completed_at: check.completed_at,
         timing: check.timing,
+        in_maintenance: check.in_maintenance,
     };
     let body_key = keys::body(check.id, check.status);
     let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
@@ -168,6 +172,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
         updated_at: row.updated_at,
         completed_at: row.completed_at,
         timing: row.timing,
+        in_maintenance: row.in_maintenance,
     };
     Ok((check, row.has_body))
 }

@@ -5,7 +5,7 @@ stored!(document: ToolState);
 
 mod update;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -239,6 +239,19 @@ impl Store {
             }
         }
         Ok(sites)
+    }
+
+    /// Those of the ids that belong to a site of a team.
+    pub async fn sites_of_team(
+        &self,
+        team: TeamId,
+        ids: impl IntoIterator<Item = SiteId>,
+    ) -> Result<BTreeSet<SiteId>, StoreError> {
+        let keys = ids.into_iter().map(|id| keys::site(id.partition()));
+        let found = self.batch_get(keys).await?.into_values();
+        let sites: Result<Vec<_>, _> = found.map(live_site).collect();
+        let of_team = sites?.into_iter().flatten().filter(|site| site.team == team);
+        Ok(of_team.map(|site| site.id).collect())
     }
 
     /// Starts tools on a site that is older than they are. A tool that already has a state keeps it.

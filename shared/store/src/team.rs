@@ -8,8 +8,10 @@ use serde::Deserialize;
 use vedette_domain::accounts::account::Membership;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
+use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::checks::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
+use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::time_zone::NamedZone;
@@ -228,6 +230,61 @@ impl Store {
                 vec![(":seen", string(read.zone.name()))],
             ),
             false => Condition::When("#zone = :seen", vec![(":seen", string(read.zone.name()))]),
+        };
+        self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
+    }
+
+    /// Saves the key of a team's calendar feed, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such team.
+    pub async fn save_calendar(
+        &self,
+        team: TeamId,
+        key: Option<&LinkKey>,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let change = match key {
+            Some(key) => Change {
+                expression: "SET calendar = :key".into(),
+                values: vec![(":key", string(key.reveal()))],
+                ..Change::default()
+            },
+            None => Change { expression: "REMOVE calendar".into(), ..Change::default() },
+        };
+        let transaction = self.transaction().update(&keys::team(team), change, Condition::Present);
+        transaction.commit(audit).await
+    }
+
+    /// Saves a team's maintenance windows.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when they were changed since the team was `read`.
+    pub async fn save_windows(
+        &self,
+        read: &Team,
+        windows: &Windows,
+        now: Timestamp,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let mut change = Change {
+            expression: "SET windows_rev = :rev, updated_at = :now REMOVE #windows".into(),
+            names: vec![("#windows", "windows".to_owned())],
+            values: vec![(":rev", number(read.windows_rev + 1)), (":now", string(now.to_string()))],
+        };
+        if !windows.is_empty() {
+            change.expression =
+                "SET windows_rev = :rev, updated_at = :now, #windows = :windows".into();
+            change.values.push((":windows", serde_dynamo::to_attribute_value(windows)?));
+        }
+        let unchanged = match read.windows_rev {
+            0 => Condition::When(
+                "attribute_exists(pk) AND attribute_not_exists(windows_rev)",
+                Vec::new(),
+            ),
+            rev => Condition::When("windows_rev = :seen", vec![(":seen", number(rev))]),
         };
         self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
     }

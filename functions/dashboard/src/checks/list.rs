@@ -101,7 +101,7 @@ fn table(checks: &[Check], total: u64) -> Markup {
                         td { a href={ "/checks/" (check.id) } { (layout::instant(check.id.created_at())) } }
                         td { (words::tool(check.id.tool())) }
                         td { (summary(check)) }
-                        td.quiet { (cause(check.id)) }
+                        td.quiet { (cause(check.id)) @if check.in_maintenance { ", in maintenance" } }
                     }
                 }
             }

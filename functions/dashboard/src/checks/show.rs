@@ -27,6 +27,7 @@ pub(crate) async fn show(
             dl.facts.in {
                 dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
                 dt { "Reason" } dd { (cause(id)) }
+                @if check.in_maintenance { dt { "Maintenance" } dd { "Yes: it opened and resolved no issue" } }
                 (times(check))
             }
             footer.small {

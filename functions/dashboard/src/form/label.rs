@@ -14,6 +14,12 @@ impl<'a> From<&'a str> for Label<'a> {
     }
 }
 
+impl<'a> From<(&'a str, &'a str)> for Label<'a> {
+    fn from((text, help): (&'a str, &'a str)) -> Self {
+        Self { text, help }
+    }
+}
+
 /// The label of a tool's own setting, by its name in the API; `None` if it has no label here.
 pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
     const NO_LIMIT: &str = "Leave empty for no limit.";

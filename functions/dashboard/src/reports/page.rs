@@ -79,6 +79,15 @@ fn in_short(table: &Table<'_>) -> Markup {
                     None => "no checks",
                 }
             }
+            @if let Some(outside) = table.uptime.outside_maintenance {
+                dt { "Uptime outside maintenance" }
+                dd {
+                    @match outside.uptime_percentage {
+                        Some(percentage) => { (percentage) " % of the checks" },
+                        None => "no checks",
+                    }
+                }
+            }
             @if let Some(ms) = table.uptime.average_response_time {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }
@@ -131,7 +140,12 @@ fn days(days: &[Row]) -> Markup {
                 @for Row { uptime, mean_ms, incidents } in days {
                     tr {
                         th scope="row" { time datetime=(uptime.date) { (uptime.date) } }
-                        td { @if let Some(percentage) = uptime.uptime_percentage { (percentage) " %" } }
+                        td {
+                            @if let Some(percentage) = uptime.uptime_percentage { (percentage) " %" }
+                            @if let Some(percentage) = uptime.outside_maintenance.and_then(|day| day.uptime_percentage) {
+                                p.quiet.small { (percentage) " % outside maintenance" }
+                            }
+                        }
                         td { @if uptime.total_checks > 0 { (uptime.up_checks) " of " (uptime.total_checks) } }
                         td { @if let Some(ms) = mean_ms { (ms) " ms" } }
                         td { @if let Some(ms) = uptime.response_time { (ms) " ms" } }

@@ -45,25 +45,44 @@ impl<'a> Table<'a> {
         Self { span, now, days: days.collect(), uptime, incidents, known_since: since }
     }
 
-    /// The rows contain no text from users, so nothing needs quotes. Unknown values are empty.
+    /// The rows contain no text from users, so nothing needs quotes. Unknown values are empty. The last columns are left
+    /// out if no check was in a maintenance window.
     pub(super) fn csv(&self) -> String {
         let mut csv = String::from(
             "date,checks,up_checks,uptime_percentage,mean_response_time_ms,\
-             slowest_response_time_ms,incidents,down_minutes\r\n",
+             slowest_response_time_ms,incidents,down_minutes",
         );
+        let has_maintenance = self.uptime.outside_maintenance.is_some();
+        if has_maintenance {
+            csv.push_str(",checks_outside_maintenance,up_checks_outside_maintenance");
+        }
+        csv.push_str("\r\n");
         for Row { uptime, mean_ms, incidents } in &self.days {
-            let UptimeDay { date, uptime_percentage, response_time, total_checks, up_checks } =
-                uptime;
+            let UptimeDay {
+                date,
+                uptime_percentage,
+                response_time,
+                total_checks,
+                up_checks,
+                outside_maintenance,
+            } = uptime;
             // Writing to a string cannot fail.
             let _ = write!(
                 csv,
-                "{date},{total_checks},{up_checks},{},{},{},{},{}\r\n",
+                "{date},{total_checks},{up_checks},{},{},{},{},{}",
                 or_empty(*uptime_percentage),
                 or_empty(*mean_ms),
                 or_empty(*response_time),
                 or_empty(incidents.map(|day| day.opened)),
                 or_empty(incidents.map(|day| day.down.as_mins())),
             );
+            if has_maintenance {
+                let outside = outside_maintenance.as_ref();
+                let total = outside.map_or(*total_checks, |outside| outside.total_checks);
+                let up = outside.map_or(*up_checks, |outside| outside.up_checks);
+                let _ = write!(csv, ",{total},{up}");
+            }
+            csv.push_str("\r\n");
         }
         csv
     }

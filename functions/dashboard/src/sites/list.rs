@@ -383,7 +383,10 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
             @if view.may_manage { td.c-sel { (selected::tick(site.row)) } }
             td.c-st { @if is_wrong { (look.pill(word(site.state))) } @else { (look.bare(short_word(site.state))) } }
             td.c-site {
-                div.l1.row.fix { a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } } }
+                div.l1.row.fix {
+                    a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } }
+                    @if view.team.windows.until(site.row.id, view.now, view.now).is_some() { span.tag { "Maintenance" } }
+                }
                 div.host.cut title=(site.row.url) {
                     @if let Some(reason) = reason(view, site, status) {
                         span class={ "txt " (look.class()) } { (reason) } " · "

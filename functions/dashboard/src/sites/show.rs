@@ -47,7 +47,7 @@ use self::timings::Timing;
 use super::{link_out, word};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
-use crate::{RequestContext, layout};
+use crate::{RequestContext, layout, maintenance};
 
 /// A page that waits for checks reloads after this many seconds, without a script.
 const REFRESH_SECONDS: u16 = 5;
@@ -259,7 +259,7 @@ fn heading(view: &SiteView<'_>) -> Heading {
 /// Other actions on the site.
 fn menu(view: &SiteView<'_>) -> Markup {
     let SiteView { access, role, .. } = view;
-    let site = &access.stored.site;
+    let (site, team) = (&access.stored.site, &access.team.team);
     let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
     let checks = |settings: &Settings| !settings.enabled_tools(access.team.plan()).is_empty();
     let may_manage = role.grants(Permission::ManageSites);
@@ -276,6 +276,7 @@ fn menu(view: &SiteView<'_>) -> Markup {
                     } @else {
                         p.head { "The team has all checks off." }
                     }
+                    @if team.windows.until(site.id, view.now, view.now).is_none() { (maintenance::menu(site)) }
                 }
                 a href=(path("checks")) { (Icon::Note.shape()) "History of checks" }
                 a href=(path("report")) { (Icon::Print.shape()) "Report" }
@@ -293,6 +294,7 @@ fn content(view: &SiteView<'_>) -> Markup {
     let site = &access.stored.site;
     let uptime = report::uptime(*span, &history.watched);
     html! {
+        (maintenance::notice(&access.team.team, site, view.now))
         (standing::notices(view))
         (tiles::part(view, &uptime))
         (response::part(view))

@@ -71,8 +71,8 @@ async fn news_for(
         let found = issues.get(&delivery.issue)?;
         let tool = delivery.issue.fingerprint().tool();
         let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
-        let policy =
-            AlertPolicy::of(channel, (&team.team, &team.settings), ended, app.service.time_scale);
+        let (rules, time_scale) = ((&team.team, &team.settings), app.service.time_scale);
+        let policy = AlertPolicy::of(channel, rules, found.site.id, ended, time_scale);
         let waiting = delivery.waiting(&found.issue, &policy, now)?;
         let subject = AlertSubject {
             issue: &found.issue,

@@ -11,6 +11,7 @@ use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
 use crate::id::{IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::Issue;
+use crate::maintenance::MaintenanceWindow;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 use crate::time_zone::NamedZone;
@@ -186,6 +187,17 @@ pub enum AuditEvent {
         /// What was done.
         change: ChannelChange,
     },
+    /// A maintenance window was added, changed, ended or removed.
+    MaintenanceWindow {
+        /// Its name.
+        name: String,
+        /// What was done.
+        change: WindowChange,
+    },
+    /// The calendar feed of the maintenance windows got an address, which replaces any other.
+    CalendarShared,
+    /// The calendar feed has no address any more.
+    CalendarUnshared,
     /// Somebody decided about an issue, or wrote something about it.
     Issue {
         /// The issue.
@@ -215,6 +227,22 @@ pub enum ChannelChange {
     Disabled,
     /// It got another signing key.
     KeyRotated,
+    /// It was removed.
+    Removed,
+}
+
+/// What was done with a maintenance window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowChange {
+    /// It was added.
+    Added,
+    /// It was added, and is active from then on.
+    Started,
+    /// Its name, its sites or its time changed.
+    Edited,
+    /// It was active, and was ended.
+    Ended,
     /// It was removed.
     Removed,
 }
@@ -261,6 +289,11 @@ impl AuditEvent {
     /// A change of a channel.
     pub fn channel(channel: &Channel, change: ChannelChange) -> Self {
         Self::Channel { name: channel.name.clone(), change }
+    }
+
+    /// A change of a maintenance window.
+    pub fn window(window: &MaintenanceWindow, change: WindowChange) -> Self {
+        Self::MaintenanceWindow { name: window.name.clone(), change }
     }
 
     /// A decision about an issue.

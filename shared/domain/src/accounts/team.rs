@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::invitation::Invitation;
 use super::plan::Plan;
 use super::session::SessionHash;
+use crate::alerts::channel::LinkKey;
 use crate::checks::history::{Retention, day_of};
 use crate::id::TeamId;
+use crate::maintenance::Windows;
 use crate::time_zone::NamedZone;
 
 /// A team.
@@ -24,6 +26,15 @@ pub struct Team {
     /// The time zone of its quiet time and its alerts.
     #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
     pub zone: NamedZone,
+    /// Its maintenance windows.
+    #[serde(default, skip_serializing_if = "Windows::is_empty")]
+    pub windows: Windows,
+    /// The key of the calendar feed of its maintenance windows; `None` if there is no feed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<LinkKey>,
+    /// Rises with every write of the maintenance windows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub windows_rev: u64,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
     /// Members, including the owner.
@@ -54,6 +65,9 @@ impl Team {
             plan,
             plan_active: true,
             zone: NamedZone::utc(),
+            windows: Windows::default(),
+            calendar: None,
+            windows_rev: 0,
             sites: 0,
             members: 1,
             invitations: Vec::new(),
@@ -101,4 +115,9 @@ impl Team {
         let synced = if is_synced && !schedules_change { cfg } else { self.synced };
         Self { cfg, synced, updated_at: now, ..self.clone() }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(rev: &u64) -> bool {
+    *rev == 0
 }

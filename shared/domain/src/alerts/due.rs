@@ -10,8 +10,10 @@ use super::ended::EndReason;
 use super::reminder::next_reminder;
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
+use crate::id::SiteId;
 use crate::issues::record::Issue;
 use crate::issues::{Lifecycle, TimelineKey};
+use crate::maintenance::Windows;
 use crate::sites::settings::{Escalation, QuietTime, Settings};
 use crate::time_zone::NamedZone;
 
@@ -35,6 +37,10 @@ pub struct AlertPolicy<'a> {
     pub quiet_time: &'a QuietTime,
     /// The time zone of the quiet time.
     pub zone: &'a NamedZone,
+    /// The maintenance windows of the team, in which no reminders are sent.
+    pub windows: &'a Windows,
+    /// The site of the issue.
+    pub site: SiteId,
     /// When reminders are sent.
     pub escalation: &'a Escalation,
     /// How long a monitoring minute is.
@@ -44,11 +50,12 @@ pub struct AlertPolicy<'a> {
 }
 
 impl<'a> AlertPolicy<'a> {
-    /// The rules for a channel, from its team and the team's settings. `ended` is why monitoring of the issue ended, if
+    /// The rules for a channel and an issue of a site, from the team and its settings. `ended` is why monitoring of the issue ended, if
     /// it did.
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),
+        site: SiteId,
         ended: Option<EndReason>,
         time_scale: TimeScale,
     ) -> Self {
@@ -58,6 +65,8 @@ impl<'a> AlertPolicy<'a> {
             since: channel.since.unwrap_or(Timestamp::MAX),
             quiet_time: &settings.quiet_time,
             zone: &team.zone,
+            windows: &team.windows,
+            site,
             escalation: &settings.escalation,
             time_scale,
         }
@@ -168,6 +177,8 @@ pub enum Reason {
     Snoozed,
     /// It is quiet time.
     QuietTime,
+    /// The site is in a maintenance window.
+    Maintenance,
     /// It is active, but monitoring ended.
     Ended,
 }
@@ -283,6 +294,9 @@ pub fn due(
     let since = issue.snoozed_until.map_or(next, |until| until.max(next));
     if next > now {
         return later(Some(next), Reason::UpToDate);
+    }
+    if let Some(end) = policy.windows.until(policy.site, now, now) {
+        return later(Some(end), Reason::Maintenance);
     }
     if let Some(end) = policy.quiet_time.until(now, policy.zone) {
         return later(Some(end), Reason::QuietTime);

@@ -1,6 +1,6 @@
 //! The paths of the dashboard's pages, and the links to them in alerts.
 
-use super::channel::Channel;
+use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
 use crate::id::{ChannelId, IssueId, TeamId};
 
@@ -28,7 +28,9 @@ pub const PROVIDER_ANSWER: &str = "/oidc/callback";
 pub const INVITATION: &str = "/join/{secret}";
 /// The path where the same link declines it.
 pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
-/// The query parameter with a channel's key.
+/// The path of the calendar feed of a team's maintenance windows.
+pub const CALENDAR: &str = "/calendars/{team}/maintenance.ics";
+/// The query parameter with the key of a channel or a calendar feed.
 pub const KEY: &str = "key";
 
 /// An issue's page, below the base URL, which has no trailing slash.
@@ -44,6 +46,11 @@ pub fn events(base: &str, team: TeamId) -> String {
 /// A channel on the page of its team's channels.
 pub fn channel(base: &str, team: TeamId, channel: ChannelId) -> String {
     format!("{base}{}#{channel}", CHANNELS.replace("{team}", &team.to_string()))
+}
+
+/// The calendar feed of a team's maintenance windows.
+pub fn calendar(base: &str, team: TeamId, key: &LinkKey) -> String {
+    format!("{base}{}?{KEY}={}", CALENDAR.replace("{team}", &team.to_string()), key.reveal())
 }
 
 /// A sign-in link.
@@ -88,7 +95,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::alerts::channel::{Filter, LinkKey, Target};
+    use crate::alerts::channel::{Filter, Target};
     use crate::id::SiteId;
     use crate::issues::Fingerprint;
 

@@ -48,6 +48,7 @@ mod tests {
     use crate::checks::schedule::TimeScale;
     use crate::id::{IssueId, SiteId};
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::maintenance::Windows;
     use crate::sites::settings::{Escalation, TimeOfDay};
     use crate::time_zone::NamedZone;
 
@@ -90,6 +91,8 @@ mod tests {
                 since: opened_at,
                 quiet_time: &quiet_time,
                 zone: &NamedZone::utc(),
+                windows: &Windows::default(),
+                site: SiteId(Uuid::from_u128(7)),
                 escalation: &escalation,
                 time_scale: TimeScale::default(),
             };

@@ -143,6 +143,8 @@ pub struct Check {
     pub completed_at: Option<Timestamp>,
     /// How long each phase took; only of status checks that are stored in a row.
     pub timing: Option<Timing>,
+    /// Whether it began or ended in a maintenance window.
+    pub in_maintenance: bool,
 }
 
 impl Check {
@@ -156,6 +158,7 @@ impl Check {
             updated_at: now,
             completed_at: None,
             timing: None,
+            in_maintenance: false,
         }
     }
 
@@ -169,6 +172,15 @@ impl Check {
             Finish::Failed(error) => (CheckStatus::Failed, None, Some(error)),
             Finish::Skipped => (CheckStatus::Skipped, None, None),
         };
-        Self { id, status, result, error, updated_at: now, completed_at: Some(now), timing: None }
+        Self {
+            id,
+            status,
+            result,
+            error,
+            updated_at: now,
+            completed_at: Some(now),
+            timing: None,
+            in_maintenance: false,
+        }
     }
 }

@@ -182,6 +182,9 @@ pub struct ReportSums {
     /// Status checks that found the site up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub up: u32,
+    /// Status checks in maintenance windows, which are counted above, too.
+    #[serde(rename = "mw", default, skip_serializing_if = "InMaintenance::is_empty")]
+    pub in_maintenance: InMaintenance,
     /// The slowest status response, in milliseconds; the elapsed time if no answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ms: Option<f64>,
@@ -194,6 +197,28 @@ pub struct ReportSums {
     /// Speed Index, in seconds.
     #[serde(default, skip_serializing_if = "Sum::is_empty")]
     pub speed_s: Sum,
+}
+
+/// How many of a day's status checks were in maintenance windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct InMaintenance {
+    /// All of them.
+    #[serde(rename = "n")]
+    pub checks: u32,
+    /// Those that found the site up.
+    #[serde(rename = "u", default, skip_serializing_if = "is_zero")]
+    pub up: u32,
+}
+
+impl InMaintenance {
+    fn is_empty(&self) -> bool {
+        self.checks == 0
+    }
+
+    fn add(&mut self, up: bool) {
+        self.checks = self.checks.saturating_add(1);
+        self.up = self.up.saturating_add(u32::from(up));
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -305,6 +330,13 @@ impl Day {
     pub fn add_sample(&mut self, sample: Sample, at: Timestamp) {
         self.sums.add(sample);
         self.responses.add(sample.response_ms(), at);
+    }
+
+    /// Counts what a status check in a maintenance window found, in addition to [`Day::add_sample`].
+    pub fn add_maintenance_sample(&mut self, sample: Sample) {
+        if let Sample::Status { up, .. } = sample {
+            self.sums.in_maintenance.add(up);
+        }
     }
 
     /// When the day's rows expire.

@@ -47,6 +47,25 @@ pub struct Uptime {
     pub total_uptime_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds.
     pub average_response_time: Option<u64>,
+    /// Over the checks outside maintenance windows; `None` if no check of the span was in one.
+    pub outside_maintenance: Option<OutsideMaintenance>,
+}
+
+/// The status checks outside maintenance windows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutsideMaintenance {
+    /// How many of them found the site up, as a percentage.
+    pub uptime_percentage: Option<f64>,
+    /// All of them.
+    pub total_checks: u64,
+    /// Those that found the site up.
+    pub up_checks: u64,
+}
+
+impl OutsideMaintenance {
+    fn of(total_checks: u64, up_checks: u64) -> Self {
+        Self { uptime_percentage: percentage(up_checks, total_checks), total_checks, up_checks }
+    }
 }
 
 /// A day of [`Uptime`].
@@ -62,6 +81,8 @@ pub struct UptimeDay {
     pub total_checks: u64,
     /// The checks that found the site up.
     pub up_checks: u64,
+    /// The same of checks outside maintenance windows; `None` if no check was in one.
+    pub outside_maintenance: Option<OutsideMaintenance>,
 }
 
 /// The uptime report of a site, from the counted days of its status checks.
@@ -79,11 +100,25 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
                 response_time: day.and_then(|day| day.sums.slowest_ms).map(to_whole),
                 total_checks,
                 up_checks,
+                outside_maintenance: day
+                    .map(|day| day.sums.in_maintenance)
+                    .filter(|inside| inside.checks > 0)
+                    .map(|inside| {
+                        OutsideMaintenance::of(
+                            total_checks.saturating_sub(inside.checks.into()),
+                            up_checks.saturating_sub(inside.up.into()),
+                        )
+                    }),
             }
         })
         .collect();
     let total = days.iter().map(|day| day.total_checks).sum();
     let up = days.iter().map(|day| day.up_checks).sum();
+    let outside = days.iter().fold((0, 0), |(total, up), day| match day.outside_maintenance {
+        Some(outside) => (total + outside.total_checks, up + outside.up_checks),
+        None => (total + day.total_checks, up + day.up_checks),
+    });
+    let has_maintenance = days.iter().any(|day| day.outside_maintenance.is_some());
     let mut slowest = Sum::default();
     for ms in days.iter().filter_map(|day| day.response_time) {
         slowest.add(ms as f64);
@@ -91,6 +126,7 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
     Uptime {
         total_uptime_percentage: percentage(up, total),
         average_response_time: mean(slowest).map(to_whole),
+        outside_maintenance: has_maintenance.then(|| OutsideMaintenance::of(outside.0, outside.1)),
         days,
     }
 }

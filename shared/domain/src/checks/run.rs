@@ -49,6 +49,12 @@ impl Run {
         }
     }
 
+    /// Until when the site is in maintenance, if the run began or ended in a maintenance window. Such a run is not an
+    /// observation. `now` is when it ended.
+    pub fn maintenance_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.team.windows.until(self.site.id, self.check.created_at(), now)
+    }
+
     /// How the result is judged and followed up.
     pub fn policy(&self) -> ToolPolicy {
         ToolPolicy::of(self.tool(), &self.settings)

@@ -34,7 +34,8 @@ impl Timer {
     /// The timer of a tool after a run at `slot`. `wanted` is the kind of the next run, and in how many monitoring
     /// minutes it should come.
     ///
-    /// An outstanding timer of the wanted kind stays as it is. Otherwise, scheduled runs that are more frequent than
+    /// An outstanding timer of the wanted kind stays as it is, unless it is further ahead than a new one would be: it
+    /// waited for the end of a maintenance window that ended early, or the setting was lowered. Otherwise, scheduled runs that are more frequent than
     /// follow-ups would postpone those forever. The timer is used up and set again after a run at its instant or later
     /// was observed: slots must rise, so the timer's own run could no longer be counted.
     pub(crate) fn after_run(
@@ -45,9 +46,23 @@ impl Timer {
         time_scale: TimeScale,
     ) -> Option<Self> {
         let (reason, minutes) = wanted?;
-        let kept = outstanding.filter(|timer| timer.reason == reason && timer.due > slot);
         // Clocks differ. Counted from a `now` before the slot, the run could come too early to be counted.
-        kept.or_else(|| Some(Self { reason, due: due(now.max(slot), minutes, time_scale) }))
+        let due = due(now.max(slot), minutes, time_scale);
+        let kept = outstanding
+            .filter(|timer| timer.reason == reason && timer.due > slot && timer.due <= due);
+        Some(kept.unwrap_or(Self { reason, due }))
+    }
+
+    /// The timer of a tool after a run in a maintenance window: when the window ends, but not before a run could be
+    /// counted after this one.
+    pub(crate) fn at_end(
+        reason: RunReason,
+        end: Timestamp,
+        after: Timestamp,
+        time_scale: TimeScale,
+    ) -> Self {
+        let due = if end > after { whole_second(end) } else { due(after, 1, time_scale) };
+        Self { reason, due }
     }
 
     /// The check of its run.
@@ -98,6 +113,11 @@ fn due(from: Timestamp, minutes: u32, time_scale: TimeScale) -> Timestamp {
     let Ok(due) = from.checked_add(time_scale.minutes(minutes.max(1))) else {
         return Timestamp::MAX;
     };
+    whole_second(due)
+}
+
+/// The instant rounded up to a whole second; at most [`Timestamp::MAX`].
+fn whole_second(due: Timestamp) -> Timestamp {
     // Rounds up, also for instants before the epoch.
     let second = -(-due.as_nanosecond()).div_euclid(1_000_000_000);
     i64::try_from(second)
@@ -198,7 +218,7 @@ mod tests {
             (
                 "a follow-up further away than the setting now says",
                 with(active, follow_up("2026-11-20T11:00:00Z")),
-                Some(follow_up("2026-11-20T11:00:00Z")),
+                new_follow_up,
             ),
             // Used up by its own run, or by a run that its own run cannot follow any more.
             ("its own run", with(failing, retry("2026-11-20T10:00:00Z")), new_retry),
@@ -224,6 +244,8 @@ mod tests {
             // No longer needed.
             ("recovered", with(run(), retry("2026-11-20T10:01:00Z")), None),
             ("resolved", with(run(), follow_up("2026-11-20T10:00:00Z")), None),
+            // A maintenance window ended before its time.
+            ("waits too long", with(failing, retry("2026-11-20T14:00:00Z")), new_retry),
             // Tools without follow-ups, or without any timer.
             ("ssl is down", AfterRun { follow_up_minutes: None, ..active }, None),
             (

@@ -11,6 +11,7 @@ mod discard;
 mod evidence;
 mod failing;
 mod learnt;
+mod maintenance;
 mod newest;
 mod observing;
 mod pack;
@@ -289,7 +290,9 @@ impl ToolState {
         }
 
         let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
-        let check = Check::finished(run.check, finish.clone(), now);
+        let maintenance_until = run.maintenance_until(now);
+        let in_maintenance = maintenance_until.is_some();
+        let check = Check { in_maintenance, ..Check::finished(run.check, finish.clone(), now) };
         let latest = Latest::row(run.check, check.status);
         let mut next = self.clone();
         next.rev += 1;
@@ -302,6 +305,9 @@ impl ToolState {
             day.counters.add(kind, created_at);
             if let Some(sample) = sample {
                 day.add_sample(sample, created_at);
+                if in_maintenance {
+                    day.add_maintenance_sample(sample);
+                }
             }
         });
 
@@ -321,14 +327,10 @@ impl ToolState {
                 next.rewind(now);
                 next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
-                next.note_failure(finish, &evaluations);
-                events = next.observe(run, evaluations, testimony, now);
-                if let Finish::Completed(ToolResult::Dns(result)) = finish {
-                    next.learn(run.check, result.hashes());
+                match maintenance_until {
+                    Some(end) => next.wait_for_end(run, &evaluations, end, now),
+                    None => events = next.judge(run, finish, evaluations, testimony, now),
                 }
-                let wanted =
-                    run.policy().next_run(next.is_down(), next.is_failing_below_threshold());
-                next.timer = Timer::after_run(next.timer, wanted, created_at, now, run.time_scale);
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }
         }

@@ -7,6 +7,7 @@ use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
 use vedette_domain::sites::refusal::SiteRefusal;
 
@@ -107,6 +108,17 @@ impl From<ChannelRefusal> for ApiError {
             | ChannelRefusal::HostIsFull => "kind",
         };
         Self::invalid(field, sentence(&refusal.to_string()))
+    }
+}
+
+impl From<WindowRefusal> for ApiError {
+    fn from(refusal: WindowRefusal) -> Self {
+        let field = match refusal {
+            WindowRefusal::TooMany | WindowRefusal::NotActive => "window",
+            WindowRefusal::TooLong | WindowRefusal::UnknownSite => "sites",
+            WindowRefusal::Over | WindowRefusal::OffRule => "starts_at",
+        };
+        Self::invalid(field, refusal.to_string())
     }
 }
 

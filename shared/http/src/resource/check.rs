@@ -45,6 +45,9 @@ pub struct CheckResource {
     /// When it ended.
     #[serde(serialize_with = "wire_time_or_null")]
     completed_at: Option<Timestamp>,
+    /// True if it was in a maintenance window, and therefore neither opened nor resolved an issue; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    in_maintenance: bool,
 }
 
 /// The site of a check.
@@ -87,6 +90,7 @@ impl CheckResource {
             created_at: check.id.created_at(),
             updated_at: check.updated_at,
             completed_at: check.completed_at,
+            in_maintenance: check.in_maintenance,
         }
     }
 

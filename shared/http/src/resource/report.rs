@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::checks::history::day_start;
-use vedette_domain::checks::report::{Performance, PerformanceDay, Uptime, UptimeDay};
+use vedette_domain::checks::report::{
+    OutsideMaintenance, Performance, PerformanceDay, Uptime, UptimeDay,
+};
 
 use super::wire_time;
 
@@ -17,6 +19,33 @@ pub struct UptimeResource {
     total_uptime_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds; null if there were no checks.
     average_response_time: Option<u64>,
+    /// The same over checks outside maintenance windows; absent if no check of these days was in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "OutsideMaintenanceResource"))]
+    outside_maintenance: Option<OutsideMaintenanceResource>,
+}
+
+/// Status checks outside maintenance windows.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "UptimeOutsideMaintenance")
+)]
+struct OutsideMaintenanceResource {
+    /// The percentage of them that found the site up; null if there were none.
+    uptime_percentage: Option<f64>,
+    /// All of them.
+    total_checks: u64,
+    /// Those that found the site up.
+    up_checks: u64,
+}
+
+impl From<OutsideMaintenance> for OutsideMaintenanceResource {
+    fn from(outside: OutsideMaintenance) -> Self {
+        let OutsideMaintenance { uptime_percentage, total_checks, up_checks } = outside;
+        Self { uptime_percentage, total_checks, up_checks }
+    }
 }
 
 /// A day of an uptime report.
@@ -34,6 +63,10 @@ struct UptimeDayResource {
     total_checks: u64,
     /// The checks that found the site up.
     up_checks: u64,
+    /// The same over checks outside maintenance windows; absent if no check of the day was in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "OutsideMaintenanceResource"))]
+    outside_maintenance: Option<OutsideMaintenanceResource>,
 }
 
 impl From<Uptime> for UptimeResource {
@@ -42,6 +75,7 @@ impl From<Uptime> for UptimeResource {
             days: report.days.into_iter().map(UptimeDayResource::from).collect(),
             total_uptime_percentage: report.total_uptime_percentage,
             average_response_time: report.average_response_time,
+            outside_maintenance: report.outside_maintenance.map(Into::into),
         }
     }
 }
@@ -54,6 +88,7 @@ impl From<UptimeDay> for UptimeDayResource {
             response_time: day.response_time,
             total_checks: day.total_checks,
             up_checks: day.up_checks,
+            outside_maintenance: day.outside_maintenance.map(Into::into),
         }
     }
 }

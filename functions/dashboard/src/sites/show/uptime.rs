@@ -34,7 +34,20 @@ pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
                     (chart::legend(is_failing))
                     span { "Today" }
                 }
+                (outside_maintenance(view, report))
                 (failed_days(view, report))
+            }
+        }
+    }
+}
+
+/// The uptime outside maintenance windows, if any check of the shown range was in one.
+fn outside_maintenance(view: &SiteView<'_>, report: &Uptime) -> Markup {
+    let uptime = report.outside_maintenance.and_then(|outside| outside.uptime_percentage);
+    html! {
+        @if let Some(uptime) = uptime {
+            p.quiet.small.m2 {
+                "Uptime outside maintenance, " (view.range.days_in_words()) ": " b { (words::percentage(uptime)) " %" }
             }
         }
     }

@@ -39,6 +39,27 @@ fn sum(values: &[f64]) -> Sum {
 }
 
 #[test]
+fn checks_in_maintenance_windows_are_left_out_next_to_the_uptime_of_all() {
+    let mut both = status_day(19, &[(true, 1.0), (true, 1.0), (false, 1.0), (false, 1.0)]);
+    for up in [true, false, false] {
+        both.add_maintenance_sample(Sample::Status { up, response_ms: 1.0 });
+    }
+    let mut inside = status_day(20, &[(false, 1.0)]);
+    inside.add_maintenance_sample(Sample::Status { up: false, response_ms: 1.0 });
+    let days = [status_day(18, &[(true, 1.0), (false, 1.0)]), both, inside];
+    let report = uptime(Span::until(TODAY, 3), &days);
+    assert_eq!(report.total_uptime_percentage, Some(42.86));
+    let outside = |uptime_percentage, total_checks, up_checks| {
+        Some(OutsideMaintenance { uptime_percentage, total_checks, up_checks })
+    };
+    assert_eq!(report.outside_maintenance, outside(Some(66.67), 3, 2));
+    let of_days: Vec<_> = report.days.iter().map(|day| day.outside_maintenance).collect();
+    assert_eq!(of_days, [None, outside(Some(100.0), 1, 1), outside(None, 0, 0)]);
+    let usual = uptime(Span::until(TODAY, 3), &days[..1]);
+    assert_eq!(usual.outside_maintenance, None);
+}
+
+#[test]
 fn a_span_ends_today_and_has_as_many_days_as_asked_for() {
     for (days, first) in
         [(1, TODAY), (2, date(2026, 11, 19)), (30, date(2026, 10, 22)), (365, date(2025, 11, 21))]
@@ -63,6 +84,7 @@ fn without_checks_there_is_nothing_but_zeros_and_nulls() {
             response_time: None,
             total_checks: 0,
             up_checks: 0,
+            outside_maintenance: None,
         };
         assert_eq!(*day, expected);
     }

@@ -26,7 +26,8 @@ impl ToolChange {
     /// only writes itself and its tool's state.
     fn seen(&self) -> Option<Seen> {
         let check = &self.check;
-        if !check.id.is_automatic() || check.status != CheckStatus::Completed {
+        let is_observed = !check.in_maintenance && check.status == CheckStatus::Completed;
+        if !check.id.is_automatic() || !is_observed {
             return None;
         }
         let phase = self.state.trackers.get(&Fingerprint::StatusDown)?.tracker.phase;

@@ -5,8 +5,10 @@ use std::num::NonZeroU32;
 use jiff::Timestamp;
 
 use super::ToolState;
+use crate::checks::check::{Finish, ToolResult};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::run::Run;
+use crate::checks::timer::Timer;
 use crate::id::IssueId;
 use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::Evaluation;
@@ -16,8 +18,28 @@ use crate::issues::{Fingerprint, Outcome};
 use crate::locations::Testimony;
 
 impl ToolState {
+    /// Lets the trackers observe a run that is not in maintenance, learns from it, and sets the timer.
+    pub(super) fn judge(
+        &mut self,
+        run: &Run,
+        finish: &Finish,
+        evaluations: Vec<Evaluation>,
+        testimony: &Testimony,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        self.note_failure(finish, &evaluations);
+        let events = self.observe(run, evaluations, testimony, now);
+        if let Finish::Completed(ToolResult::Dns(result)) = finish {
+            self.learn(run.check, result.hashes());
+        }
+        let wanted = run.policy().next_run(self.is_down(), self.is_failing_below_threshold());
+        let slot = run.check.created_at();
+        self.timer = Timer::after_run(self.timer, wanted, slot, now, run.time_scale);
+        events
+    }
+
     /// Passes the evaluations to their trackers.
-    pub(super) fn observe(
+    fn observe(
         &mut self,
         run: &Run,
         evaluations: Vec<Evaluation>,

@@ -114,11 +114,15 @@ impl ToolChange {
         fits(&begun).then_some((begun, closed))
     }
 
-    /// The check in packed form, if it caused no event and its day is open.
+    /// The check in packed form, if it caused no event and its day is open. Blocks do not say which of their checks were
+    /// in a maintenance window: windows are rare, and a block that had room for it could not be read by the version before.
     fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
-        let is_packed = may_be_packed(self.check.id) && self.events.is_empty() && !is_amended;
+        let is_packed = may_be_packed(self.check.id)
+            && self.events.is_empty()
+            && !is_amended
+            && !self.check.in_maintenance;
         let completed_at = self.check.completed_at.filter(|_| is_packed)?;
         Some(PackedCheck { slot: self.check.id.created_at(), completed_at, result: result.clone() })
     }

@@ -2,6 +2,7 @@
 
 mod confirmation;
 mod failing;
+mod maintenance;
 mod pack;
 
 use std::num::NonZeroU32;
@@ -20,6 +21,7 @@ use crate::checks::tool::Tool;
 use crate::id::{SiteId, TeamId};
 use crate::issues::Outcome;
 use crate::issues::tracker::Event;
+use crate::maintenance::Windows;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 
@@ -67,6 +69,7 @@ struct Scenario {
     evaluations: Vec<Evaluation>,
     now: Timestamp,
     cfg: u64,
+    windows: Windows,
 }
 
 impl Scenario {
@@ -74,7 +77,8 @@ impl Scenario {
     fn automatic(reason: RunReason, slot: Timestamp, finish: Finish) -> Self {
         let check = CheckId::automatic(site(), Tool::Status, reason, slot);
         let now = slot + 1.second();
-        let run = Self { check, finish, evaluations: Vec::new(), now, cfg: 1 };
+        let windows = Windows::default();
+        let run = Self { check, finish, evaluations: Vec::new(), now, cfg: 1, windows };
         Self { evaluations: run.run().evaluate(&run.finish, None, now), ..run }
     }
 
@@ -84,7 +88,8 @@ impl Scenario {
 
     fn on_demand(check: CheckId, finish: Finish) -> Self {
         let now = check.created_at() + 1.second();
-        Self { check, finish, evaluations: Vec::new(), now, cfg: 1 }
+        let windows = Windows::default();
+        Self { check, finish, evaluations: Vec::new(), now, cfg: 1, windows }
     }
 
     fn run(&self) -> Run {
@@ -98,6 +103,7 @@ impl Scenario {
         let site =
             Site { cfg: self.cfg, synced: 1, ..Site::new(site(), TeamId(id), url, created_at) };
         let team = Team::new(TeamId(id), "Team", Plan::Starter, created_at);
+        let team = Team { windows: self.windows.clone(), ..team };
         Run { check: self.check, site, team, settings, time_scale: TimeScale::default() }
     }
 

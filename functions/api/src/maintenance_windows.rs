@@ -1,0 +1,6 @@
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod end;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod update;

@@ -1,0 +1,18 @@
+//! `DELETE /teams/{team}/maintenance-windows/{window}`: removes a maintenance window.
+
+use vedette_actions::remove_window;
+use vedette_http::error::ApiError;
+use vedette_http::response::{Response, no_content};
+use vedette_routing::WindowAccess;
+
+use crate::Context;
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    access: WindowAccess,
+) -> Result<Response, ApiError> {
+    let WindowAccess { team, window } = access;
+    let (actor, now) = (context.caller.actor(), context.caller.now);
+    remove_window(context.app, &team.team, &window, actor, now).await?;
+    Ok(no_content())
+}

@@ -1,0 +1,386 @@
+//! `vedette maintenance`: times in which problems of sites are expected.
+
+mod wrapped;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand};
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use vedette_actions::{add_window, end_window, remove_window};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::id::{SiteId, TeamId, WindowId};
+use vedette_domain::maintenance::{
+    DURATION_MAX_MINUTES, MaintenanceWindow, Recurrence, WindowInput,
+};
+use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::time_zone::NamedZone;
+use vedette_runtime::App;
+use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
+
+use crate::output::{Output, Show, record, table, wire};
+use crate::{Failure, args, team};
+
+pub(crate) use wrapped::{OpensTable, run_in_window};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List a team's maintenance windows
+    List {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+    },
+    /// Add a window that starts later, once or again and again
+    Add(Add),
+    /// Start a window now, for as long as a command runs or a time passes
+    ///
+    /// With a command, the window ends when the command does, whether it succeeds or not, and the exit code is the
+    /// command's. If this program is killed, the window ends when its time has passed.
+    Start(Start),
+    /// End a window that is active
+    End {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Remove a window with all its instances
+    Remove {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The team
+    #[arg(value_parser = args::team_id)]
+    team: TeamId,
+    /// The window
+    #[arg(value_parser = args::window_id)]
+    window: WindowId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// The team
+    #[arg(value_parser = args::team_id)]
+    team: TeamId,
+    /// When it starts for the first time, on the clocks of its time zone: 2026-11-29T02:00
+    #[arg(long, value_name = "TIME", value_parser = args::start)]
+    start: DateTime,
+    /// How long it takes: 30m, 2h, 3d
+    #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
+    duration: SignedDuration,
+    /// A time zone of the IANA database, such as Europe/Berlin; that of the team if omitted
+    #[arg(long, value_parser = args::time_zone)]
+    time_zone: Option<NamedZone>,
+    /// When it recurs: a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU
+    #[arg(long, value_name = "RULE", value_parser = args::recurrence)]
+    repeat: Option<Recurrence>,
+    /// Display name
+    #[arg(long, value_parser = args::name)]
+    name: Option<String>,
+    /// A site that it is for, by its UUID or URL; all sites of the team if omitted
+    #[arg(long = "site", value_name = "SITE")]
+    sites: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// The sites that it is for, by their UUIDs or URLs
+    #[arg(value_name = "SITE", required_unless_present = "team")]
+    sites: Vec<String>,
+    /// All sites of this team
+    #[arg(long, value_parser = args::team_id, conflicts_with = "sites")]
+    team: Option<TeamId>,
+    /// How long it takes at most: 30m, 2h, 3d
+    #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
+    duration: SignedDuration,
+    /// Display name
+    #[arg(long, value_parser = args::name)]
+    name: Option<String>,
+    /// A command to run in the window
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        let now = app.clock.now();
+        match self {
+            Self::List { team } => {
+                let found = team::find(app, *team).await?.team;
+                let windows = found.windows.current_ones(now);
+                let shown: Vec<_> = windows.iter().map(|window| Shown::new(window, now)).collect();
+                Ok(out.show(&shown)?)
+            }
+            Self::Add(new) => Ok(out.show(&Shown::new(&new.run(app).await?, now))?),
+            Self::Start(start) => match start.command() {
+                Some(_) => run_in_window(start, app).await,
+                None => Ok(out.show(&Shown::new(&start.begin(app).await?.window, now))?),
+            },
+            Self::End { which } => {
+                retry_on_conflict(budget::WRITE, || async {
+                    let (team, window) = which.find(app).await?;
+                    Ok::<_, Failure>(
+                        end_window(app, &team.team, &window, Actor::Operator, now)
+                            .await
+                            .map(drop)?,
+                    )
+                })
+                .await
+            }
+            Self::Remove { which } => {
+                retry_on_conflict(budget::WRITE, || async {
+                    let (team, window) = which.find(app).await?;
+                    Ok::<_, Failure>(
+                        remove_window(app, &team.team, &window, Actor::Operator, now).await?,
+                    )
+                })
+                .await
+            }
+        }
+    }
+
+    /// A window that is to be started with a command in it.
+    pub(crate) fn as_wrapper(&self) -> Option<&Start> {
+        match self {
+            Self::Start(start) if start.command().is_some() => Some(start),
+            _ => None,
+        }
+    }
+}
+
+impl Which {
+    async fn find(&self, app: &App) -> Result<(TeamWithSettings, MaintenanceWindow), Failure> {
+        let team = team::find(app, self.team).await?;
+        let window = team.team.windows.current(self.window, app.clock.now()).cloned();
+        let id = self.window;
+        let window = window.ok_or_else(|| {
+            Failure::refused(format!("the team has no maintenance window {id}, or it is over"))
+        })?;
+        Ok((team, window))
+    }
+}
+
+impl Add {
+    async fn run(&self, app: &App) -> Result<MaintenanceWindow, Failure> {
+        let team = self.team;
+        let sites = sites(app, &self.sites).await?;
+        if let Some((_, of)) = sites.iter().find(|(_, of)| *of != team) {
+            return Err(Failure::refused(format!("one of the sites belongs to the team {of}")));
+        }
+        let input = WindowInput {
+            name: self.name.clone(),
+            sites: Some((!sites.is_empty()).then(|| sites.iter().map(|(id, _)| *id).collect())),
+            start: Some(self.start),
+            zone: self.time_zone.clone(),
+            minutes: None,
+            rule: Some(self.repeat.clone()),
+        };
+        save(app, team, &input, minutes(self.duration)?).await
+    }
+}
+
+/// A window that was started.
+pub(crate) struct Started {
+    team: TeamId,
+    pub(crate) window: MaintenanceWindow,
+    /// When it ends by itself.
+    until: Option<Timestamp>,
+}
+
+impl Start {
+    /// The command to run, with its arguments.
+    fn command(&self) -> Option<(&OsString, &[OsString])> {
+        self.command.split_first()
+    }
+
+    /// Starts the window.
+    pub(crate) async fn begin(&self, app: &App) -> Result<Started, Failure> {
+        let sites = sites(app, &self.sites).await?;
+        let teams: BTreeSet<TeamId> =
+            sites.iter().map(|(_, team)| *team).chain(self.team).collect();
+        let team = match teams.iter().collect::<Vec<_>>()[..] {
+            [team] => *team,
+            _ => return Err(Failure::refused("the sites belong to different teams")),
+        };
+        let input = WindowInput {
+            name: self.name.clone(),
+            sites: Some((!sites.is_empty()).then(|| sites.iter().map(|(id, _)| *id).collect())),
+            ..WindowInput::default()
+        };
+        let window = save(app, team, &input, minutes(self.duration)?).await?;
+        let until = window.active_at(app.clock.now()).map(|active| active.end);
+        Ok(Started { team, window, until })
+    }
+}
+
+impl Started {
+    /// Ends the window, unless it is over or somebody has ended it.
+    pub(crate) async fn end(&self, app: &App) -> Result<(), Failure> {
+        retry_on_conflict(budget::WRITE, || async {
+            let now = app.clock.now();
+            let team = team::find(app, self.team).await?.team;
+            match team.windows.current(self.window.id, now) {
+                Some(window) if window.active_at(now).is_some() => {
+                    Ok(end_window(app, &team, window, Actor::Operator, now).await.map(drop)?)
+                }
+                _ => Ok::<_, Failure>(()),
+            }
+        })
+        .await
+    }
+}
+
+/// Adds a window. After a conflict, it is added to what the team has by then.
+async fn save(
+    app: &App,
+    team: TeamId,
+    input: &WindowInput,
+    minutes: u32,
+) -> Result<MaintenanceWindow, Failure> {
+    retry_on_conflict(budget::WRITE, || async {
+        let (found, now) = (team::find(app, team).await?.team, app.clock.now());
+        Ok::<_, Failure>(
+            add_window(app, &found, input.clone(), minutes, Actor::Operator, now).await?,
+        )
+    })
+    .await
+}
+
+/// The length of a window, rounded up.
+fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
+    let minutes = duration.as_secs().saturating_add(59) / 60;
+    u32::try_from(minutes.max(1))
+        .ok()
+        .filter(|minutes| *minutes <= DURATION_MAX_MINUTES)
+        .ok_or_else(|| Failure::Usage("a maintenance window takes at most 7 days".to_owned()))
+}
+
+/// The sites with these UUIDs or URLs, each with its team.
+async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
+    let mut sites = Vec::new();
+    for name in named {
+        sites.push(match SiteId::parse(name) {
+            Some(id) => by_id(app, id).await?,
+            None => by_url(app, name).await?,
+        });
+    }
+    Ok(sites)
+}
+
+async fn by_id(app: &App, id: SiteId) -> Result<(SiteId, TeamId), Failure> {
+    let found = app.store.site(id.partition()).await?.filter(|found| found.site.id == id);
+    let site = found.ok_or_else(|| Failure::refused(format!("there is no site {id}")))?.site;
+    Ok((id, site.team))
+}
+
+async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
+    let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let url = SiteUrl::parse(&whole).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
+    let teams = app.store.teams(app.store.all_teams().await?, app.clock.now()).await?;
+    let mut found = Vec::new();
+    for (id, team) in teams {
+        let directory = app.store.directory(id, team.team.sites as usize).await?;
+        found.extend(directory.into_iter().filter(|row| row.url == url).map(|row| (row.id, id)));
+    }
+    match found[..] {
+        [site] => Ok(site),
+        [] => Err(Failure::refused(format!("no team monitors {url}"))),
+        _ => {
+            Err(Failure::refused(format!("several teams monitor {url}; name the site by its UUID")))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Shown {
+    uuid: WindowId,
+    name: String,
+    sites: Option<BTreeSet<SiteId>>,
+    starts_at: String,
+    time_zone: String,
+    duration_minutes: u32,
+    recurrence: Option<String>,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    active_until: Option<Timestamp>,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    next_starts_at: Option<Timestamp>,
+    /// When it takes place, for people.
+    #[serde(skip)]
+    when: String,
+    #[serde(skip)]
+    recurs: String,
+}
+
+impl Shown {
+    fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
+        let active = window.active_at(now).map(|active| active.end);
+        let next = window.next_after(now).map(|next| next.start);
+        let when = match (active, next) {
+            (Some(end), _) => format!("active until {}", window.zone.minute(end)),
+            (None, Some(start)) => format!("from {}", window.zone.minute(start)),
+            (None, None) => "over".to_owned(),
+        };
+        let words = |recurrence: &Recurrence| recurrence.in_words(window.start.date());
+        Self {
+            uuid: window.id,
+            name: window.name.clone(),
+            sites: window.sites.clone(),
+            starts_at: window.start.to_string(),
+            time_zone: window.zone.name().to_owned(),
+            duration_minutes: window.minutes,
+            recurrence: window.rule.as_ref().map(ToString::to_string),
+            active_until: active,
+            next_starts_at: next,
+            when,
+            recurs: window.rule.as_ref().map_or_else(|| "once".to_owned(), words),
+        }
+    }
+
+    fn length(&self) -> String {
+        format!("{:#}", SignedDuration::from_mins(self.duration_minutes.into()))
+    }
+
+    fn covered(&self) -> String {
+        self.sites.as_ref().map_or_else(|| "all".to_owned(), |sites| sites.len().to_string())
+    }
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        record([
+            ("window", self.uuid.to_string()),
+            ("name", self.name.clone()),
+            ("sites", self.covered()),
+            ("when", self.when.clone()),
+            ("takes", self.length()),
+            ("recurs", self.recurs.clone()),
+        ])
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "There are no maintenance windows.\n".to_owned();
+        }
+        let rows = self.iter().map(|window| {
+            [
+                window.uuid.to_string(),
+                window.name.clone(),
+                window.covered(),
+                window.when.clone(),
+                window.length(),
+                window.recurs.clone(),
+            ]
+        });
+        table(["WINDOW", "NAME", "SITES", "WHEN", "TAKES", "RECURS"], rows)
+    }
+}
+
+#[cfg(test)]
+mod tests;

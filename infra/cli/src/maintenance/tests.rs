@@ -1,0 +1,149 @@
+//! Maintenance windows from the command line.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::sites::site::Site;
+use vedette_store::{Audit, SiteWithTools};
+
+use super::*;
+use crate::testing::Bench;
+
+const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+
+/// A team with a site.
+async fn arranged() -> (Bench, String) {
+    let bench = Bench::new().await;
+    bench.user("ada").await;
+    let team = bench.team("ada", "growth").await;
+    let (store, now) = (&bench.app.store, bench.app.clock.now());
+    let found = store.team(TeamId::parse(&team).expect("a team id"), now).await.expect("read");
+    let found = found.expect("a team").team;
+    let url = SiteUrl::parse("https://shop.example").expect("a URL");
+    let site = Site::new(SiteId::parse(SITE).expect("a site id"), found.id, url, now);
+    let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+    let stored = SiteWithTools { site, tools };
+    store.create_site(&found, &stored, None, Audit::None).await.expect("a site");
+    (bench, team)
+}
+
+async fn listed(bench: &Bench, team: &str) -> Vec<Value> {
+    let listed = bench.json(&format!("maintenance list {team}")).await;
+    listed.as_array().expect("windows").clone()
+}
+
+#[tokio::test]
+async fn a_window_is_added_listed_ended_and_removed() {
+    let (bench, team) = arranged().await;
+    let add = format!(
+        "maintenance add {team} --name Updates --start 2026-11-20T10:00 --time-zone Europe/Berlin \
+         --for 90m --repeat FREQ=DAILY --site shop.example"
+    );
+    let added = bench.json(&add).await;
+    let window = added["uuid"].as_str().expect("a uuid").to_owned();
+    assert_eq!(added["sites"], json!([SITE]));
+    assert_eq!(added["active_until"], "2026-11-20T10:30:00+00:00");
+    let shown = bench.run(&format!("maintenance list {team}")).await.out;
+    for text in ["WINDOW", "Updates", "active until 2026-11-20 11:30 CET", "1h 30m", "every day"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let ended = bench.run(&format!("maintenance end {team} {window}")).await;
+    assert_eq!((ended.code, ended.out.as_str()), (0, ""));
+    assert_eq!(listed(&bench, &team).await[0]["active_until"], Value::Null);
+    let refused = bench.refused(&format!("maintenance end {team} {window}")).await;
+    assert_eq!(refused, "The maintenance window is not active.");
+    assert_eq!(bench.run(&format!("maintenance remove {team} {window}")).await.code, 0);
+    assert!(listed(&bench, &team).await.is_empty());
+    let refused = bench.refused(&format!("maintenance remove {team} {window}")).await;
+    assert_eq!(refused, format!("the team has no maintenance window {window}, or it is over"));
+    let none = bench.run(&format!("maintenance list {team}")).await;
+    assert_eq!(none.out, "There are no maintenance windows.\n");
+}
+
+#[tokio::test]
+async fn a_window_starts_now_for_sites_or_for_a_team() {
+    let (bench, team) = arranged().await;
+    let started = bench.json(&format!("maintenance start {SITE} --for 90s --name Release")).await;
+    assert_eq!(started["duration_minutes"], 2, "rounded up");
+    assert_eq!(started["active_until"], "2026-11-20T09:56:00+00:00");
+    let all = bench.json(&format!("maintenance start --team {team} --for 7d")).await;
+    assert_eq!((&all["sites"], &all["name"]), (&Value::Null, &json!("Maintenance")));
+    let shown = bench.run(&format!("maintenance start --team {team} --for 1h")).await.out;
+    for text in ["Maintenance", "all", "active until 2026-11-20 10:54 UTC", "1h", "once"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    bench.pass(120);
+    assert_eq!(listed(&bench, &team).await.len(), 2, "the first is over");
+}
+
+#[tokio::test]
+async fn a_window_ends_with_its_command_which_says_the_exit_code() {
+    let (bench, team) = arranged().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = folder.path().join("seen");
+    let script = format!("touch {}; exit $1", seen.display());
+    for code in [0, 3] {
+        let code_text = code.to_string();
+        let words = vec![
+            "maintenance",
+            "start",
+            SITE,
+            "--for",
+            "30m",
+            "--",
+            "sh",
+            "-c",
+            &script,
+            "sh",
+            &code_text,
+        ];
+        let ran = bench.run_words(words).await;
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.said);
+        assert!(fs::remove_file(&seen).is_ok(), "it ran");
+        assert!(listed(&bench, &team).await.is_empty());
+    }
+    let killed = vec!["maintenance", "start", SITE, "--for", "30m", "--", "sh", "-c", "kill -9 $$"];
+    assert_eq!(bench.run_words(killed).await.code, 137);
+    let ran = bench.run(&format!("maintenance start {SITE} --for 30m -- /nowhere/deploy")).await;
+    assert_eq!(ran.code, 1);
+    assert!(ran.said.starts_with("`/nowhere/deploy` cannot be run: "), "{}", ran.said);
+    assert!(listed(&bench, &team).await.is_empty(), "nothing is left active");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_refused() {
+    let (bench, team) = arranged().await;
+    let other = SITE.replace('7', "8");
+    for (command, code, why) in [
+        (format!("maintenance start {other} --for 5m"), 1, format!("there is no site {other}")),
+        (
+            "maintenance start other.example --for 5m".to_owned(),
+            1,
+            "no team monitors https://other.example".to_owned(),
+        ),
+        (
+            format!("maintenance start {SITE} --for 8d"),
+            2,
+            "a maintenance window takes at most 7 days".to_owned(),
+        ),
+        (
+            format!("maintenance add {team} --start 2026-11-20T08:00 --for 5m"),
+            1,
+            "The maintenance window would be over already.".to_owned(),
+        ),
+    ] {
+        let ran = bench.run(&command).await;
+        assert_eq!((ran.code, ran.said), (code, why), "{command}");
+    }
+    for usage in [
+        "maintenance start --for 5m".to_owned(),
+        format!("maintenance start {SITE}"),
+        format!("maintenance start {SITE} --team {team} --for 5m"),
+        format!("maintenance add {team} --start tomorrow --for 5m"),
+        format!("maintenance add {team} --start 2026-11-29T02:00 --for 5m --repeat FREQ=YEARLY"),
+    ] {
+        assert_eq!(bench.run(&usage).await.code, 2, "{usage}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Running a command in a maintenance window.
+
+use std::io::{self, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+use vedette_runtime::App;
+
+use super::Start;
+use crate::Failure;
+
+/// Opens the table for as long as some work takes.
+pub(crate) trait OpensTable {
+    /// Does the work with the table.
+    async fn with_table<T>(
+        &self,
+        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+    ) -> Result<T, Failure>;
+}
+
+/// A table that is open anyway.
+impl OpensTable for App {
+    async fn with_table<T>(
+        &self,
+        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        work(self).await
+    }
+}
+
+/// Starts the window, runs its command, and ends the window. The table is closed meanwhile, so that the command may stop
+/// the service or start it.
+///
+/// # Errors
+///
+/// The window cannot be started, the command cannot be run, or it has failed, which is [`Failure::Command`].
+pub(crate) async fn run_in_window(start: &Start, table: &impl OpensTable) -> Result<(), Failure> {
+    let started = table.with_table(async |app| start.begin(app).await).await?;
+    let end = started.until.map(|until| started.window.zone.minute(until)).unwrap_or_default();
+    say(&format!("maintenance until {end} at the latest"));
+    let done = run_command(start).await;
+    if let Err(failure) = table.with_table(async |app| started.end(app).await).await {
+        say(&format!("the maintenance window was not ended ({failure}); it ends at {end}"));
+    }
+    done
+}
+
+/// Runs the command until it ends, with the input and output of this process. Ctrl-C reaches it from the terminal.
+async fn run_command(start: &Start) -> Result<(), Failure> {
+    let Some((program, arguments)) = start.command() else { return Ok(()) };
+    // From here on, signals no longer end this process, which still has to end the window.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let child = Command::new(program).args(arguments).spawn();
+    let mut child = child.map_err(|error| {
+        Failure::refused(format!("`{}` cannot be run: {error}", program.to_string_lossy()))
+    })?;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => forward(&child),
+            _ = hangup.recv() => forward(&child),
+        }
+    };
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    match u8::try_from(code).unwrap_or(u8::MAX) {
+        0 => Ok(()),
+        code => Err(Failure::Command(code)),
+    }
+}
+
+/// Asks the command to end, as this process was asked.
+fn forward(child: &Child) {
+    let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    if let Some(pid) = pid {
+        // It may have ended just now.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// Standard output is the command's.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "vedette: {line}");
+}

@@ -1,0 +1,170 @@
+//! Adds, changes, ends and removes maintenance windows.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::id::SiteId;
+use vedette_domain::maintenance::{MaintenanceWindow, WindowInput, WindowRefusal, Windows};
+use vedette_runtime::App;
+use vedette_store::Audit;
+
+use crate::error::{Fault, WindowError};
+use crate::rederivation::{enqueue_rederivation, request_rederivation};
+
+/// Adds a window of a given length.
+///
+/// # Errors
+///
+/// A refusal; a fault of the table or of the source of randomness; a conflict when the team's windows have changed since
+/// it was read.
+pub async fn add_window(
+    app: &App,
+    team: &Team,
+    input: WindowInput,
+    minutes: u32,
+    by: Actor,
+    now: Timestamp,
+) -> Result<MaintenanceWindow, WindowError> {
+    let change = match input.start {
+        Some(_) => WindowChange::Added,
+        None => WindowChange::Started,
+    };
+    let window = input.into_window(app.entropy.window_id()?, minutes, &team.zone, now);
+    know_sites(app, team, &window, None).await?;
+    let next = team.windows.with(window.clone(), now)?;
+    save(app, team, &next, (&window, change), by, now).await?;
+    Ok(window)
+}
+
+/// Changes a window. If nothing differs, nothing is written.
+///
+/// # Errors
+///
+/// Like [`add_window`].
+pub async fn edit_window(
+    app: &App,
+    team: &Team,
+    before: &MaintenanceWindow,
+    input: WindowInput,
+    by: Actor,
+    now: Timestamp,
+) -> Result<MaintenanceWindow, WindowError> {
+    let window = input.apply_to(before);
+    if window == *before {
+        return Ok(window);
+    }
+    know_sites(app, team, &window, before.sites.as_ref()).await?;
+    let next = team.windows.with(window.clone(), now)?;
+    save(app, team, &next, (before, WindowChange::Edited), by, now).await?;
+    Ok(window)
+}
+
+/// Ends the active instance of a window. A window that takes place once is gone after that.
+///
+/// # Errors
+///
+/// The window is not active; otherwise like [`add_window`].
+pub async fn end_window(
+    app: &App,
+    team: &Team,
+    window: &MaintenanceWindow,
+    by: Actor,
+    now: Timestamp,
+) -> Result<MaintenanceWindow, WindowError> {
+    let next = team.windows.with_ended(window.id, now)?;
+    save(app, team, &next, (window, WindowChange::Ended), by, now).await?;
+    Ok(MaintenanceWindow { ended_at: Some(now), ..window.clone() })
+}
+
+/// Removes a window. If it is active, it ends.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the team's windows have changed since it was read.
+pub async fn remove_window(
+    app: &App,
+    team: &Team,
+    window: &MaintenanceWindow,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), WindowError> {
+    let next = team.windows.without(window.id, now);
+    save(app, team, &next, (window, WindowChange::Removed), by, now).await
+}
+
+/// Gives the calendar feed of a team a new address. The one before no longer works.
+///
+/// # Errors
+///
+/// A fault of the table or of the source of randomness.
+pub async fn share_calendar(
+    app: &App,
+    team: &Team,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let key = app.entropy.link_key()?;
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarShared, now);
+    Ok(app.store.save_calendar(team.id, Some(&key), Audit::Entry(&entry)).await?)
+}
+
+/// Withdraws the address of a team's calendar feed, if it has one.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn unshare_calendar(
+    app: &App,
+    team: &Team,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    if team.calendar.is_none() {
+        return Ok(());
+    }
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarUnshared, now);
+    Ok(app.store.save_calendar(team.id, None, Audit::Entry(&entry)).await?)
+}
+
+/// Refuses a window that names a site of another team. Sites that it named before may be gone by now.
+async fn know_sites(
+    app: &App,
+    team: &Team,
+    window: &MaintenanceWindow,
+    before: Option<&BTreeSet<SiteId>>,
+) -> Result<(), WindowError> {
+    let named = window.sites.iter().flatten().copied();
+    let new: Vec<SiteId> =
+        named.filter(|site| before.is_none_or(|before| !before.contains(site))).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let known = app.store.sites_of_team(team.id, new.iter().copied()).await?;
+    if known.len() < new.len() { Err(WindowRefusal::UnknownSite.into()) } else { Ok(()) }
+}
+
+/// Saves the windows. `window` is the changed one as it was before. If it was active, reminders that waited for its end
+/// may be due sooner.
+async fn save(
+    app: &App,
+    team: &Team,
+    next: &Windows,
+    (window, change): (&MaintenanceWindow, WindowChange),
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), WindowError> {
+    let was_active =
+        team.windows.get(window.id).is_some_and(|before| before.active_at(now).is_some());
+    if was_active {
+        request_rederivation(app, team.id, now).await?;
+    }
+    let event = AuditEvent::window(window, change);
+    let entry = AuditEntry::new(team.id, by, event, now);
+    app.store.save_windows(team, next, now, Audit::Entry(&entry)).await?;
+    if was_active {
+        enqueue_rederivation(app, team.id).await;
+    }
+    Ok(())
+}

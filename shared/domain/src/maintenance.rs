@@ -1,0 +1,20 @@
+//! Maintenance windows: times in which the checks of sites run, but do not count as observations.
+//!
+//! Instances of a recurring window are computed from its rule whenever somebody asks, and never stored. No answer takes
+//! longer for a window that began long ago, or whose rule has hardly any instances.
+
+mod calendar;
+mod input;
+mod recurrence;
+#[cfg(test)]
+mod tests;
+mod window;
+mod windows;
+
+pub use calendar::calendar;
+pub use input::WindowInput;
+pub use recurrence::{INTERVAL_MAX, RECURRENCE_MAX, Recurrence, RecurrenceError};
+pub use window::{
+    DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, WINDOW_NAME_MAX, parse_start,
+};
+pub use windows::{STORED_MAX, WINDOWS_MAX, WindowRefusal, Windows};

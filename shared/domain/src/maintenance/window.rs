@@ -1,0 +1,159 @@
+//! A maintenance window and its instances.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::{Date, DateTime};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use serde::{Deserialize, Serialize};
+
+use super::recurrence::Recurrence;
+use crate::id::{SiteId, WindowId};
+use crate::time_zone::NamedZone;
+
+/// The longest window, in minutes: 7 days.
+pub const DURATION_MAX_MINUTES: u32 = 7 * 24 * 60;
+/// The most sites that a window names.
+pub const SITES_MAX: usize = 100;
+/// The longest name, in characters.
+pub const WINDOW_NAME_MAX: usize = 100;
+/// The years in which a window may start for the first time.
+const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
+/// An instance that is active started on one of the last so many dates: it takes 7 days at most, and the dates of two
+/// time zones differ by one.
+const DATES_BACK: i64 = 9;
+
+/// A maintenance window.
+///
+/// Stored under one-letter names, because every run reads the windows of its team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaintenanceWindow {
+    /// Identity.
+    #[serde(rename = "i")]
+    pub id: WindowId,
+    /// Display name.
+    #[serde(rename = "n")]
+    pub name: String,
+    /// The sites that it is for; `None` for all sites of the team.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub sites: Option<BTreeSet<SiteId>>,
+    /// What the clocks of its zone show when it starts for the first time.
+    #[serde(rename = "a")]
+    pub start: DateTime,
+    /// Its time zone.
+    #[serde(rename = "z")]
+    pub zone: NamedZone,
+    /// How long it takes, in minutes that pass: a clock change makes it neither longer nor shorter.
+    #[serde(rename = "m")]
+    pub minutes: u32,
+    /// When it recurs; `None` if it takes place once.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Recurrence>,
+    /// Instances that started until then are over, because somebody ended them.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// One time that a window takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instance {
+    /// Its first instant.
+    pub start: Timestamp,
+    /// The first instant after it.
+    pub end: Timestamp,
+}
+
+impl MaintenanceWindow {
+    /// The start of a window that starts now, to the second, with its time zone: the given one, or UTC if its clocks
+    /// show this time for the second time today.
+    pub fn starting_now(zone: NamedZone, now: Timestamp) -> (DateTime, NamedZone) {
+        let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+        let local = zone.local(second).datetime();
+        if zone.instant_of(local) == Some(second) {
+            return (local, zone);
+        }
+        let utc = NamedZone::utc();
+        (utc.local(second).datetime(), utc)
+    }
+
+    /// Whether it is for a site.
+    pub fn covers(&self, site: SiteId) -> bool {
+        self.sites.as_ref().is_none_or(|sites| sites.contains(&site))
+    }
+
+    /// The instance that is active at an instant, and ends last.
+    pub fn active_at(&self, at: Timestamp) -> Option<Instance> {
+        self.started_by(at).filter(|instance| at < instance.end)
+    }
+
+    /// The last instance that started at an instant or before; `None` if that was long enough ago for it to be over.
+    pub(super) fn started_by(&self, at: Timestamp) -> Option<Instance> {
+        let today = self.zone.local(at).date();
+        (-1..DATES_BACK)
+            .filter_map(|back| today.checked_sub(back.days()).ok())
+            .filter(|date| self.occurs_on(*date))
+            .filter_map(|date| self.instance_on(date))
+            .find(|instance| instance.start <= at)
+    }
+
+    /// The first instance that starts after an instant.
+    pub fn next_after(&self, at: Timestamp) -> Option<Instance> {
+        let today = self.zone.local(at).date();
+        let mut from = today.yesterday().unwrap_or(today);
+        // An instance of yesterday or today may have started already, and a clock change may skip tomorrow.
+        for _ in 0..4 {
+            let date = self.next_date(from)?;
+            match self.instance_on(date) {
+                Some(instance) if instance.start > at => return Some(instance),
+                _ => from = date.tomorrow().ok()?,
+            }
+        }
+        None
+    }
+
+    /// Whether no instance is active or will be.
+    pub fn is_over(&self, at: Timestamp) -> bool {
+        self.active_at(at).is_none() && self.next_after(at).is_none()
+    }
+
+    /// The first date on which the rule lets the window start; not `start` if the rule does not admit it.
+    pub fn first_date(&self) -> Option<Date> {
+        self.next_date(self.start.date())
+    }
+
+    fn occurs_on(&self, date: Date) -> bool {
+        let start = self.start.date();
+        self.rule.as_ref().map_or(date == start, |rule| rule.occurs_on(start, date))
+    }
+
+    fn next_date(&self, from: Date) -> Option<Date> {
+        let start = self.start.date();
+        match &self.rule {
+            Some(rule) => rule.next_date(start, from),
+            None => (start >= from).then_some(start),
+        }
+    }
+
+    /// The instance of a date; `None` if the rule has ended by then, or somebody has ended the instance.
+    fn instance_on(&self, date: Date) -> Option<Instance> {
+        let start = self.zone.instant_of(date.to_datetime(self.start.time()))?;
+        let until = self.rule.as_ref().and_then(Recurrence::until);
+        if until.is_some_and(|until| start > until) || self.ended_at.is_some_and(|at| start <= at) {
+            return None;
+        }
+        let end = start.checked_add(SignedDuration::from_mins(self.minutes.into())).ok()?;
+        Some(Instance { start, end })
+    }
+}
+
+/// Parses the start of a window, `YYYY-MM-DDTHH:MM` with or without `:SS`, from 2000 to 2199.
+pub fn parse_start(text: &str) -> Option<DateTime> {
+    let is_well_formed = matches!(text.len(), 16 | 19)
+        && text.bytes().enumerate().all(|(place, byte)| match place {
+            4 | 7 => byte == b'-',
+            10 => byte == b'T',
+            13 | 16 => byte == b':',
+            _ => byte.is_ascii_digit(),
+        });
+    let start: DateTime = text.parse().ok().filter(|_| is_well_formed)?;
+    YEARS.contains(&start.year()).then_some(start)
+}

@@ -1,0 +1,58 @@
+//! Maintenance windows as the API shows them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::id::{SiteId, WindowId};
+use vedette_domain::maintenance::MaintenanceWindow;
+
+use super::wire_time_or_null;
+
+/// A maintenance window.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "MaintenanceWindow")
+)]
+pub struct WindowResource {
+    /// Identity.
+    uuid: WindowId,
+    /// Display name.
+    name: String,
+    /// The sites that it is for; null if it is for all sites of the team.
+    sites: Option<BTreeSet<SiteId>>,
+    /// When it starts, or started for the first time: what the clocks of its time zone show, such as
+    /// `2026-11-29T02:00:00`.
+    starts_at: String,
+    /// The name of its time zone in the IANA database.
+    time_zone: String,
+    /// How long it takes, in minutes that pass. Clock changes make it neither longer nor shorter.
+    duration_minutes: u32,
+    /// When it recurs, as a recurrence rule of RFC 5545; null if it takes place once.
+    recurrence: Option<String>,
+    /// When the active instance ends; null if none is active.
+    #[serde(serialize_with = "wire_time_or_null")]
+    active_until: Option<Timestamp>,
+    /// When the next instance starts; null if there is none.
+    #[serde(serialize_with = "wire_time_or_null")]
+    next_starts_at: Option<Timestamp>,
+}
+
+impl WindowResource {
+    /// A window as it is now.
+    pub fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
+        Self {
+            uuid: window.id,
+            name: window.name.clone(),
+            sites: window.sites.clone(),
+            starts_at: window.start.to_string(),
+            time_zone: window.zone.name().to_owned(),
+            duration_minutes: window.minutes,
+            recurrence: window.rule.as_ref().map(ToString::to_string),
+            active_until: window.active_at(now).map(|active| active.end),
+            next_starts_at: window.next_after(now).map(|next| next.start),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `DELETE /teams/{team}/maintenance-windows/{window}`.
+
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_testkit::new_team;
+use vedette_tests::Service;
+
+use super::{added, path, weekly};
+use crate::support::{assert_not_found, assert_role_required, colleague};
+
+#[tokio::test]
+async fn a_window_is_removed_and_leaves_nothing_in_the_table() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    let [one, other] =
+        [added(&service, &owner, &weekly()).await, added(&service, &owner, &weekly()).await];
+    assert_eq!(client.delete(&one).await.shown(), "204 null");
+    assert_not_found(&client.get(&one).await);
+    assert_not_found(&client.delete(&one).await);
+    assert_eq!(client.get(&other).await.status, 200);
+    assert_eq!(client.delete(&other).await.status, 204);
+    let (store, now) = (&service.test.app.store, service.test.now());
+    let team = store.team(owner.team, now).await.expect("read").expect("a team").team;
+    assert!(team.windows.is_empty());
+    assert_eq!(team.windows_rev, 4, "so that no write is lost");
+}
+
+#[tokio::test]
+async fn members_of_the_team_remove_windows() {
+    let (service, owner) = Service::with_team().await;
+    let window = added(&service, &owner, &weekly()).await;
+    let other = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&service.client(&other).delete(&window).await);
+    let viewer = colleague(&service, &owner, Role::Viewer).await;
+    assert_role_required(&service.client(&viewer).delete(&window).await);
+    let member = colleague(&service, &owner, Role::Member).await;
+    assert_eq!(service.client(&member).delete(&window).await.status, 204);
+    assert!(window.starts_with(&path(&owner)));
+}

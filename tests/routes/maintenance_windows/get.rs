@@ -1,0 +1,34 @@
+//! `GET /teams/{team}/maintenance-windows/{window}`.
+
+use serde_json::json;
+use vedette_domain::accounts::plan::Plan;
+use vedette_testkit::new_team;
+use vedette_tests::Service;
+
+use super::{added, path, weekly};
+use crate::support::{assert_not_found, odd_spellings};
+
+#[tokio::test]
+async fn a_window_is_read_until_it_is_over() {
+    let (service, owner) = Service::with_team().await;
+    let window = added(&service, &owner, &json!({ "duration_minutes": 5 })).await;
+    let client = service.client(&owner);
+    let listed = client.get(&path(&owner)).await;
+    assert_eq!(client.get(&window).await.body, json!({ "data": listed.body["data"][0] }));
+    service.advance_minutes(5);
+    assert_not_found(&client.get(&window).await);
+}
+
+#[tokio::test]
+async fn what_is_no_window_of_the_team_is_not_found() {
+    let (service, owner) = Service::with_team().await;
+    let window = added(&service, &owner, &weekly()).await;
+    let other = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&service.client(&other).get(&window).await);
+    let (_, uuid) = window.rsplit_once('/').expect("a uuid");
+    let elsewhere = format!("{}/{uuid}", path(&other));
+    assert_not_found(&service.client(&other).get(&elsewhere).await);
+    for odd in odd_spellings(&uuid) {
+        assert_not_found(&service.client(&owner).get(&format!("{}/{odd}", path(&owner))).await);
+    }
+}
