@@ -174,7 +174,7 @@ async fn a_row_of_a_status_check_is_small() {
 fn slowest(tool: Tool) -> Option<Sample> {
     let response_ms = 29_999.99;
     match tool {
-        Tool::Status => Some(Sample::Status { up: true, response_ms }),
+        Tool::Status => Some(Sample::Status { up: true, met: None, response_ms }),
         Tool::Performance => {
             Some(Sample::Performance { score: None, response_ms, speed_index_s: None })
         }
@@ -399,6 +399,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         rev: 1,
         lifecycle,
         timeline,
+        chosen_severity: None,
         summary: "s".repeat(400),
         context: json!({ "measured": "m".repeat(1_500) }),
         check: Some(CheckPointer::row(check)),

@@ -698,6 +698,7 @@ impl World {
             redirect_count: 0,
             redirects: Vec::new(),
             error: (code == 0).then(|| "timed out".to_owned()),
+            judged: None,
         }));
         match record_run(app, &run, state, &finish, None).await {
             Ok(vedette_runs::Recorded::Saved { issues, .. }) => {

@@ -11,7 +11,7 @@ use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
-use crate::{checks, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone};
+use crate::{checks, expectations, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone};
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
 /// on with the permission that it takes there and the handler, and what that may write.
@@ -40,6 +40,8 @@ pub const ROUTES: &[Route] = &[
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
+    get("expectations.get", "/api/v1/sites/{site}/expectations", SitesRead, Site(View, &expectations::get::handle)),
+    put("expectations.update", "/api/v1/sites/{site}/expectations", SitesWrite, Site(ManageSites, &expectations::update::handle), &grants::SAVE_EXPECTATIONS),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {
@@ -54,6 +56,16 @@ const fn post(
     writes: &'static Grant,
 ) -> Route {
     row("POST", name, path, scope, endpoint, writes)
+}
+
+const fn put(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    row("PUT", name, path, scope, endpoint, writes)
 }
 
 const fn patch(

@@ -1,6 +1,7 @@
 //! The descriptions of the routes, one file per resource.
 
 mod checks;
+mod expectations;
 mod issues;
 mod me;
 mod metrics;
@@ -27,6 +28,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         issues::operations,
         time_zone::operations,
         metrics::operations,
+        expectations::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -42,6 +44,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
         ("metrics", "A team's sites for Prometheus."),
+        ("expectations", "What the status checks of a site expect."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

@@ -12,6 +12,7 @@ use serde_json::Value;
 use vedette_domain::checks::check::{Check, CheckError, list_form};
 use vedette_domain::checks::evidence::Timing;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::expectations::Unmet;
 use vedette_domain::id::CheckId;
 
 use crate::StoreError;
@@ -50,6 +51,8 @@ struct Row {
     completed_at: Option<Timestamp>,
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     timing: Option<Timing>,
+    #[serde(rename = "un", default, skip_serializing_if = "Vec::is_empty")]
+    unmet: Vec<Unmet>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,6 +130,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         updated_at: check.updated_at,
         completed_at: check.completed_at,
         timing: check.timing,
+        unmet: check.unmet.clone(),
     };
     let body_key = keys::body(check.id, check.status);
     let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
@@ -168,6 +172,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
         updated_at: row.updated_at,
         completed_at: row.completed_at,
         timing: row.timing,
+        unmet: row.unmet,
     };
     Ok((check, row.has_body))
 }

@@ -52,8 +52,9 @@ impl<'a> Table<'a> {
              slowest_response_time_ms,incidents,down_minutes\r\n",
         );
         for Row { uptime, mean_ms, incidents } in &self.days {
-            let UptimeDay { date, uptime_percentage, response_time, total_checks, up_checks } =
-                uptime;
+            let UptimeDay {
+                date, uptime_percentage, response_time, total_checks, up_checks, ..
+            } = uptime;
             // Writing to a string cannot fail.
             let _ = write!(
                 csv,

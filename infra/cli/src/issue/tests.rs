@@ -78,6 +78,7 @@ async fn check(bench: &Bench, code: u16) {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     });
     let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
     let run = bench.app.store.run_context(site.team, site.id, Tool::Status).await;

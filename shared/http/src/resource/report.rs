@@ -15,6 +15,11 @@ pub struct UptimeResource {
     days: Vec<UptimeDayResource>,
     /// The percentage over all checks of these days; null if there were no checks.
     total_uptime_percentage: Option<f64>,
+    /// An addition to the specification: the percentage of checks that found all expectations met, of those that
+    /// expected something. Absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64", default))]
+    total_met_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds; null if there were no checks.
     average_response_time: Option<u64>,
 }
@@ -34,6 +39,11 @@ struct UptimeDayResource {
     total_checks: u64,
     /// The checks that found the site up.
     up_checks: u64,
+    /// An addition to the specification: the percentage of checks that found all expectations met, of those that
+    /// expected something. Absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64", default))]
+    met_percentage: Option<f64>,
 }
 
 impl From<Uptime> for UptimeResource {
@@ -41,6 +51,7 @@ impl From<Uptime> for UptimeResource {
         Self {
             days: report.days.into_iter().map(UptimeDayResource::from).collect(),
             total_uptime_percentage: report.total_uptime_percentage,
+            total_met_percentage: report.total_met_percentage,
             average_response_time: report.average_response_time,
         }
     }
@@ -54,6 +65,7 @@ impl From<UptimeDay> for UptimeDayResource {
             response_time: day.response_time,
             total_checks: day.total_checks,
             up_checks: day.up_checks,
+            met_percentage: day.met_percentage(),
         }
     }
 }

@@ -20,7 +20,7 @@ fn status_day(day: i8, checks: &[(bool, f64)]) -> Day {
     for &(up, response_ms) in checks {
         let trigger = Trigger::Automatic(RunReason::Scheduled);
         counted.counters.add(Kind { trigger, status: CheckStatus::Completed }, noon(day));
-        counted.add_sample(Sample::Status { up, response_ms }, noon(day));
+        counted.add_sample(Sample::Status { up, met: None, response_ms }, noon(day));
     }
     counted
 }
@@ -63,6 +63,8 @@ fn without_checks_there_is_nothing_but_zeros_and_nulls() {
             response_time: None,
             total_checks: 0,
             up_checks: 0,
+            expecting_checks: 0,
+            met_checks: 0,
         };
         assert_eq!(*day, expected);
     }

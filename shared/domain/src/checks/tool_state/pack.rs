@@ -114,11 +114,14 @@ impl ToolChange {
         fits(&begun).then_some((begun, closed))
     }
 
-    /// The check in packed form, if it caused no event and its day is open.
+    /// The check in packed form, if it caused no event, met all expectations and its day is open.
     fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
-        let is_packed = may_be_packed(self.check.id) && self.events.is_empty() && !is_amended;
+        let is_packed = may_be_packed(self.check.id)
+            && self.events.is_empty()
+            && self.check.unmet.is_empty()
+            && !is_amended;
         let completed_at = self.check.completed_at.filter(|_| is_packed)?;
         Some(PackedCheck { slot: self.check.id.created_at(), completed_at, result: result.clone() })
     }
