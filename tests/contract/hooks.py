@@ -59,6 +59,9 @@ RULES = re.compile(
             r"The name field must contain a visible character\.",
             # Some six hundred names, which openapi.json does not list.
             r"The time_zone field must be a name of the IANA database, such as Europe/Berlin\.",
+            # openapi.json describes each expectation without the method.
+            r"The expectations\.[0-9]+\.kind field needs the method GET, because a response to HEAD has no body\.",
+            r"The expectations\.[0-9]+\.kind field must not be response_time a second time\.",
             # Patterns say which characters a host name has, and not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
             # Quotation marks around nothing.

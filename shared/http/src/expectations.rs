@@ -1,5 +1,7 @@
 //! Reads the expectations of a site from a request.
 
+pub mod lines;
+
 use lambda_http::http::HeaderName;
 use serde_json::{Map, Value};
 use vedette_domain::expectations::{
@@ -27,11 +29,23 @@ pub fn parse_expectations(body: &Map<String, Value>) -> Result<Expectations, Val
     let expectations: Option<Vec<Expectation>> =
         expectations
             .list(EXPECTATIONS_MAX, &mut errors, |item, errors| read_one(item, method, errors));
+    refuse_second_limit(expectations.as_deref().unwrap_or_default(), &mut errors);
     let issues = fields.field("issues");
     let issues = if issues.is_sent() { issues.object(&mut errors) } else { None };
     let issues = issues.map_or_else(IssuePolicies::default, |of| read_policies(&of, &mut errors));
     fields.only(&["method", "expectations", "issues"], &mut errors);
     errors.finish(expectations.map(|expectations| Expectations { method, expectations, issues }))
+}
+
+/// Refuses a second limit for the response time: the lower one would decide alone.
+fn refuse_second_limit(expectations: &[Expectation], errors: &mut Errors) {
+    let is_limit = |expected: &Expectation| expected.kind() == ExpectationKind::ResponseTime;
+    let places = expectations.iter().enumerate().filter(|(_, expected)| is_limit(expected));
+    for (place, _) in places.skip(1) {
+        let field = format!("expectations.{place}.kind");
+        let message = format!("The {field} field must not be response_time a second time.");
+        errors.push(field, message);
+    }
 }
 
 fn read_one(item: &Field<'_>, method: CheckMethod, errors: &mut Errors) -> Option<Expectation> {

@@ -152,6 +152,14 @@ async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
             "expectations.0.max_ms",
             "must not be greater than 30000",
         ),
+        (
+            json!({ "expectations": [
+                { "kind": "response_time", "max_ms": 1 },
+                { "kind": "response_time", "max_ms": 2 },
+            ] }),
+            "expectations.1.kind",
+            "must not be response_time a second time",
+        ),
         (json!({ "expectations": [], "issues": [] }), "issues", "must be an object"),
         (json!({ "expectations": [], "issues": { "down": {} } }), "issues.down", "is not known"),
         (

@@ -1,0 +1,142 @@
+//! The part of a site's form that says what its status checks expect.
+
+use maud::{Markup, html};
+use serde_json::{Map, Value, json};
+use vedette_domain::expectations::{
+    CheckMethod, EXPECTATIONS_MAX, ExpectationKind, Expectations, IssuePolicy, RESPONSE_TIME_MAX,
+    SEVERITIES, STREAK_MAX,
+};
+use vedette_http::expectations::lines::{from_line, to_line};
+use vedette_http::expectations::parse_expectations;
+use vedette_http::validation::ValidationError;
+
+use crate::form::{Choice, FormInput};
+use crate::words;
+
+/// The prefix of all fields, because the site has fields of the same names.
+const PREFIX: &str = "expectations";
+/// The field without which a browser has not sent this part.
+const METHOD: &str = "expectations.method";
+/// The two issues that expectations decide about: their names in the API and for people.
+const ISSUES: [(&str, &str); 2] = [("expectation", "Not as expected"), ("slow", "Slow to answer")];
+
+/// The field of a kind, which has a line for each expectation.
+fn field(kind: ExpectationKind) -> String {
+    format!("{PREFIX}.{kind}")
+}
+
+/// The field of a setting of an issue.
+fn issue_field(issue: &str, setting: &str) -> String {
+    format!("{PREFIX}.issues.{issue}.{setting}")
+}
+
+/// Fills the form in.
+pub(super) fn fill(input: &mut FormInput, expectations: &Expectations) {
+    input.put(METHOD, expectations.method.as_str());
+    for kind in ExpectationKind::ALL {
+        let of_kind = expectations.expectations.iter().filter(|expected| expected.kind() == kind);
+        input.put(field(kind), of_kind.map(to_line).collect::<Vec<_>>().join("\n"));
+    }
+    let policies = [expectations.issues.expectation, expectations.issues.slow];
+    for ((issue, _), policy) in ISSUES.into_iter().zip(policies) {
+        let IssuePolicy { severity, failures_to_open, successes_to_resolve } = policy;
+        input.put(issue_field(issue, "severity"), severity.as_str());
+        input.put(issue_field(issue, "failures_to_open"), failures_to_open.to_string());
+        input.put(issue_field(issue, "successes_to_resolve"), successes_to_resolve.to_string());
+    }
+}
+
+/// Reads the form; `None` if this part of it was not sent.
+///
+/// # Errors
+///
+/// Everything that is wrong with it, at the fields of the form.
+pub(super) fn read(input: &FormInput) -> Option<Result<Expectations, ValidationError>> {
+    if input.text(METHOD).is_empty() {
+        return None;
+    }
+    // The field and the line of each expectation, so that what is wrong is shown there.
+    let mut places = Vec::new();
+    let mut expectations = Vec::new();
+    for kind in ExpectationKind::ALL {
+        for (line, text) in input.lines(&field(kind)).enumerate() {
+            places.push(match kind {
+                ExpectationKind::ResponseTime => field(kind),
+                _ => format!("{}.{line}", field(kind)),
+            });
+            expectations.push(from_line(kind, text));
+        }
+    }
+    let mut request = json!({ "method": input.text(METHOD), "expectations": expectations });
+    for (issue, _) in ISSUES {
+        let number = |setting| {
+            let text = input.text(&issue_field(issue, setting));
+            text.trim().parse::<u32>().map_or_else(|_| json!(text), Value::from)
+        };
+        request["issues"][issue] = json!({
+            "severity": input.text(&issue_field(issue, "severity")),
+            "failures_to_open": number("failures_to_open"),
+            "successes_to_resolve": number("successes_to_resolve"),
+        });
+    }
+    let request = request.as_object().cloned().unwrap_or_else(Map::new);
+    Some(parse_expectations(&request).map_err(|refusal| {
+        refusal.renamed(|path| match path.strip_prefix("expectations.") {
+            Some(rest) => {
+                let place = rest.split('.').next().and_then(|place| place.parse::<usize>().ok());
+                place.and_then(|place| places.get(place).cloned())
+            }
+            None if path == PREFIX => Some(field(ExpectationKind::BodyContains)),
+            None => Some(format!("{PREFIX}.{path}")),
+        })
+    }))
+}
+
+/// Whether something in this part is wrong, so that it must be seen.
+fn is_wrong(input: &FormInput) -> bool {
+    let kinds = ExpectationKind::ALL.into_iter().map(field);
+    let issues = ISSUES.into_iter().flat_map(|(issue, _)| {
+        ["severity", "failures_to_open", "successes_to_resolve"]
+            .map(|setting| issue_field(issue, setting))
+    });
+    let mut names = kinds.chain(issues).chain([METHOD.to_owned()]);
+    names.any(|name| input.problems(&name).invalid().is_some())
+}
+
+/// The controls.
+pub(super) fn part(input: &FormInput) -> Markup {
+    let count: usize =
+        ExpectationKind::ALL.into_iter().map(|kind| input.lines(&field(kind)).count()).sum();
+    let methods = CheckMethod::ALL.map(|method| Choice::new(method, method.as_str()));
+    let severities = SEVERITIES.map(|severity| Choice::new(severity, words::severity(severity)));
+    let lines = |kind, label: &str, rows| input.textarea(&field(kind), label, rows);
+    html! {
+        // Browsers collapse the others with the same name.
+        details.card.part name="tools" open[is_wrong(input)] {
+            summary {
+                h2 { "Expectations" }
+                span.tag { (count) " of " (EXPECTATIONS_MAX) }
+            }
+            p.in.quiet.small {
+                "What the response to a status check must be like. One expectation per line. Uptime doesn’t depend on them."
+            }
+            div.fields {
+                (lines(ExpectationKind::BodyContains, "The body contains", 2))
+                (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", 2))
+                (lines(ExpectationKind::JsonEquals, "JSON values, such as /status = \"ok\"", 2))
+                (lines(ExpectationKind::HeaderEquals, "Headers with this value, such as x-cache: HIT", 2))
+                (lines(ExpectationKind::HeaderContains, "Headers that contain a text, such as content-type: json", 2))
+                (input.number(&field(ExpectationKind::ResponseTime), "Slow from (milliseconds)", (1, RESPONSE_TIME_MAX)))
+                (input.select(METHOD, "Request method", &methods))
+            }
+            @for (issue, title) in ISSUES {
+                div.fields {
+                    h3.full { "Issue: " (title) }
+                    (input.select(&issue_field(issue, "severity"), "Severity", &severities))
+                    (input.number(&issue_field(issue, "failures_to_open"), "Failures to open an issue", (1, STREAK_MAX)))
+                    (input.number(&issue_field(issue, "successes_to_resolve"), "Successes to resolve it", (1, STREAK_MAX)))
+                }
+            }
+        }
+    }
+}
