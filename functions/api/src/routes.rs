@@ -11,7 +11,9 @@ use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
-use crate::{checks, expectations, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone};
+use crate::{
+    checks, expectations, grants, issues, me, metrics, monitoring, reports, sites, teams, time_zone,
+};
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
 /// on with the permission that it takes there and the handler, and what that may write.
