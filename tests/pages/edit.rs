@@ -116,7 +116,7 @@ async fn expectations_are_lines_of_the_form() {
         let page = browser.get(&path).await;
         let refused = browser.post(&path, &filled(said(&page), changes)).await;
         assert_eq!(refused.status(), 422);
-        assert!(said(&refused).contains(message), "{message}: {}", main_part(said(&refused)));
+        assert!(said(&refused).contains(message), "{message}: {}", main_part(&refused));
     }
     assert_eq!(stored(&service, id).await.expectations, after);
 }

@@ -89,7 +89,9 @@ async fn what_was_not_met_is_said_beside_the_uptime() {
     }
     let page = browser.get(&path).await;
     let shown = text(said(&page));
-    for part in ["Expectations met, 24 h 50.00\u{202f}% 1 not met in the newest check", "Not as expected"] {
+    for part in
+        ["Expectations met, 24 h 50.00\u{202f}% 1 not met in the newest check", "Not as expected"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(said(&page).contains(HARMLESS), "texts of strangers stay texts");
@@ -97,12 +99,18 @@ async fn what_was_not_met_is_said_beside_the_uptime() {
     let issue = issues.body["data"][0]["uuid"].as_str().expect("an issue").to_owned();
     let page = browser.get(&format!("/issues/{issue}")).await;
     let shown = text(said(&page));
-    for part in ["Critical", "is not as expected: expected", "Not as expected Expected \"ok\" at /status"] {
+    for part in
+        ["Critical", "is not as expected: expected", "Not as expected Expected \"ok\" at /status"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let check = issues.body["data"][0]["check"]["uuid"].as_str().expect("a check");
     let page = browser.get(&format!("/checks/{check}")).await;
-    assert!(text(said(&page)).contains("Not as expected Expected \"ok\" at /status"), "{}", text(said(&page)));
+    assert!(
+        text(said(&page)).contains("Not as expected Expected \"ok\" at /status"),
+        "{}",
+        text(said(&page))
+    );
 }
 
 #[tokio::test]

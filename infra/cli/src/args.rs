@@ -8,7 +8,8 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::TeamId;
+use vedette_domain::expectations::{CheckMethod, SEVERITIES};
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::time_zone::NamedZone;
@@ -23,6 +24,10 @@ pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
 /// A time zone by its IANA name.
 pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
     NamedZone::parse(text).ok_or("expected a name of the IANA database, such as Europe/Berlin")
+}
+
+pub(crate) fn site_id(text: &str) -> Result<SiteId, &'static str> {
+    SiteId::parse(text).ok_or("expected the uuid of a site")
 }
 
 /// Any uuid: one that cannot be an issue's is answered like one that does not exist.
@@ -92,6 +97,15 @@ pub(crate) fn tool() -> impl TypedValueParser<Value = Tool> {
 
 pub(crate) fn severity() -> impl TypedValueParser<Value = Severity> {
     one_of(Severity::ALL.map(Severity::as_str), Severity::parse)
+}
+
+/// A severity that the issue of an unmet expectation may have.
+pub(crate) fn severity_of_expectation() -> impl TypedValueParser<Value = Severity> {
+    one_of(SEVERITIES.map(Severity::as_str), Severity::parse)
+}
+
+pub(crate) fn check_method() -> impl TypedValueParser<Value = CheckMethod> {
+    one_of(CheckMethod::ALL.map(CheckMethod::as_str), CheckMethod::parse)
 }
 
 /// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.

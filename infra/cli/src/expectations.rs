@@ -133,8 +133,7 @@ impl Wanted {
             let (kind, _) = lines.get(place.parse::<usize>().ok()?)?;
             Some(format!("--{}", kind.as_str().replace('_', "-")))
         };
-        parse_expectations(&body)
-            .map_err(|error| Failure::Usage(error.renamed(option).message()))
+        parse_expectations(&body).map_err(|error| Failure::Usage(error.renamed(option).message()))
     }
 }
 
@@ -180,10 +179,10 @@ impl Show for Shown<'_> {
         let expected = expectations.iter().map(|one| (one.kind().as_str(), to_line(one)));
         let IssuePolicies { expectation, slow } = issues;
         record(
-            [("method", method.to_string())]
-                .into_iter()
-                .chain(expected)
-                .chain([("status:expectation", policy(expectation)), ("status:slow", policy(slow))]),
+            [("method", method.to_string())].into_iter().chain(expected).chain([
+                ("status:expectation", policy(expectation)),
+                ("status:slow", policy(slow)),
+            ]),
         )
     }
 }
@@ -195,18 +194,18 @@ fn policy(of: &IssuePolicy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::Bench;
+    use crate::testing::{Bench, SITE};
 
     #[tokio::test]
     async fn expectations_are_set_shown_and_cleared() {
         let bench = Bench::new().await;
         bench.user("ada").await;
         let team = bench.team("ada", "starter").await;
-        let site = bench.site(&team, "https://shop.example").await;
-        let show = format!("expectations show {site}");
+        bench.site(&team).await;
+        let show = format!("expectations show {SITE}");
         insta::assert_snapshot!(bench.run(&show).await.out, @"Nothing but an answer to GET is expected.");
         let set = format!(
-            "expectations set {site} --body-contains Welcome --json-equals /status=ok \
+            "expectations set {SITE} --body-contains Welcome --json-equals /status=ok \
              --json-equals /ready=true --header-contains content-type:json --response-time 2000 \
              --severity warning --slow-failures-to-open 3"
         );
@@ -222,7 +221,7 @@ mod tests {
         "#);
         let shown = bench.json(&show).await;
         assert_eq!(shown["expectations"][1]["name"], "content-type");
-        let cleared = bench.json(&format!("expectations clear {site}")).await;
+        let cleared = bench.json(&format!("expectations clear {SITE}")).await;
         assert_eq!(cleared["expectations"], serde_json::json!([]));
     }
 
@@ -231,7 +230,7 @@ mod tests {
         let bench = Bench::new().await;
         bench.user("ada").await;
         let team = bench.team("ada", "starter").await;
-        let site = bench.site(&team, "https://shop.example").await;
+        bench.site(&team).await;
         for (options, said) in [
             ("", "name something to expect, or use `expectations clear`"),
             (
@@ -243,10 +242,10 @@ mod tests {
                 "The --body-lacks field needs the method GET, because a response to HEAD has no body.",
             ),
         ] {
-            let ran = bench.run(&format!("expectations set {site} {options}")).await;
+            let ran = bench.run(&format!("expectations set {SITE} {options}")).await;
             assert_eq!((ran.code, ran.said.as_str()), (2, said));
         }
-        let nobody = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+        let nobody = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e02";
         let ran = bench.run(&format!("expectations show {nobody}")).await;
         assert_eq!((ran.code, ran.said), (1, format!("there is no site {nobody}")));
     }

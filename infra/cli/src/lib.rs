@@ -16,6 +16,7 @@ mod channel;
 mod copy;
 mod dlq;
 mod doctor;
+mod expectations;
 mod failure;
 mod health;
 mod issue;
@@ -95,6 +96,9 @@ enum Command {
     /// What is wrong with sites
     #[command(subcommand)]
     Issue(issue::Command),
+    /// What the status checks of a site expect
+    #[command(subcommand)]
+    Expectations(expectations::Command),
     /// Where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
@@ -173,6 +177,7 @@ async fn run(
         Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
+        Command::Expectations(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {
             Err(Failure::Usage("agents work with a service on one machine only".to_owned()))

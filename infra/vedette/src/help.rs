@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each group's heading, and its commands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Monitor", &["serve", "probe", "agent"]),
+    ("Monitor", &["serve", "probe", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
@@ -50,6 +50,7 @@ mod tests {
         Monitor:
           serve        Run the whole service on this machine: API, pages, checks and alerts in one process
           probe        Run one tool on a URL
+          expectations What the status checks of a site expect
           agent        Confirm outages from another location
 
         People and teams:

@@ -70,6 +70,11 @@ impl CheckMethod {
     /// All methods.
     pub const ALL: [Self; 2] = [Self::Get, Self::Head];
 
+    /// The method with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.as_str() == name)
+    }
+
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -37,9 +37,11 @@ pub fn json(data: &[u8]) {
         Expectation::BodyContains { text: text.clone() },
         Expectation::BodyLacks { text: text.clone() },
     ];
-    expectations.extend(JsonPointer::parse(&text).ok().map(|pointer| {
-        Expectation::JsonEquals { pointer, value: text.as_str().into() }
-    }));
+    expectations.extend(
+        JsonPointer::parse(&text)
+            .ok()
+            .map(|pointer| Expectation::JsonEquals { pointer, value: text.as_str().into() }),
+    );
     let expectations = Expectations { expectations, ..Expectations::default() };
     let mut reader = BodyReader::new(&expectations);
     let (first, second) = body.split_at(body.len() / 2);

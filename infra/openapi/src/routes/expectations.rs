@@ -11,7 +11,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "expectations.get",
             summary: "What a site's status checks expect",
-            description: "What the response to a status check must be like. Most sites expect \
+            description: "An addition to the specification: what the response to a status check must \
+                          be like. Most sites expect \
                           nothing, and the list is empty.",
             query: Vec::new(),
             body: None,
@@ -20,7 +21,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "expectations.update",
             summary: "Replace what a site's status checks expect",
-            description: "Replaces all expectations; what is omitted gets its default. They apply \
+            description: "An addition to the specification. Replaces all expectations; what is omitted gets its default. They apply \
                           to checks that begin afterwards. `up` and the uptime report do not \
                           depend on them. An issue about something that is no longer expected \
                           resolves with the next check.",

@@ -10,7 +10,7 @@ use vedette_http::expectations::lines::{from_line, to_line};
 use vedette_http::expectations::parse_expectations;
 use vedette_http::validation::ValidationError;
 
-use crate::form::{Choice, FormInput};
+use crate::form::{Choice, FormInput, Label};
 use crate::words;
 
 /// The prefix of all fields, because the site has fields of the same names.
@@ -18,7 +18,7 @@ const PREFIX: &str = "expectations";
 /// The field without which a browser has not sent this part.
 const METHOD: &str = "expectations.method";
 /// The two issues that expectations decide about: their names in the API and for people.
-const ISSUES: [(&str, &str); 2] = [("expectation", "Not as expected"), ("slow", "Slow to answer")];
+const ISSUES: [(&str, &str); 2] = [("expectation", "Not as expected"), ("slow", "Slow")];
 
 /// The field of a kind, which has a line for each expectation.
 fn field(kind: ExpectationKind) -> String {
@@ -109,7 +109,10 @@ pub(super) fn part(input: &FormInput) -> Markup {
         ExpectationKind::ALL.into_iter().map(|kind| input.lines(&field(kind)).count()).sum();
     let methods = CheckMethod::ALL.map(|method| Choice::new(method, method.as_str()));
     let severities = SEVERITIES.map(|severity| Choice::new(severity, words::severity(severity)));
-    let lines = |kind, label: &str, rows| input.textarea(&field(kind), label, rows);
+    let lines = |kind, text, help| input.textarea(&field(kind), Label { text, help }, 2);
+    let streak = |issue: &str, setting: &str, label: String| {
+        input.number(&issue_field(issue, setting), label.as_str(), (1, STREAK_MAX))
+    };
     html! {
         // Browsers collapse the others with the same name.
         details.card.part name="tools" open[is_wrong(input)] {
@@ -121,20 +124,17 @@ pub(super) fn part(input: &FormInput) -> Markup {
                 "What the response to a status check must be like. One expectation per line. Uptime doesn’t depend on them."
             }
             div.fields {
-                (lines(ExpectationKind::BodyContains, "The body contains", 2))
-                (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", 2))
-                (lines(ExpectationKind::JsonEquals, "JSON values, such as /status = \"ok\"", 2))
-                (lines(ExpectationKind::HeaderEquals, "Headers with this value, such as x-cache: HIT", 2))
-                (lines(ExpectationKind::HeaderContains, "Headers that contain a text, such as content-type: json", 2))
-                (input.number(&field(ExpectationKind::ResponseTime), "Slow from (milliseconds)", (1, RESPONSE_TIME_MAX)))
-                (input.select(METHOD, "Request method", &methods))
-            }
-            @for (issue, title) in ISSUES {
-                div.fields {
-                    h3.full { "Issue: " (title) }
-                    (input.select(&issue_field(issue, "severity"), "Severity", &severities))
-                    (input.number(&issue_field(issue, "failures_to_open"), "Failures to open an issue", (1, STREAK_MAX)))
-                    (input.number(&issue_field(issue, "successes_to_resolve"), "Successes to resolve it", (1, STREAK_MAX)))
+                (lines(ExpectationKind::BodyContains, "The body contains", "Upper and lower case differ."))
+                (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", "Upper and lower case differ."))
+                (lines(ExpectationKind::JsonEquals, "Values in JSON", "JSON pointer and value, such as /status = \"ok\"."))
+                (lines(ExpectationKind::HeaderEquals, "Headers with exactly this value", "Such as x-cache: HIT."))
+                (lines(ExpectationKind::HeaderContains, "Headers that contain a text", "Such as content-type: json."))
+                (input.number(&field(ExpectationKind::ResponseTime), "Slow above (milliseconds)", (1, RESPONSE_TIME_MAX)))
+                (input.select(METHOD, Label { text: "Request method", help: "Expectations of the body need GET." }, &methods))
+                @for (issue, title) in ISSUES {
+                    (input.select(&issue_field(issue, "severity"), format!("{title}: severity").as_str(), &severities))
+                    (streak(issue, "failures_to_open", format!("{title}: failures to open an issue")))
+                    (streak(issue, "successes_to_resolve", format!("{title}: successes to resolve it")))
                 }
             }
         }
