@@ -109,14 +109,20 @@ async fn expectations_are_lines_of_the_form() {
             &[("expectations.json_equals", "/fine = 1\nstatus = ok")][..],
             "Line 2: Must be a JSON pointer, such as /status or /checks/0/state.",
         ),
-        (&[("expectations.header_equals", "x-cache")], "Line 1: Is required."),
-        (&[("expectations.response_time", "0")], "Must be at least 1."),
+        (
+            &[("expectations.header_equals", "x-cache")],
+            "Line 1: Must be a name and a value, such as x-cache: HIT.",
+        ),
+        (
+            &[("expectations.response_time", "0")],
+            "Must be a number of milliseconds from 1 to 30000.",
+        ),
         (&[("expectations.issues.slow.failures_to_open", "101")], "Must not be greater than 100."),
     ] {
         let page = browser.get(&path).await;
         let refused = browser.post(&path, &filled(said(&page), changes)).await;
         assert_eq!(refused.status(), 422);
-        assert!(said(&refused).contains(message), "{message}: {}", main_part(&refused));
+        assert!(main_part(&refused).contains(message), "{message}: {}", main_part(&refused));
     }
     assert_eq!(stored(&service, id).await.expectations, after);
 }

@@ -89,8 +89,7 @@ async fn what_was_not_met_is_said_beside_the_uptime() {
     }
     let page = browser.get(&path).await;
     let shown = text(said(&page));
-    for part in
-        ["Expectations met, 24 h 50.00\u{202f}% 1 not met in the newest check", "Not as expected"]
+    for part in ["Expectations met, 24 h 50.00 % 1 not met in the newest check", "Not as expected"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }

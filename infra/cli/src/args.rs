@@ -1,5 +1,7 @@
 //! How arguments are read; what is not understood is wrong usage, before the table is asked.
 
+use std::num::NonZeroU32;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
@@ -8,7 +10,7 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::expectations::{CheckMethod, SEVERITIES};
+use vedette_domain::expectations::{CheckMethod, SEVERITIES, STREAK_MAX};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
@@ -106,6 +108,12 @@ pub(crate) fn severity_of_expectation() -> impl TypedValueParser<Value = Severit
 
 pub(crate) fn check_method() -> impl TypedValueParser<Value = CheckMethod> {
     one_of(CheckMethod::ALL.map(CheckMethod::as_str), CheckMethod::parse)
+}
+
+/// How many checks in a row an issue waits for.
+pub(crate) fn streak(text: &str) -> Result<NonZeroU32, String> {
+    let count = text.parse().ok().filter(|count: &NonZeroU32| count.get() <= STREAK_MAX);
+    count.ok_or_else(|| format!("expected a number from 1 to {STREAK_MAX}"))
 }
 
 /// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.

@@ -1,18 +1,18 @@
 //! `vedette expectations`: what the status checks of a site expect.
 
+use std::num::NonZeroU32;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use vedette_actions::access::SiteAccess;
 use vedette_actions::change_expectations;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::expectations::{
-    CheckMethod, ExpectationKind, Expectations, IssuePolicies, IssuePolicy,
+    CheckMethod, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, IssuePolicies,
+    IssuePolicy, NotExpectable,
 };
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
-use vedette_http::expectations::lines::{from_line, to_line};
-use vedette_http::expectations::parse_expectations;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
@@ -73,20 +73,20 @@ pub(crate) struct Wanted {
     #[arg(long, value_parser = args::severity_of_expectation(), default_value = "critical")]
     severity: Severity,
     /// Failed checks in a row that open it
-    #[arg(long, value_name = "COUNT", default_value_t = 2)]
-    failures_to_open: u32,
+    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "2")]
+    failures_to_open: NonZeroU32,
     /// Successful checks in a row that resolve it
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    successes_to_resolve: u32,
+    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "1")]
+    successes_to_resolve: NonZeroU32,
     /// Severity of `status:slow`
     #[arg(long, value_parser = args::severity_of_expectation(), default_value = "warning")]
     slow_severity: Severity,
     /// Slow checks in a row that open it
-    #[arg(long, value_name = "COUNT", default_value_t = 2)]
-    slow_failures_to_open: u32,
+    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "2")]
+    slow_failures_to_open: NonZeroU32,
     /// Fast checks in a row that resolve it
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    slow_successes_to_resolve: u32,
+    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "1")]
+    slow_successes_to_resolve: NonZeroU32,
 }
 
 impl Wanted {
@@ -101,39 +101,43 @@ impl Wanted {
         }
     }
 
-    /// The expectations, as a request of the API would be read.
     fn expectations(&self) -> Result<Expectations, Failure> {
         let of_kind = |kind| self.of(kind).iter().map(move |line| (kind, line));
         let lines: Vec<_> = ExpectationKind::ALL.into_iter().flat_map(of_kind).collect();
+        let usage = |why: String| Err(Failure::Usage(why));
         if lines.is_empty() {
-            let why = "name something to expect, or use `expectations clear`";
-            return Err(Failure::Usage(why.to_owned()));
+            return usage("name something to expect, or use `expectations clear`".to_owned());
         }
-        let expectations: Vec<Value> =
-            lines.iter().map(|(kind, line)| from_line(*kind, line)).collect();
-        let body = json!({
-            "method": self.method,
-            "expectations": expectations,
-            "issues": {
-                "expectation": {
-                    "severity": self.severity,
-                    "failures_to_open": self.failures_to_open,
-                    "successes_to_resolve": self.successes_to_resolve,
+        if lines.len() > EXPECTATIONS_MAX {
+            return usage(format!("a site can have {EXPECTATIONS_MAX} expectations"));
+        }
+        let refused = |(kind, line): &(ExpectationKind, &String), why: NotExpectable| {
+            let option = kind.as_str().replace('_', "-");
+            Failure::Usage(format!("--{option} {line}: it {why}"))
+        };
+        let read = |one: &(ExpectationKind, &String)| {
+            Expectation::from_line(one.0, one.1).map_err(|why| refused(one, why))
+        };
+        let expectations = Expectations {
+            method: self.method,
+            expectations: lines.iter().map(read).collect::<Result<_, _>>()?,
+            issues: IssuePolicies {
+                expectation: IssuePolicy {
+                    severity: self.severity,
+                    failures_to_open: self.failures_to_open,
+                    successes_to_resolve: self.successes_to_resolve,
                 },
-                "slow": {
-                    "severity": self.slow_severity,
-                    "failures_to_open": self.slow_failures_to_open,
-                    "successes_to_resolve": self.slow_successes_to_resolve,
+                slow: IssuePolicy {
+                    severity: self.slow_severity,
+                    failures_to_open: self.slow_failures_to_open,
+                    successes_to_resolve: self.slow_successes_to_resolve,
                 },
             },
-        });
-        let body = body.as_object().cloned().unwrap_or_else(Map::new);
-        let option = |path: &str| {
-            let place = path.strip_prefix("expectations.")?.split('.').next()?;
-            let (kind, _) = lines.get(place.parse::<usize>().ok()?)?;
-            Some(format!("--{}", kind.as_str().replace('_', "-")))
         };
-        parse_expectations(&body).map_err(|error| Failure::Usage(error.renamed(option).message()))
+        match expectations.refused().first() {
+            Some((place, why)) => Err(refused(&lines[*place], *why)),
+            None => Ok(expectations),
+        }
     }
 }
 
@@ -176,7 +180,7 @@ impl Show for Shown<'_> {
         if expectations.is_empty() {
             return format!("Nothing but an answer to {method} is expected.\n");
         }
-        let expected = expectations.iter().map(|one| (one.kind().as_str(), to_line(one)));
+        let expected = expectations.iter().map(|one| (one.kind().as_str(), one.to_line()));
         let IssuePolicies { expectation, slow } = issues;
         record(
             [("method", method.to_string())].into_iter().chain(expected).chain([
@@ -235,11 +239,11 @@ mod tests {
             ("", "name something to expect, or use `expectations clear`"),
             (
                 "--json-equals status=ok",
-                "The --json-equals field must be a JSON pointer, such as /status or /checks/0/state.",
+                "--json-equals status=ok: it must be a JSON pointer, such as /status or /checks/0/state",
             ),
             (
                 "--method HEAD --body-lacks x",
-                "The --body-lacks field needs the method GET, because a response to HEAD has no body.",
+                "--body-lacks x: it needs the method GET, because a response to HEAD has no body",
             ),
         ] {
             let ran = bench.run(&format!("expectations set {SITE} {options}")).await;

@@ -7,6 +7,7 @@
 mod body;
 pub mod json;
 mod judge;
+mod line;
 mod quote;
 
 use std::num::NonZeroU32;
@@ -20,6 +21,7 @@ use crate::issues::{Fingerprint, Severity};
 pub use body::BodyReader;
 pub use json::{JSON_DEPTH_MAX, JSON_MAX, JsonPointer};
 pub use judge::Seen;
+pub use line::{NotExpectable, header_name};
 
 /// The most expectations of a site.
 pub const EXPECTATIONS_MAX: usize = 10;

@@ -1,12 +1,10 @@
 //! Reads the expectations of a site from a request.
 
-pub mod lines;
-
-use lambda_http::http::HeaderName;
 use serde_json::{Map, Value};
 use vedette_domain::expectations::{
     CheckMethod, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, Expectation, ExpectationKind, Expectations,
     IssuePolicies, IssuePolicy, JsonPointer, RESPONSE_TIME_MAX, SEVERITIES, STREAK_MAX,
+    header_name,
 };
 use vedette_domain::sites::settings::HEADER_NAME_MAX;
 
@@ -27,39 +25,29 @@ pub fn parse_expectations(body: &Map<String, Value>) -> Result<Expectations, Val
         expectations.refuse(&mut errors, "is required");
     }
     let expectations: Option<Vec<Expectation>> =
-        expectations
-            .list(EXPECTATIONS_MAX, &mut errors, |item, errors| read_one(item, method, errors));
-    refuse_second_limit(expectations.as_deref().unwrap_or_default(), &mut errors);
+        expectations.list(EXPECTATIONS_MAX, &mut errors, read_one);
     let issues = fields.field("issues");
     let issues = if issues.is_sent() { issues.object(&mut errors) } else { None };
     let issues = issues.map_or_else(IssuePolicies::default, |of| read_policies(&of, &mut errors));
     fields.only(&["method", "expectations", "issues"], &mut errors);
-    errors.finish(expectations.map(|expectations| Expectations { method, expectations, issues }))
-}
-
-/// Refuses a second limit for the response time: the lower one would decide alone.
-fn refuse_second_limit(expectations: &[Expectation], errors: &mut Errors) {
-    let is_limit = |expected: &Expectation| expected.kind() == ExpectationKind::ResponseTime;
-    let places = expectations.iter().enumerate().filter(|(_, expected)| is_limit(expected));
-    for (place, _) in places.skip(1) {
+    let read = expectations.map(|expectations| Expectations { method, expectations, issues });
+    for (place, why) in read.as_ref().map(Expectations::refused).unwrap_or_default() {
         let field = format!("expectations.{place}.kind");
-        let message = format!("The {field} field must not be response_time a second time.");
+        let message = format!("The {field} field {why}.");
         errors.push(field, message);
     }
+    errors.finish(read)
 }
 
-fn read_one(item: &Field<'_>, method: CheckMethod, errors: &mut Errors) -> Option<Expectation> {
+fn read_one(item: &Field<'_>, errors: &mut Errors) -> Option<Expectation> {
     let fields = item.object(errors)?;
     let kind = fields.field("kind").required(errors);
-    let kind_read = kind.one_of(&ExpectationKind::ALL, errors)?;
-    if kind_read.needs_body() && method == CheckMethod::Head {
-        kind.refuse(errors, "needs the method GET, because a response to HEAD has no body");
-    }
+    let kind = kind.one_of(&ExpectationKind::ALL, errors)?;
     let text = |name: &str, errors: &mut Errors| {
         fields.field(name).required(errors).string(EXPECTED_TEXT_MAX, errors)
     };
     let known = errors.len();
-    let (expectation, names): (_, &[&str]) = match kind_read {
+    let (expectation, names): (_, &[&str]) = match kind {
         ExpectationKind::BodyContains => {
             let text = text("text", errors);
             (text.map(|text| Expectation::BodyContains { text }), &["kind", "text"])
@@ -69,13 +57,13 @@ fn read_one(item: &Field<'_>, method: CheckMethod, errors: &mut Errors) -> Optio
             (text.map(|text| Expectation::BodyLacks { text }), &["kind", "text"])
         }
         ExpectationKind::HeaderEquals => {
-            let (name, value) = (header_name(&fields, errors), text("value", errors));
+            let (name, value) = (read_header_name(&fields, errors), text("value", errors));
             let both = name.zip(value);
             let expectation = both.map(|(name, value)| Expectation::HeaderEquals { name, value });
             (expectation, &["kind", "name", "value"])
         }
         ExpectationKind::HeaderContains => {
-            let (name, value) = (header_name(&fields, errors), text("value", errors));
+            let (name, value) = (read_header_name(&fields, errors), text("value", errors));
             let both = name.zip(value);
             let expectation = both.map(|(name, value)| Expectation::HeaderContains { name, value });
             (expectation, &["kind", "name", "value"])
@@ -98,16 +86,14 @@ fn read_one(item: &Field<'_>, method: CheckMethod, errors: &mut Errors) -> Optio
 }
 
 /// The name of a header, in lower case.
-fn header_name(fields: &Fields<'_>, errors: &mut Errors) -> Option<String> {
+fn read_header_name(fields: &Fields<'_>, errors: &mut Errors) -> Option<String> {
     let field = fields.field("name").required(errors);
     let name = field.string(HEADER_NAME_MAX, errors)?;
-    match HeaderName::from_bytes(name.as_bytes()) {
-        Ok(name) => Some(name.as_str().to_owned()),
-        Err(_) => {
-            field.refuse(errors, "must be the name of a header");
-            None
-        }
+    let read = header_name(&name);
+    if read.is_none() {
+        field.refuse(errors, "must be the name of a header");
     }
+    read
 }
 
 /// A JSON pointer. The empty one, which means the whole body, must be sent too.

@@ -1,14 +1,15 @@
 //! The part of a site's form that says what its status checks expect.
 
+use std::fmt::Display;
+
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_domain::expectations::{
-    CheckMethod, EXPECTATIONS_MAX, ExpectationKind, Expectations, IssuePolicy, RESPONSE_TIME_MAX,
-    SEVERITIES, STREAK_MAX,
+    CheckMethod, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, IssuePolicy,
+    RESPONSE_TIME_MAX, SEVERITIES, STREAK_MAX,
 };
-use vedette_http::expectations::lines::{from_line, to_line};
 use vedette_http::expectations::parse_expectations;
-use vedette_http::validation::ValidationError;
+use vedette_http::validation::{Errors, ValidationError};
 
 use crate::form::{Choice, FormInput, Label};
 use crate::words;
@@ -35,7 +36,7 @@ pub(super) fn fill(input: &mut FormInput, expectations: &Expectations) {
     input.put(METHOD, expectations.method.as_str());
     for kind in ExpectationKind::ALL {
         let of_kind = expectations.expectations.iter().filter(|expected| expected.kind() == kind);
-        input.put(field(kind), of_kind.map(to_line).collect::<Vec<_>>().join("\n"));
+        input.put(field(kind), of_kind.map(Expectation::to_line).collect::<Vec<_>>().join("\n"));
     }
     let policies = [expectations.issues.expectation, expectations.issues.slow];
     for ((issue, _), policy) in ISSUES.into_iter().zip(policies) {
@@ -50,24 +51,45 @@ pub(super) fn fill(input: &mut FormInput, expectations: &Expectations) {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, at the fields of the form.
+/// What is wrong with it, at the fields of the form.
 pub(super) fn read(input: &FormInput) -> Option<Result<Expectations, ValidationError>> {
-    if input.text(METHOD).is_empty() {
-        return None;
-    }
-    // The field and the line of each expectation, so that what is wrong is shown there.
-    let mut places = Vec::new();
-    let mut expectations = Vec::new();
-    for kind in ExpectationKind::ALL {
-        for (line, text) in input.lines(&field(kind)).enumerate() {
-            places.push(match kind {
-                ExpectationKind::ResponseTime => field(kind),
-                _ => format!("{}.{line}", field(kind)),
-            });
-            expectations.push(from_line(kind, text));
+    (!input.text(METHOD).is_empty()).then(|| {
+        let settings = settings(input)?;
+        // The field and the line of each expectation, so that what is wrong is shown there.
+        let (mut places, mut expectations, mut errors) = (Vec::new(), Vec::new(), Errors::new());
+        let refuse = |errors: &mut Errors, place: &str, why: &dyn Display| {
+            errors.push(place, format!("The {place} field {why}."));
+        };
+        for kind in ExpectationKind::ALL {
+            for (line, text) in input.lines(&field(kind)).enumerate() {
+                let place = match kind {
+                    ExpectationKind::ResponseTime => field(kind),
+                    _ => format!("{}.{line}", field(kind)),
+                };
+                match Expectation::from_line(kind, text) {
+                    Ok(expected) => expectations.push(expected),
+                    Err(why) => refuse(&mut errors, &place, &why),
+                }
+                places.push(place);
+            }
         }
-    }
-    let mut request = json!({ "method": input.text(METHOD), "expectations": expectations });
+        if places.len() > EXPECTATIONS_MAX {
+            let why = format!("must not be one of more than {EXPECTATIONS_MAX}");
+            refuse(&mut errors, &places[EXPECTATIONS_MAX], &why);
+        }
+        let read = Expectations { expectations, ..settings };
+        if errors.is_empty() {
+            for (place, why) in read.refused() {
+                refuse(&mut errors, &places[place], &why);
+            }
+        }
+        errors.finish(Some(read))
+    })
+}
+
+/// The method, and when issues open and resolve.
+fn settings(input: &FormInput) -> Result<Expectations, ValidationError> {
+    let mut request = json!({ "method": input.text(METHOD), "expectations": [] });
     for (issue, _) in ISSUES {
         let number = |setting| {
             let text = input.text(&issue_field(issue, setting));
@@ -80,16 +102,8 @@ pub(super) fn read(input: &FormInput) -> Option<Result<Expectations, ValidationE
         });
     }
     let request = request.as_object().cloned().unwrap_or_else(Map::new);
-    Some(parse_expectations(&request).map_err(|refusal| {
-        refusal.renamed(|path| match path.strip_prefix("expectations.") {
-            Some(rest) => {
-                let place = rest.split('.').next().and_then(|place| place.parse::<usize>().ok());
-                place.and_then(|place| places.get(place).cloned())
-            }
-            None if path == PREFIX => Some(field(ExpectationKind::BodyContains)),
-            None => Some(format!("{PREFIX}.{path}")),
-        })
-    }))
+    parse_expectations(&request)
+        .map_err(|refusal| refusal.renamed(|path| Some(format!("{PREFIX}.{path}"))))
 }
 
 /// Whether something in this part is wrong, so that it must be seen.

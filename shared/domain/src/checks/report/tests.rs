@@ -53,6 +53,24 @@ fn a_span_ends_today_and_has_as_many_days_as_asked_for() {
 }
 
 #[test]
+fn met_expectations_have_a_figure_of_their_own_beside_the_uptime() {
+    let mut day = Day::new(TODAY, 90);
+    for (up, met) in [(true, None), (true, Some(true)), (true, Some(false)), (false, Some(false))] {
+        let trigger = Trigger::Automatic(RunReason::Scheduled);
+        day.counters.add(Kind { trigger, status: CheckStatus::Completed }, noon(20));
+        day.add_sample(Sample::Status { up, met, response_ms: 1.0 }, noon(20));
+    }
+    let report = uptime(Span::until(TODAY, 2), &[day]);
+    assert_eq!(report.total_uptime_percentage, Some(75.0));
+    // One of three: the first check expected nothing.
+    assert_eq!(report.total_met_percentage, Some(33.33));
+    let of_days: Vec<_> = report.days.iter().map(UptimeDay::met_percentage).collect();
+    assert_eq!(of_days, [None, Some(33.33)]);
+    let none = uptime(Span::until(TODAY, 1), &[status_day(20, &[(true, 1.0)])]);
+    assert_eq!(none.total_met_percentage, None);
+}
+
+#[test]
 fn without_checks_there_is_nothing_but_zeros_and_nulls() {
     let span = Span::until(TODAY, 2);
     let report = uptime(span, &[Day::new(TODAY, 30)]);
