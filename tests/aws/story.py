@@ -484,6 +484,7 @@ def read_all(team, site, strangers_token):
     metrics = ask("GET", f"/teams/{team}/metrics")
     assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
     ask("GET", f"/teams/{team}/metrics", expect=429)
+    assert ask("GET", f"/sites/{site}/expectations")["data"]["method"] == "GET"
     listed = ask("GET", f"/teams/{team}/sites?search=127.0.0.1&sort=name")
     assert site in [entry["uuid"] for entry in listed["data"]], listed
     assert (
@@ -500,6 +501,7 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}/maintenance-windows/{NOBODY}",
         f"/teams/{team}/sites",
         f"/sites/{site}",
+        f"/sites/{site}/expectations",
         f"/sites/{site}/checks",
         f"/sites/{site}/reports/uptime",
         f"/sites/{site}/reports/performance",
@@ -807,6 +809,10 @@ def change_settings(team, site, target):
     assert changed["url"].endswith("/moved") and "ssl" not in changed["enabled_checks"], changed
     until("what is off has no schedule", lambda: "ssl" not in schedule_expressions(site), 30)
     ask("PATCH", f"/sites/{site}", {"url": "nowhere"}, 422)
+    fast = {"expectations": [{"kind": "response_time", "max_ms": 20000}]}
+    expected = ask("PUT", f"/sites/{site}/expectations", fast)["data"]
+    assert expected["expectations"] == fast["expectations"], expected
+    ask("PUT", f"/sites/{site}/expectations", {"method": "POST", "expectations": []}, 422)
 
 
 def maintain(team, site):

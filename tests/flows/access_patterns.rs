@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::SiteId;
 use vedette_domain::message::CheckMessage;
 use vedette_runtime::config::environment;
 use vedette_testkit::{ApiResponse, Spent};
@@ -92,7 +93,8 @@ async fn the_page_shows_the_units_that_are_counted() {
     units.request("`GET /issues`, one issue", client.get("/issues?status=resolved")).await;
     units.request("`GET /issues/{issue}`", client.get(&format!("/issues/{issue}"))).await;
     let body = json!({ "url": format!("{URL}/other") });
-    units.request("`POST /teams/{team}/sites`", client.post(&sites, &body)).await;
+    let created = units.request("`POST /teams/{team}/sites`", client.post(&sites, &body)).await;
+    let other = SiteId::parse(&created.data("uuid")).expect("an id");
     let body = json!({ "url": URL, "name": "Shop" });
     units.request("`PATCH /sites/{site}`, its name", client.patch(&to_site, &body)).await;
     let body = json!({ "tools": ["status"] });
@@ -108,6 +110,19 @@ async fn the_page_shows_the_units_that_are_counted() {
     service.advance_minutes(5);
     let inside = scene.scheduled(site, Tool::Status, service.test.now());
     units.check("status check in a maintenance window", &inside).await;
+
+    let path = format!("/sites/{other}/expectations");
+    units.request("`GET /sites/{site}/expectations`", client.get(&path)).await;
+    let body = json!({ "expectations": [{ "kind": "body_contains", "text": "hello" }] });
+    units.request("`PUT /sites/{site}/expectations`", client.put(&path, &body)).await;
+    service.consume().await;
+    service.advance_minutes(5);
+    let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
+    units.check("status check that meets expectations, uneventful", &scheduled).await;
+    scene.target.say("bye");
+    service.advance_minutes(5);
+    let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
+    units.check("… the first that does not meet them", &scheduled).await;
 
     let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";
     let generated = format!("{MARKER}\n## Units\n\n{head}\n{}\n", units.rows.join("\n"));

@@ -16,6 +16,7 @@ use vedette_domain::checks::policy::ToolPolicy;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::{Learnt, ToolState, Tracked};
+use vedette_domain::expectations::{EXPECTATIONS_MAX, EXPECTED_TEXT_MAX};
 use vedette_domain::id::{CheckId, IssueId, SiteId, Trigger};
 use vedette_domain::issues::record::{Issue, IssueChange};
 use vedette_domain::issues::tracker::{Failures, Phase, Tracker};
@@ -174,7 +175,7 @@ async fn a_row_of_a_status_check_is_small() {
 fn slowest(tool: Tool) -> Option<Sample> {
     let response_ms = 29_999.99;
     match tool {
-        Tool::Status => Some(Sample::Status { up: true, response_ms }),
+        Tool::Status => Some(Sample::Status { up: true, met: None, response_ms }),
         Tool::Performance => {
             Some(Sample::Performance { score: None, response_ms, speed_index_s: None })
         }
@@ -289,8 +290,16 @@ async fn a_tool_item_stays_below_a_kilobyte_at_its_fullest() {
     let mut sizes = Vec::new();
     for tool in Tool::ALL {
         let read = stored.tool(tool).expect("a tool");
-        let state = fullest(tool, site, day_start(day_of(now)));
-        let state = ToolState { rev: read.rev + 1, ..state };
+        let mut state = fullest(tool, site, day_start(day_of(now)));
+        state.rev = read.rev + 1;
+        if tool == Tool::Status {
+            // The trackers of expectations, of which both have an issue.
+            store.put_tool(site.partition(), tool, &state, now).await.expect("written");
+            let size = scene.size(&format!("T#{tool}")).await;
+            assert!(size < 1_408, "{size} bytes");
+            state.trackers.retain(|fingerprint, _| !fingerprint.is_of_expectations());
+            state.rev += 1;
+        }
         store.put_tool(site.partition(), tool, &state, now).await.expect("written");
         sizes.push((tool, scene.size(&format!("T#{tool}")).await));
         let read = store.site_tool(site.partition(), tool).await.expect("read");
@@ -338,6 +347,16 @@ async fn a_site_item_stays_within_six_read_units_at_the_limits() {
     assert_eq!(created.status, 201, "{}", created.shown());
     let size = scene.size("A").await;
     assert!((22_000..=24_576).contains(&size), "{size} bytes");
+
+    // Expectations at their limits take three more.
+    let (name, value) = ("h".repeat(255), "🦀".repeat(EXPECTED_TEXT_MAX));
+    let longest = json!({ "kind": "header_contains", "name": name, "value": value });
+    let body = json!({ "expectations": vec![longest; EXPECTATIONS_MAX] });
+    let path = format!("/sites/{}/expectations", created.data("uuid"));
+    let answer = scene.client().put(&path, &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.shown());
+    let size = scene.size("A").await;
+    assert!((33_000..=36_864).contains(&size), "{size} bytes");
 }
 
 /// Sites of the team that fail, each with an open issue and its last two checks.
@@ -399,6 +418,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         rev: 1,
         lifecycle,
         timeline,
+        chosen_severity: None,
         summary: "s".repeat(400),
         context: json!({ "measured": "m".repeat(1_500) }),
         check: Some(CheckPointer::row(check)),

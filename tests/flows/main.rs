@@ -16,6 +16,7 @@ mod delivery;
 mod domain_expiry;
 mod events;
 mod evidence;
+mod expectations;
 mod failing;
 mod faults;
 mod first_runs;

@@ -65,6 +65,69 @@ async fn what_is_saved_as_it_is_shown_changes_nothing() {
 }
 
 #[tokio::test]
+async fn expectations_are_lines_of_the_form() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let expected = json!({
+        "method": "GET",
+        "expectations": [
+            { "kind": "body_contains", "text": "Welcome" },
+            { "kind": "body_contains", "text": "two\nlines" },
+            { "kind": "body_lacks", "text": "\"quoted" },
+            { "kind": "header_equals", "name": "x-cache", "value": "HIT: 1" },
+            { "kind": "header_contains", "name": "server", "value": "a" },
+            { "kind": "json_equals", "pointer": "/a=b", "value": "c = d" },
+            { "kind": "json_equals", "pointer": "/n", "value": null },
+            { "kind": "response_time", "max_ms": 900 },
+        ],
+        "issues": {
+            "expectation": { "severity": "warning", "failures_to_open": 3, "successes_to_resolve": 4 },
+            "slow": { "severity": "critical", "failures_to_open": 5, "successes_to_resolve": 6 },
+        },
+    });
+    let path = format!("/sites/{id}/expectations");
+    let put = service.client(&owner).put(&path, &expected).await;
+    assert_eq!(put.status, 200, "{put:?}");
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let before = stored(&service, id).await;
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("8 of 10"));
+    let saved = browser.post(&path, &filled(said(&page), &[])).await;
+    assert_eq!(sent_to(&saved), format!("/sites/{id}?said=saved"));
+    assert_eq!(stored(&service, id).await, before, "what is saved as it is shown changes nothing");
+
+    let changes = [("expectations.body_contains", "Hello"), ("expectations.response_time", "2000")];
+    browser.post(&path, &filled(said(&page), &changes)).await;
+    let after = stored(&service, id).await.expectations;
+    let read = serde_json::to_value(&after.expectations).expect("json");
+    assert_eq!(read[0], json!({ "kind": "body_contains", "text": "Hello" }));
+    assert_eq!(read[6], json!({ "kind": "response_time", "max_ms": 2000 }));
+
+    for (changes, message) in [
+        (
+            &[("expectations.json_equals", "/fine = 1\nstatus = ok")][..],
+            "Line 2: Must be a JSON pointer, such as /status or /checks/0/state.",
+        ),
+        (
+            &[("expectations.header_equals", "x-cache")],
+            "Line 1: Must be a name and a value, such as x-cache: HIT.",
+        ),
+        (
+            &[("expectations.response_time", "0")],
+            "Must be a number of milliseconds from 1 to 30000.",
+        ),
+        (&[("expectations.issues.slow.failures_to_open", "101")], "Must not be greater than 100."),
+    ] {
+        let page = browser.get(&path).await;
+        let refused = browser.post(&path, &filled(said(&page), changes)).await;
+        assert_eq!(refused.status(), 422);
+        assert!(main_part(&refused).contains(message), "{message}: {}", main_part(&refused));
+    }
+    assert_eq!(stored(&service, id).await.expectations, after);
+}
+
+#[tokio::test]
 async fn a_setting_is_the_teams_or_the_sites_own() {
     let (service, owner) = Service::with_team().await;
     let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;

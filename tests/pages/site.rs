@@ -1,8 +1,11 @@
 //! The page of a site: its sections, their ranges, and what hostile sites put into them.
 
 use serde_json::json;
+use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::Unmet;
 use vedette_domain::id::SiteId;
+use vedette_domain::issues::Fingerprint;
 use vedette_testkit::Member;
 use vedette_tests::Service;
 
@@ -57,6 +60,56 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
     }
     assert!(page.matches(HARMLESS).count() > 10, "{page}");
     assert_eq!(page.matches("Est savings").count(), 10, "the first ten opportunities");
+}
+
+#[tokio::test]
+async fn what_was_not_met_is_said_beside_the_uptime() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{site}");
+    end(&service, site, status(200, 41.5)).await;
+    let page = browser.get(&path).await;
+    assert!(!said(&page).contains("Expectations met"), "nothing is expected");
+
+    let expected = json!({
+        "expectations": [{ "kind": "json_equals", "pointer": "/status", "value": "ok" }],
+    });
+    let put = service.client(&owner).put(&format!("{path}/expectations"), &expected).await;
+    assert_eq!(put.status, 200, "{put:?}");
+    let message = format!("expected \"ok\" at /status, got \"{HOSTILE}\"");
+    let judged = |is_met: bool| {
+        let Finish::Completed(ToolResult::Status(result)) = status(200, 41.5) else { panic!() };
+        let unmet = Unmet { fingerprint: Fingerprint::StatusExpectation, message: message.clone() };
+        let judged = Some((!is_met).then_some(unmet).into_iter().collect());
+        Finish::Completed(ToolResult::Status(StatusResult { judged, ..result }))
+    };
+    for is_met in [true, true, false, false] {
+        service.advance_minutes(5);
+        end(&service, site, judged(is_met)).await;
+    }
+    let page = browser.get(&path).await;
+    let shown = text(said(&page));
+    for part in ["Expectations met, 24 h 50.00 % 1 not met in the newest check", "Not as expected"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(said(&page).contains(HARMLESS), "texts of strangers stay texts");
+    let issues = service.client(&owner).get("/issues").await;
+    let issue = issues.body["data"][0]["uuid"].as_str().expect("an issue").to_owned();
+    let page = browser.get(&format!("/issues/{issue}")).await;
+    let shown = text(said(&page));
+    for part in
+        ["Critical", "is not as expected: expected", "Not as expected Expected \"ok\" at /status"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let check = issues.body["data"][0]["check"]["uuid"].as_str().expect("a check");
+    let page = browser.get(&format!("/checks/{check}")).await;
+    assert!(
+        text(said(&page)).contains("Not as expected Expected \"ok\" at /status"),
+        "{}",
+        text(said(&page))
+    );
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn a_known_path_names_its_methods_to_who_tries_another() {
             .collect();
         methods.sort_unstable();
         let path = route.path.strip_prefix("/api/v1").expect("below the base");
-        for method in ["OPTIONS", "HEAD", "PUT"] {
+        for method in ["OPTIONS", "HEAD", "PUT"].into_iter().filter(|one| !methods.contains(one)) {
             let answer = client.send(method, path, Body::Empty).await;
             assert_eq!(answer.status, 405, "{method} {path}");
             assert_eq!(answer.header("allow"), methods.join(", "), "{method} {path}");

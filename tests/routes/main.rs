@@ -1,6 +1,7 @@
 //! Every route, one file each, named as in the API's source. `refusals` and `fallback` contain what all routes share.
 
 mod checks;
+mod expectations;
 mod fallback;
 mod headers;
 mod issues;

@@ -56,6 +56,7 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
         all.jumps += life.jumps;
         all.full_disks += life.full_disks;
         all.partial += life.partial;
+        all.unexpected += life.unexpected;
         all.confirmed += life.confirmed;
         all.unconfirmed += life.unconfirmed;
         all.held += life.held;
@@ -85,6 +86,7 @@ async fn fifty_short_lives() {
     assert!(all.jumps > 20, "{all:?}");
     assert!(all.full_disks > 15, "{all:?}");
     assert!(all.partial > 0 && all.confirmed > 0, "{all:?}");
+    assert!(all.unexpected > 10, "{all:?}");
     assert!(all.unconfirmed > 0 && all.held > 0, "{all:?}");
 }
 

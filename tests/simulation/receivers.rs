@@ -27,14 +27,22 @@ pub(crate) type Name = String;
 pub(crate) fn name_of(site: &str, fingerprint: Fingerprint) -> Name {
     match fingerprint {
         Fingerprint::StatusPartial => format!("{site} from home"),
+        Fingerprint::StatusExpectation => format!("{site} as expected"),
         _ => site.to_owned(),
     }
 }
 
 /// The name of the issue in an alert.
 fn spoken_of((site, said): &(&str, String)) -> Name {
-    let is_partial = said.contains("PARTLY DOWN") || said.contains(" from home, answer");
-    name_of(site, if is_partial { Fingerprint::StatusPartial } else { Fingerprint::StatusDown })
+    let said_of = |texts: [&str; 2]| texts.into_iter().any(|text| said.contains(text));
+    let fingerprint = if said_of(["PARTLY DOWN", " from home, answer"]) {
+        Fingerprint::StatusPartial
+    } else if said_of(["NOT AS EXPECTED", " not as expected: "]) {
+        Fingerprint::StatusExpectation
+    } else {
+        Fingerprint::StatusDown
+    };
+    name_of(site, fingerprint)
 }
 
 #[derive(Debug, Clone)]

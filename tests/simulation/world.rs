@@ -15,6 +15,7 @@ use vedette_domain::alerts::channel_state::LEASE;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::clock::CLOCK_SKEW;
+use vedette_domain::expectations::Unmet;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
@@ -59,6 +60,8 @@ struct Watched {
     id: SiteId,
     name: String,
     is_up: bool,
+    /// Whether it is as expected while it answers.
+    is_healthy: bool,
     /// How many runs in a row opened no issue although witnesses were asked.
     held: u32,
 }
@@ -162,6 +165,8 @@ pub(crate) struct Life {
     pub(crate) full_disks: u64,
     /// How many sites were found to fail from home only.
     pub(crate) partial: usize,
+    /// How many sites were not as expected.
+    pub(crate) unexpected: usize,
     /// How many outages witnesses confirmed.
     pub(crate) confirmed: u64,
     /// How many outages were reported because all witnesses were silent.
@@ -170,8 +175,11 @@ pub(crate) struct Life {
     pub(crate) held: u64,
 }
 
-/// The issues that status checks decide.
-const STATUS: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusPartial];
+/// The issues of outages, of which one at most is active.
+const OUTAGES: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusPartial];
+/// The issues that status checks decide here.
+const STATUS: [Fingerprint; 3] =
+    [Fingerprint::StatusDown, Fingerprint::StatusPartial, Fingerprint::StatusExpectation];
 
 /// The time between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
@@ -245,7 +253,24 @@ impl World {
         assert_eq!(created.status, 201, "{created:?}");
         let id = SiteId::parse(&created.data("uuid")).expect("an id");
         let name = created.data("name");
-        self.sites.push(Watched { id, name, is_up: true, held: 0 });
+        self.sites.push(Watched { id, name, is_up: true, is_healthy: true, held: 0 });
+        if number.is_multiple_of(2) {
+            self.expect(id, true).await;
+        }
+    }
+
+    /// Somebody wants a site to say that it is well, or no longer.
+    async fn expect(&mut self, site: SiteId, expects: bool) {
+        let healthy = json!({ "kind": "json_equals", "pointer": "/status", "value": "ok" });
+        let expectations = if expects { vec![healthy] } else { Vec::new() };
+        let (path, body) =
+            (format!("/sites/{site}/expectations"), json!({ "expectations": expectations }));
+        let client = self.service.client(&self.owner);
+        let faults = self.service.test.faults().clone();
+        if faults.until_crash(Box::pin(client.put(&path, &body))).await.is_none() {
+            self.deaths += 1;
+        }
+        self.service.test.queue.drain(Destination::Maintenance);
     }
 
     async fn add_channel(&mut self, name: &str, target: Target) {
@@ -313,6 +338,15 @@ impl World {
         if self.random.happens(60) {
             let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
             self.sites[site].is_up ^= true;
+        }
+        if self.random.happens(60) {
+            let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+            self.sites[site].is_healthy ^= true;
+        }
+        if self.random.happens(8) {
+            let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+            let expects = self.random.happens(700);
+            self.expect(self.sites[site].id, expects).await;
         }
         if self.random.happens(15) {
             // A data center fails.
@@ -649,7 +683,7 @@ impl World {
         }
         let partition = self.sites[number].id.partition();
         let mut active = 0;
-        for fingerprint in STATUS {
+        for fingerprint in OUTAGES {
             let found = self.service.test.app.store.issue(partition, fingerprint).await;
             let issue = found.expect("read");
             active += u32::from(issue.is_some_and(|issue| issue.lifecycle.is_active()));
@@ -688,6 +722,12 @@ impl World {
         let code = if is_cut_off { 0 } else { elsewhere };
         self.instruct_witnesses(elsewhere);
         let (app, site) = (&self.service.test.app, &self.sites[number]);
+        let unmet = || Unmet {
+            fingerprint: Fingerprint::StatusExpectation,
+            message: "expected \"ok\" at /status, got \"degraded\"".to_owned(),
+        };
+        let is_judged = code == 200 && !run.site.expectations.is_empty();
+        let judged = is_judged.then(|| (!site.is_healthy).then(unmet).into_iter().collect());
         let finish = Finish::Completed(ToolResult::Status(StatusResult {
             up: code == 200,
             code,
@@ -698,6 +738,7 @@ impl World {
             redirect_count: 0,
             redirects: Vec::new(),
             error: (code == 0).then(|| "timed out".to_owned()),
+            judged,
         }));
         match record_run(app, &run, state, &finish, None).await {
             Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
@@ -765,6 +806,7 @@ impl World {
             let found = store.issue(site.id.partition(), fingerprint).await;
             let Some(issue) = found.expect("read") else { continue };
             life.partial += usize::from(fingerprint == Fingerprint::StatusPartial);
+            life.unexpected += usize::from(fingerprint == Fingerprint::StatusExpectation);
             let name = name_of(&site.name, fingerprint);
             let receivers = self.receivers.lock();
             let mut happened = Vec::new();

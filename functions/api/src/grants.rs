@@ -34,6 +34,8 @@ pub(crate) const UPDATE_SITE: Grant = Grant {
     ..Grant::NONE
 };
 
+pub(crate) const SAVE_EXPECTATIONS: Grant = Grant { put: &[Audit, Site], ..Grant::NONE };
+
 pub(crate) const DELETE_SITE: Grant = Grant {
     get: &[Team],
     put: &[Audit, Site, Team],

@@ -4,6 +4,7 @@
 //! response. A Lambda function serves one route; on one machine, the process serves all of them.
 
 mod checks;
+mod expectations;
 mod grants;
 mod issues;
 mod maintenance_windows;

@@ -12,8 +12,8 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    checks, grants, issues, maintenance_windows, me, metrics, monitoring, reports, sites, teams,
-    time_zone,
+    checks, expectations, grants, issues, maintenance_windows, me, metrics, monitoring, reports,
+    sites, teams, time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
@@ -49,6 +49,8 @@ pub const ROUTES: &[Route] = &[
     patch("maintenance-windows.update", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::update::handle), &grants::SAVE_WINDOWS),
     delete("maintenance-windows.delete", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::delete::handle), &grants::SAVE_WINDOWS),
     post("maintenance-windows.end", "/api/v1/teams/{team}/maintenance-windows/{window}/end", SitesWrite, Window(ManageSites, &maintenance_windows::end::handle), &grants::SAVE_WINDOWS),
+    get("expectations.get", "/api/v1/sites/{site}/expectations", SitesRead, Site(View, &expectations::get::handle)),
+    put("expectations.update", "/api/v1/sites/{site}/expectations", SitesWrite, Site(ManageSites, &expectations::update::handle), &grants::SAVE_EXPECTATIONS),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {
@@ -63,6 +65,16 @@ const fn post(
     writes: &'static Grant,
 ) -> Route {
     row("POST", name, path, scope, endpoint, writes)
+}
+
+const fn put(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    writes: &'static Grant,
+) -> Route {
+    row("PUT", name, path, scope, endpoint, writes)
 }
 
 const fn patch(

@@ -103,7 +103,7 @@ impl Surface for Api {
     }
 
     fn takes_body(route: &Route) -> bool {
-        matches!(route.method, "PATCH" | "POST")
+        matches!(route.method, "PATCH" | "POST" | "PUT")
     }
 
     async fn authenticate(&self, route: &Route, request: Request<'_>) -> Authenticated<Client> {

@@ -11,6 +11,7 @@ use vedette_domain::checks::check::{
 };
 use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::Expectations;
 use vedette_domain::sites::settings::{LinksSettings, Settings};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
@@ -20,7 +21,7 @@ use vedette_probe::links::{self, CrawlLimiter, LinksProbe, Progress};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, RESOLVER_UNAVAILABLE, SsrfGuard, SsrfGuardError};
-use vedette_probe::status::{self, StatusProbe};
+use vedette_probe::status::{self, Expected, StatusProbe};
 
 use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
@@ -74,6 +75,8 @@ pub struct ProbeInput<'a> {
     pub js_rendered: bool,
     /// The settings of the site.
     pub settings: &'a Settings,
+    /// What status checks expect of the site.
+    pub expectations: &'a Expectations,
 }
 
 impl ProbeInput<'_> {
@@ -201,7 +204,15 @@ impl Engines {
         let url = subject.url.to_url();
         let header = subject.settings.request_header.pair();
         let connectivity = self.connectivity.as_ref();
-        let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE, connectivity };
+        let incident_codes = &subject.settings.tools.status.settings.incident_status_codes;
+        let expected = Expected { expectations: subject.expectations, incident_codes };
+        let probe = StatusProbe {
+            url: &url,
+            header,
+            deadline: status::DEADLINE,
+            connectivity,
+            expected: Some(expected),
+        };
         let (mut result, seen) = status::probe_with_evidence(&self.guard, &probe).await?;
         *evidence = Some(Box::new(seen));
         // The engine writes a bare host with a slash; the API does not.
@@ -323,9 +334,11 @@ mod tests {
     #[test]
     fn the_audited_page_is_the_one_that_is_set_or_the_root_of_the_site() {
         let url = SiteUrl::parse("https://example.com:8443/shop?a=1").expect("a URL");
-        let mut settings = Settings::default();
+        let (mut settings, none) = (Settings::default(), Expectations::default());
         let page = |settings: &Settings| {
-            ProbeInput { url: &url, js_rendered: false, settings }.audited_page().to_string()
+            ProbeInput { url: &url, js_rendered: false, settings, expectations: &none }
+                .audited_page()
+                .to_string()
         };
         assert_eq!(page(&settings), "https://example.com:8443/");
         settings.tools.performance.settings.url = Some("https://example.com/cart".to_owned());
@@ -335,12 +348,13 @@ mod tests {
     #[test]
     fn a_browser_is_handed_audits_and_crawls_that_render() {
         let url = SiteUrl::parse("https://example.com/shop").expect("a URL");
-        let mut settings = Settings::default();
+        let (mut settings, none) = (Settings::default(), Expectations::default());
         settings.request_header.name = Some("Authorization".to_owned());
         settings.request_header.value = Some("Bearer of the site".to_owned());
         settings.tools.broken_links.settings.ignore_redirects = true;
         for js_rendered in [false, true] {
-            let subject = ProbeInput { url: &url, js_rendered, settings: &settings };
+            let subject =
+                ProbeInput { url: &url, js_rendered, settings: &settings, expectations: &none };
             for tool in Tool::ALL {
                 let job = subject.job(tool);
                 let needs = tool == Tool::Performance || (tool == Tool::BrokenLinks && js_rendered);

@@ -203,8 +203,9 @@ async fn run(
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
     let mut probe_time = None;
     let Probed { finish, evidence } = if runs {
-        let Site { url, js_rendered, .. } = &run.site;
-        let subject = ProbeInput { url, js_rendered: *js_rendered, settings: &run.settings };
+        let Site { url, js_rendered, expectations, .. } = &run.site;
+        let (js_rendered, settings) = (*js_rendered, &run.settings);
+        let subject = ProbeInput { url, js_rendered, settings, expectations };
         let probed = async {
             let began = Instant::now();
             let mut probe = pin!(engines.run(tool, subject, started_at, drop));

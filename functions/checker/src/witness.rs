@@ -24,6 +24,7 @@ impl Engines {
             // The rest of the time is for finding out whether our own connection failed.
             deadline: deadline * 2 / 3,
             connectivity: self.connectivity.as_ref(),
+            expected: None,
         };
         match timeout(deadline, status::probe(&self.guard, &probe)).await {
             Ok(checked) => Answer::of(checked),

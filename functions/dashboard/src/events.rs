@@ -156,7 +156,7 @@ fn row(event: &Event<'_>) -> Markup {
         (TimelineKey::Resolved, false) => (Look::Up, "Resolved"),
         (TimelineKey::Resolved, true) => (Look::Up, "Resolved by hand"),
         (TimelineKey::Opened | TimelineKey::Acknowledged, _) => {
-            (Look::from(issue.id.fingerprint()), "Opened")
+            (Look::from(issue.severity()), "Opened")
         }
     };
     html! {

@@ -13,6 +13,7 @@ use vedette_http::validation::ValidationError;
 use crate::look::Look;
 
 pub(crate) use input::{Choice, FormInput};
+pub(crate) use label::Label;
 pub(crate) use vedette_http::wording::{capitalized, sentence};
 
 /// A field's text; empty if it was not sent.

@@ -267,16 +267,15 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
 /// What is wrong, since when, who works on it, and what to do.
 fn hero(view: &IssueView<'_>) -> Markup {
     let IssueView { issue, now, .. } = *view;
-    let fingerprint = issue.id.fingerprint();
-    let look = if issue.lifecycle.is_active() { Look::from(fingerprint) } else { Look::Up };
+    let look = if issue.lifecycle.is_active() { Look::from(issue.severity()) } else { Look::Up };
     let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
     let opened_at = issue.first_failed_at();
     html! {
         @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, now)) }
         section class={ "hero tint " (look.class()) } {
             div.row {
-                (look::issue(issue.status(), fingerprint))
-                span.tag { (words::severity(fingerprint.severity())) }
+                (look::issue(issue.status(), issue.severity()))
+                span.tag { (words::severity(issue.severity())) }
                 @if issue.status() == IssueStatus::Open { span.quiet.small { "Not acknowledged" } }
             }
             div {

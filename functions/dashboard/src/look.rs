@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 use vedette_domain::alerts::channel::{ChannelKind, FieldShape};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
 
 /// How good or bad something is, shown as a shape and a color.
@@ -90,9 +90,9 @@ impl From<SiteState> for Look {
 }
 
 /// How an active issue looks. A site that is down differs from a site that works but has a problem.
-impl From<Fingerprint> for Look {
-    fn from(fingerprint: Fingerprint) -> Self {
-        match fingerprint.severity() {
+impl From<Severity> for Look {
+    fn from(severity: Severity) -> Self {
+        match severity {
             Severity::Critical => Self::Down,
             Severity::Warning | Severity::Info => Self::Issues,
         }
@@ -100,10 +100,10 @@ impl From<Fingerprint> for Look {
 }
 
 /// An issue in a list.
-pub(crate) fn issue(status: IssueStatus, fingerprint: Fingerprint) -> Markup {
+pub(crate) fn issue(status: IssueStatus, severity: Severity) -> Markup {
     match status {
-        IssueStatus::Open => Look::from(fingerprint).pill("Open"),
-        IssueStatus::Acknowledged => Look::from(fingerprint).pill("Acknowledged"),
+        IssueStatus::Open => Look::from(severity).pill("Open"),
+        IssueStatus::Acknowledged => Look::from(severity).pill("Acknowledged"),
         IssueStatus::Resolved => Look::Up.pill("Resolved"),
     }
 }

@@ -26,6 +26,8 @@ pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "Down",
         Fingerprint::StatusPartial => "Partly down",
+        Fingerprint::StatusExpectation => "Not as expected",
+        Fingerprint::StatusSlow => "Slow to answer",
         Fingerprint::SslInvalid => "Certificate not valid",
         Fingerprint::SslExpiring => "Certificate expires soon",
         Fingerprint::DnsLookupFailed => "DNS lookup fails",

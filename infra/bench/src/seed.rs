@@ -19,6 +19,7 @@ use vedette_domain::checks::history::{Day, Kind, day_of, day_start};
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::{DayWrite, Keeping, ToolChange, ToolState, keeps_packed};
+use vedette_domain::expectations::Expectations;
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_embedded::{Expiry, TABLE};
 use vedette_store::Changes;
@@ -274,7 +275,11 @@ fn counted(date: Date, seeds: &[Seed]) -> Day {
     let mut day = Day::new(date, DAYS);
     for seed in seeds {
         day.counters.add(seed.kind, seed.id.created_at());
-        if let Some(sample) = seed.finish().sample().filter(|_| seed.kind.trigger.is_automatic()) {
+        if let Some(sample) = seed
+            .finish()
+            .sample(&Expectations::default())
+            .filter(|_| seed.kind.trigger.is_automatic())
+        {
             day.add_sample(sample, seed.id.created_at());
         }
     }

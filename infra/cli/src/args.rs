@@ -1,5 +1,7 @@
 //! How arguments are read; what is not understood is wrong usage, before the table is asked.
 
+use std::num::NonZeroU32;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
@@ -9,7 +11,8 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{TeamId, WindowId};
+use vedette_domain::expectations::{CheckMethod, SEVERITIES, STREAK_MAX};
+use vedette_domain::id::{SiteId, TeamId, WindowId};
 use vedette_domain::issues::Severity;
 use vedette_domain::maintenance::{Recurrence, parse_start};
 use vedette_domain::name::{NameError, parse_name};
@@ -39,6 +42,10 @@ pub(crate) fn recurrence(text: &str) -> Result<Recurrence, String> {
 /// A time zone by its IANA name.
 pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
     NamedZone::parse(text).ok_or("expected a name of the IANA database, such as Europe/Berlin")
+}
+
+pub(crate) fn site_id(text: &str) -> Result<SiteId, &'static str> {
+    SiteId::parse(text).ok_or("expected the uuid of a site")
 }
 
 /// Any uuid: one that cannot be an issue's is answered like one that does not exist.
@@ -108,6 +115,21 @@ pub(crate) fn tool() -> impl TypedValueParser<Value = Tool> {
 
 pub(crate) fn severity() -> impl TypedValueParser<Value = Severity> {
     one_of(Severity::ALL.map(Severity::as_str), Severity::parse)
+}
+
+/// A severity that the issue of an unmet expectation may have.
+pub(crate) fn severity_of_expectation() -> impl TypedValueParser<Value = Severity> {
+    one_of(SEVERITIES.map(Severity::as_str), Severity::parse)
+}
+
+pub(crate) fn check_method() -> impl TypedValueParser<Value = CheckMethod> {
+    one_of(CheckMethod::ALL.map(CheckMethod::as_str), CheckMethod::parse)
+}
+
+/// How many checks in a row an issue waits for.
+pub(crate) fn streak(text: &str) -> Result<NonZeroU32, String> {
+    let count = text.parse().ok().filter(|count: &NonZeroU32| count.get() <= STREAK_MAX);
+    count.ok_or_else(|| format!("expected a number from 1 to {STREAK_MAX}"))
 }
 
 /// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.

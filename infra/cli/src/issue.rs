@@ -207,17 +207,17 @@ impl Row {
             name: site.map(|row| row.name.clone()),
             url: site.map(|row| row.url.to_string()),
         };
-        Self::new(issue.id, issue.fingerprint, issue.status, issue.opened_at, site)
+        Self::new((issue.id, issue.severity()), issue.status, issue.opened_at, site)
     }
 
-    const fn new(
-        uuid: IssueId,
-        fingerprint: Fingerprint,
+    fn new(
+        (uuid, severity): (IssueId, Severity),
         status: IssueStatus,
         opened_at: Timestamp,
         site: SiteRef,
     ) -> Self {
-        let (tool, severity) = (fingerprint.tool(), fingerprint.severity());
+        let fingerprint = uuid.fingerprint();
+        let tool = fingerprint.tool();
         Self { uuid, site, tool, fingerprint, severity, status, opened_at }
     }
 }
@@ -259,9 +259,9 @@ impl Shown {
         let Site { id, name, url, .. } = site;
         let site = SiteRef { uuid: *id, name: Some(name.clone()), url: Some(url.to_string()) };
         let Issue { id, lifecycle, summary, .. } = issue;
-        let (fingerprint, status) = (id.fingerprint(), issue.status());
+        let status = issue.status();
         Self {
-            row: Row::new(*id, fingerprint, status, lifecycle.opened_at(), site),
+            row: Row::new((*id, issue.severity()), status, lifecycle.opened_at(), site),
             summary: summary.clone(),
             acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
             resolved_at: lifecycle.resolved_at(),

@@ -16,6 +16,7 @@ mod channel;
 mod copy;
 mod dlq;
 mod doctor;
+mod expectations;
 mod failure;
 mod health;
 mod issue;
@@ -100,6 +101,9 @@ enum Command {
     /// When problems of sites are expected
     #[command(subcommand)]
     Maintenance(maintenance::Command),
+    /// What the status checks of a site expect
+    #[command(subcommand)]
+    Expectations(expectations::Command),
     /// Where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
@@ -179,6 +183,7 @@ async fn run(
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Maintenance(command) => command.run(app, &mut out).await,
+        Command::Expectations(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {
             Err(Failure::Usage("agents work with a service on one machine only".to_owned()))

@@ -12,6 +12,7 @@ use serde_json::Value;
 use vedette_checker::{Config, Engines, ProbeInput};
 use vedette_domain::checks::check::{CheckError, Finish, ToolResult};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::Expectations;
 use vedette_domain::issues::Outcome;
 use vedette_domain::issues::evaluate::{Evaluation, evaluate};
 use vedette_domain::sites::settings::{ExpectedRecords, RequestHeader, Settings};
@@ -63,8 +64,9 @@ impl Probe {
         let config = Config::read(&environment)?;
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
         let settings = self.settings();
+        let (js_rendered, none) = (self.js_rendered, Expectations::default());
         let subject =
-            ProbeInput { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
+            ProbeInput { url: &self.url, js_rendered, settings: &settings, expectations: &none };
         let bar = self.bar();
         let show = |progress: Progress| {
             bar.set_length(u64::from(progress.links + progress.queued));
@@ -111,7 +113,8 @@ impl Probe {
 
 /// What the result means under the settings of a new team.
 fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
-    let evaluations = evaluate(result, settings, &ExpectedRecords::new(), None, now);
+    let evaluations =
+        evaluate(result, settings, &ExpectedRecords::new(), &Expectations::default(), None, now);
     let verdict =
         |evaluation: &Evaluation| (evaluation.outcome == Outcome::Up, evaluation.summary.clone());
     evaluations.iter().map(verdict).collect()
@@ -201,6 +204,7 @@ mod tests {
             redirect_count: 1,
             redirects: vec!["https://example.com/down".to_owned()],
             error: None,
+            judged: None,
         });
         Report { verdicts: verdicts(&result, &Settings::default(), Timestamp::UNIX_EPOCH), result }
     }

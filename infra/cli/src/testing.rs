@@ -9,17 +9,24 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_domain::source::TrustedProxies;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
 use vedette_runtime::{
     App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
 };
-use vedette_store::Store;
+use vedette_store::{Audit, SiteWithTools, Store};
 use vedette_testkit::aws::{Aws, STACK};
 
 use crate::aws::Account;
 use crate::{Cli, Failure, execute_on_aws, run};
+
+/// The site of [`Bench::site`].
+pub(crate) const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
 
 pub(crate) struct Bench {
     pub(crate) app: App,
@@ -206,5 +213,18 @@ impl Bench {
         let command = format!("team create --name Shop --owner {owner}@example.com --plan {plan}");
         let team = self.json(&command).await;
         team["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// A site of a team, with the id [`SITE`].
+    pub(crate) async fn site(&self, team: &str) {
+        let now = self.app.clock.now();
+        let team = self.app.store.team(TeamId::parse(team).expect("a team id"), now).await;
+        let team = team.expect("an answer").expect("a team").team;
+        let url = SiteUrl::parse("https://shop.example.com").expect("a URL");
+        let id = SiteId::parse(SITE).expect("a site id");
+        let site = Site { name: "Shop".to_owned(), ..Site::new(id, team.id, url, now) };
+        let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+        let stored = SiteWithTools { site, tools };
+        self.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
     }
 }

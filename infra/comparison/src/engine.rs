@@ -111,7 +111,13 @@ async fn repeat(options: &Options, check: impl AsyncFn() -> bool) -> Result<(), 
 }
 
 async fn status(guard: &SsrfGuard, url: &Url) -> bool {
-    let probe = StatusProbe { url, header: None, deadline: status::DEADLINE, connectivity: None };
+    let probe = StatusProbe {
+        url,
+        header: None,
+        deadline: status::DEADLINE,
+        connectivity: None,
+        expected: None,
+    };
     status::probe(guard, &probe).await.is_ok_and(|result| result.up)
 }
 

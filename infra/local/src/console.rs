@@ -83,7 +83,10 @@ fn result_of(check: &Check, took: Duration) -> (Style, String, Duration) {
                 Some(error) => error.to_owned(),
                 None => result["code"].to_string(),
             };
-            (style, format!("{word} {why}"), took)
+            match check.unmet.as_slice() {
+                [] => (style, format!("{word} {why}"), took),
+                [first, ..] => (ODD, format!("{word} {why}, {}", first.message), took),
+            }
         }
         (CheckStatus::Failed, _) => {
             let why = check.error.as_ref().map_or("", |error| error.message.as_str());
@@ -120,7 +123,9 @@ mod tests {
     use serde_json::json;
     use vedette_domain::checks::check::{CheckError, Finish};
     use vedette_domain::checks::tool::{RunReason, Tool};
+    use vedette_domain::expectations::Unmet;
     use vedette_domain::id::{CheckId, SiteId};
+    use vedette_domain::issues::Fingerprint;
 
     use super::*;
 
@@ -148,6 +153,16 @@ mod tests {
             (
                 completed(json!({ "up": true, "code": 200, "response_time": 12.4 })),
                 (GOOD, "up 200".to_owned(), Duration::from_micros(12_400)),
+            ),
+            (
+                Check {
+                    unmet: vec![Unmet {
+                        fingerprint: Fingerprint::StatusExpectation,
+                        message: "expected 1 at /n, got 2".to_owned(),
+                    }],
+                    ..completed(json!({ "up": true, "code": 200, "response_time": 5.0 }))
+                },
+                (ODD, "up 200, expected 1 at /n, got 2".to_owned(), Duration::from_millis(5)),
             ),
             (
                 completed(json!({ "up": false, "code": 503, "response_time": 5.0 })),

@@ -336,6 +336,7 @@ fn status(story: &Story, hour: i64) -> StatusResult {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bodies of requests. Handlers read them field by field, so their shape is written here by hand. Limits and
 //! enumerations are the constants that the handlers use.
 
+mod expectations;
 mod settings;
 
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use vedette_domain::sites::site_url;
 use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
+pub(crate) use self::expectations::expectations;
 use crate::operation::Body;
 use crate::schemas::Schemas;
 

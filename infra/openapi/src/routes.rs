@@ -1,6 +1,7 @@
 //! The descriptions of the routes, one file per resource.
 
 mod checks;
+mod expectations;
 mod issues;
 mod maintenance_windows;
 mod me;
@@ -29,6 +30,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         time_zone::operations,
         metrics::operations,
         maintenance_windows::operations,
+        expectations::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -45,6 +47,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("time-zone", "The time zone of a team."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times in which problems of sites are expected."),
+        ("expectations", "What the status checks of a site expect."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

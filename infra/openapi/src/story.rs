@@ -240,6 +240,20 @@ impl Story {
         let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
         let name = ("pinned", "Pinned, and without its notes");
         self.ask("sites.update", name, &of_site, "", Some(pinned)).await;
+        let name = ("nothing", "Nothing is expected");
+        self.ask("expectations.get", name, &of_site, "", None).await;
+        let expected = json!({ "expectations": [
+            { "kind": "json_equals", "pointer": "/status", "value": "ok" },
+            { "kind": "body_lacks", "text": "Fatal error" },
+            { "kind": "response_time", "max_ms": 2000 },
+        ] });
+        let name = ("healthy", "A shop that says it is well, within two seconds");
+        self.ask("expectations.update", name, &of_site, "", Some(expected)).await;
+        let headless = json!({ "method": "HEAD", "expectations": [
+            { "kind": "body_contains", "text": "Welcome" },
+        ] });
+        let name = ("no_body", "A response to HEAD has no body");
+        self.ask("expectations.update", name, &of_site, "", Some(headless)).await;
         let name = ("no_url", "A change without the URL");
         self.ask("sites.update", name, &of_site, "", Some(json!({ "pinned": true }))).await;
         let name = ("pinned", "The pinned sites of a team");
@@ -305,6 +319,7 @@ mod tests {
                 ("checks.list", "backwards", 422),
                 ("checks.delete", "automatic", 403),
                 ("issues.list", "unknown_status", 422),
+                ("expectations.update", "no_body", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),
             ]

@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each group's heading, and its commands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Monitor", &["serve", "probe", "agent"]),
+    ("Monitor", &["serve", "probe", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel", "maintenance"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
@@ -48,40 +48,41 @@ mod tests {
         Usage: vedette [OPTIONS] <COMMAND>
 
         Monitor:
-          serve        Run the whole service on this machine: API, pages, checks and alerts in one process
-          probe        Run one tool on a URL
-          agent        Confirm outages from another location
+          serve         Run the whole service on this machine: API, pages, checks and alerts in one process
+          probe         Run one tool on a URL
+          expectations  What the status checks of a site expect
+          agent         Confirm outages from another location
 
         People and teams:
-          user         People who use the API
-          team         Teams, the owners of sites
-          member       Who belongs to a team
-          plan         What a team may use
-          sign-in      Create a one-time link that signs a user in
-          token        Access tokens of the API
+          user          People who use the API
+          team          Teams, the owners of sites
+          member        Who belongs to a team
+          plan          What a team may use
+          sign-in       Create a one-time link that signs a user in
+          token         Access tokens of the API
 
         Issues and alerts:
-          issue        What is wrong with sites
-          channel      Where a team's alerts go
-          maintenance  When problems of sites are expected
+          issue         What is wrong with sites
+          channel       Where a team's alerts go
+          maintenance   When problems of sites are expected
 
         Backups and moves:
-          backup       Copy the table of this machine into a file, while the service runs
-          restore      Put a backup into an empty data folder
-          copy         Copy teams with their history between a data folder and a deployment, or two folders
+          backup        Copy the table of this machine into a file, while the service runs
+          restore       Put a backup into an empty data folder
+          copy          Copy teams with their history between a data folder and a deployment, or two folders
 
         Operation:
-          browser      Install the browser that performance checks need
-          health       Report whether the service on this machine runs and works
-          metrics      Print the metrics of the service on this machine
-          doctor       Say what is wrong, and what to do about it
-          reconcile    Rebuild the schedules of a deployment from the table
-          dlq          Dead letters: messages that a deployment gave up
+          browser       Install the browser that performance checks need
+          health        Report whether the service on this machine runs and works
+          metrics       Print the metrics of the service on this machine
+          doctor        Say what is wrong, and what to do about it
+          reconcile     Rebuild the schedules of a deployment from the table
+          dlq           Dead letters: messages that a deployment gave up
 
         This program:
-          completions  Print completions for a shell
-          man          Write the manual pages into a folder
-          help         Print this message or the help of the given subcommand(s)
+          completions   Print completions for a shell
+          man           Write the manual pages into a folder
+          help          Print this message or the help of the given subcommand(s)
 
         Options:
               --data <DIR>    The data folder of the service on this machine, whether it is running or not [env: VEDETTE_DATA] [default: data]

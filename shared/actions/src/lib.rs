@@ -6,6 +6,7 @@ mod channels;
 mod checks;
 mod copying;
 mod error;
+mod expectations;
 mod invitations;
 mod issues;
 mod mail;
@@ -30,6 +31,7 @@ pub use error::{
     AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, OrderError,
     SignInError, SiteError, WindowError,
 };
+pub use expectations::change_expectations;
 pub use invitations::{
     OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
     renew_invitation, withdraw_invitation,

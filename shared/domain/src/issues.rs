@@ -56,7 +56,7 @@ macro_rules! fingerprints {
                 }
             }
 
-            /// The severity of its issues.
+            /// The severity of its issues, unless a site's expectations choose another.
             pub const fn severity(self) -> Severity {
                 match self {
                     $(Self::$name => Severity::$severity,)+
@@ -79,6 +79,10 @@ fingerprints! {
     StatusDown = 1, "status:down", of Status, Critical;
     /// The site fails from home and answers elsewhere.
     StatusPartial = 10, "status:partial", of Status, Warning;
+    /// The response is not as the site's expectations say.
+    StatusExpectation = 11, "status:expectation", of Status, Critical;
+    /// The response takes longer than expected.
+    StatusSlow = 12, "status:slow", of Status, Warning;
     /// The certificate is not valid for the site.
     SslInvalid = 2, "ssl:invalid", of Ssl, Critical;
     /// The certificate is valid and expires soon.
@@ -101,6 +105,11 @@ impl Fingerprint {
     /// The fingerprint with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|fingerprint| fingerprint.as_str() == value)
+    }
+
+    /// Whether expectations of a site decide about it.
+    pub const fn is_of_expectations(self) -> bool {
+        matches!(self, Self::StatusExpectation | Self::StatusSlow)
     }
 
     /// The fingerprint with this number.
@@ -240,6 +249,8 @@ mod tests {
         let known = [
             ("status:down", Tool::Status, Severity::Critical, 1),
             ("status:partial", Tool::Status, Severity::Warning, 10),
+            ("status:expectation", Tool::Status, Severity::Critical, 11),
+            ("status:slow", Tool::Status, Severity::Warning, 12),
             ("ssl:invalid", Tool::Ssl, Severity::Critical, 2),
             ("ssl:expiring", Tool::Ssl, Severity::Warning, 3),
             ("dns:lookup_failed", Tool::Dns, Severity::Critical, 4),
@@ -277,7 +288,7 @@ mod tests {
         for unknown in ["", "status", "status:", "Status:down", "status:up", "links:threshold"] {
             assert_eq!(Fingerprint::parse(unknown), None, "{unknown}");
         }
-        for unknown in [0, 11, 15, 16, 255] {
+        for unknown in [0, 13, 15, 16, 255] {
             assert_eq!(Fingerprint::from_code(unknown), None, "{unknown}");
         }
         let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");

@@ -1,4 +1,4 @@
-//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`locations`], [`issues`], [`alerts`] and [`accounts`].
+//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`], [`alerts`] and [`accounts`].
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects share,
 //! such as ids and time, has modules of its own.
@@ -10,6 +10,7 @@ pub mod checks;
 pub mod clock;
 pub mod config;
 mod error_chain;
+pub mod expectations;
 pub mod exposition;
 pub mod id;
 pub mod issues;

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
 
 use crate::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
+use crate::expectations::SEVERITIES;
 use crate::issues::Fingerprint;
 use crate::sites::settings::{
     DnsRecordType, IGNORE_PATH_MAX, INTEGER_MAX, PAGE_URL_MAX, Rule, STATUS_INCIDENT_CODES,
@@ -48,6 +49,19 @@ pub(crate) fn cadence(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "integer",
         "enum": CADENCE_MINUTES,
+    })
+}
+
+/// The severities that the issue of an unmet expectation may have.
+pub(crate) fn severity_of_expectation(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": SEVERITIES })
+}
+
+/// A JSON value that is neither an array nor an object.
+pub(crate) fn scalar(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "description": "The value.",
+        "type": ["string", "number", "boolean", "null"],
     })
 }
 

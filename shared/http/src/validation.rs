@@ -90,6 +90,19 @@ impl ValidationError {
         Self { found: vec![(field.into(), message.into())] }
     }
 
+    /// The same errors under other paths, where `rename` returns one.
+    #[must_use]
+    pub fn renamed(mut self, rename: impl Fn(&str) -> Option<String>) -> Self {
+        for (field, message) in &mut self.found {
+            if let Some(renamed) = rename(field) {
+                let named = format!("The {field} field");
+                *message = message.replacen(&named, &format!("The {renamed} field"), 1);
+                *field = renamed;
+            }
+        }
+        self
+    }
+
     /// The first message, and how many more there are.
     pub fn message(&self) -> String {
         let first = self.found.first().map_or("", |(_, message)| message);

@@ -4,6 +4,10 @@
 //! crate's interface.
 
 use vedette_domain::checks::check::lighthouse;
+use vedette_domain::checks::evidence::Redaction;
+use vedette_domain::expectations::{
+    BodyReader, Expectation, Expectations, JSON_MAX, JsonPointer, Seen, json as bounded,
+};
 
 pub use crate::dns::fuzzing::answer;
 pub use crate::links::fuzzing::{page, reference, robots, sitemap};
@@ -22,6 +26,54 @@ pub fn report(data: &[u8]) {
     }
 }
 
+/// Reads a body of which texts and JSON are expected, in two parts. The first line says what.
+pub fn json(data: &[u8]) {
+    let parsed = bounded::parse(data);
+    assert!(parsed.is_err() || data.len() <= JSON_MAX);
+    let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+    let (text, body) = data.split_at(end);
+    let text = String::from_utf8_lossy(text).into_owned();
+    let mut expectations = vec![
+        Expectation::BodyContains { text: text.clone() },
+        Expectation::BodyLacks { text: text.clone() },
+    ];
+    expectations.extend(
+        JsonPointer::parse(&text)
+            .ok()
+            .map(|pointer| Expectation::JsonEquals { pointer, value: text.as_str().into() }),
+    );
+    let expectations = Expectations { expectations, ..Expectations::default() };
+    let mut reader = BodyReader::new(&expectations);
+    let (first, second) = body.split_at(body.len() / 2);
+    reader.push(first);
+    reader.push(second);
+    let seen = Seen {
+        response_time: 0.0,
+        header: &|_| Vec::new(),
+        body: &reader,
+        redaction: &Redaction::default(),
+    };
+    let unmet = expectations.judge(&seen);
+    // The text is there or not, so one of the two is unmet.
+    assert!(!unmet.is_empty());
+    for unmet in unmet {
+        assert!(unmet.message.chars().count() <= 400, "{}", unmet.message);
+        assert!(!unmet.message.contains(char::is_control), "{:?}", unmet.message);
+    }
+}
+
+/// Parses a JSON pointer, and follows it in a document that has its first part.
+pub fn pointer(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(pointer) = JsonPointer::parse(text) else { return };
+    assert_eq!(pointer.as_str(), text);
+    let name = text.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    let document = serde_json::json!({ name: [{ "a": 1 }] });
+    if text.matches('/').count() < 2 {
+        assert!(pointer.find(&document).is_some(), "{text:?}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -30,10 +82,12 @@ mod tests {
 
     #[test]
     fn the_seeds_are_taken() {
-        let targets: [Target; 7] = [
+        let targets: [Target; 9] = [
             ("answer", super::answer),
             ("certificate", super::certificate),
+            ("json", super::json),
             ("page", super::page),
+            ("pointer", super::pointer),
             ("reference", super::reference),
             ("report", super::report),
             ("robots", super::robots),

@@ -5,6 +5,7 @@
 //! now, so nothing is pooled by default. Connections are made to an
 //! [`AdmittedTarget`](crate::ssrf_guard::AdmittedTarget), so there is no name left to resolve.
 
+pub(crate) mod coding;
 mod connection;
 mod dial;
 mod error;
@@ -37,15 +38,16 @@ pub(crate) async fn get(
     connection.send(request(Method::GET, url, headers)?).await
 }
 
-/// As [`get`], and measures its phases in `trace`.
-pub(crate) async fn get_traced(
+/// Sends a request without a body as [`get`] does, and measures its phases in `trace`.
+pub(crate) async fn send_traced(
     guard: &SsrfGuard,
+    method: Method,
     url: &Url,
     headers: HeaderMap,
     trace: &Trace,
 ) -> Result<Response<ResponseBody>, Error> {
     let connection = Connection::traced(guard, url, trace).await?;
-    let response = connection.send(request(Method::GET, url, headers)?).await?;
+    let response = connection.send(request(method, url, headers)?).await?;
     trace.responded(response.status().as_u16());
     Ok(response)
 }

@@ -78,6 +78,7 @@ pub async fn probe(
             deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
             // A failure is not an observation here, no matter what caused it.
             connectivity: None,
+            expected: None,
         },
     )
     .await?;

@@ -1,20 +1,26 @@
-//! The `status` check: one GET, redirects followed, up or down.
+//! The `status` check: one request, redirects followed, up or down.
 
 mod evidence;
+mod judging;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use hyper::body::Body as _;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
-use hyper::{Response, StatusCode, Version};
+use hyper::{Method, Response, StatusCode, Version};
 use ring::digest;
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::checks::check::{CheckError, StatusResult};
 use vedette_domain::checks::evidence::{BODY_KEPT, Evidence, Redaction};
+use vedette_domain::expectations::{CheckMethod, Expectations};
+use vedette_domain::issues::evaluate::is_down;
 
+use self::judging::Judging;
 use crate::connectivity::Connectivity;
 use crate::http::{self, RedirectChain, ResponseBody, Trace, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
@@ -27,10 +33,12 @@ pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Status.limits
 /// Redirects followed; one more ends the probe without a response.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// The most bytes of the final response's body that are read; evidence keeps the first of them.
+/// The most bytes of the final response's body that are read, unless more of it is expected; evidence keeps the first of
+/// them.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// Timeout of that body: an endless or slow one must not block a worker.
+/// Timeout of that body: an endless or slow one must not block a worker. If something is expected of the body, it may
+/// take until the deadline.
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What to probe. Not `Debug`: the header's value is a secret.
@@ -44,6 +52,25 @@ pub struct StatusProbe<'a> {
     pub deadline: Duration,
     /// Tells the target's failures from our own. Without it, every failure is the target's.
     pub connectivity: Option<&'a Connectivity>,
+    /// What is expected of the response.
+    pub expected: Option<Expected<'a>>,
+}
+
+/// What is expected of a response.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'a> {
+    /// The expectations of the site, and the method with which to ask.
+    pub expectations: &'a Expectations,
+    /// The codes with which the site is down, so that nothing is judged.
+    pub incident_codes: &'a BTreeSet<u16>,
+}
+
+impl<'a> Expected<'a> {
+    /// The expectations of a response with this code, if there is anything to judge.
+    fn of_code(self, code: u16) -> Option<&'a Expectations> {
+        let Self { expectations, incident_codes } = self;
+        (!expectations.is_empty() && !is_down(code, incident_codes)).then_some(expectations)
+    }
 }
 
 /// Probes a URL once.
@@ -57,6 +84,9 @@ pub struct StatusProbe<'a> {
 ///
 /// The beginning of the final response's body is read. If it ends there, before the announced length, the request was
 /// not completed, and the target is down.
+///
+/// If the target is not down, the response is compared with what is expected of it. If its body cannot be read that far,
+/// expectations of it are unmet.
 ///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
@@ -116,26 +146,56 @@ async fn run(
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
     let mut seen = Seen { trace: Trace::default(), response: None, error: None };
-    let followed = follow(guard, header.as_ref(), &mut chain, &seen.trace);
+    let method = match probe.expected.map(|expected| expected.expectations.method) {
+        Some(CheckMethod::Head) => Method::HEAD,
+        Some(CheckMethod::Get) | None => Method::GET,
+    };
+    let followed = follow(guard, &method, header.as_ref(), &mut chain, &seen.trace);
     let outcome = timeout(probe.deadline, followed).await;
     let mut elapsed = started.elapsed();
     let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
-            let result = result(&chain, response.status().as_u16(), elapsed, None);
-            let time_limit = BODY_TIMEOUT.min(probe.deadline.saturating_sub(elapsed));
+            let mut result = result(&chain, response.status().as_u16(), elapsed, None);
+            let expectations = probe.expected.and_then(|expected| expected.of_code(result.code));
+            let mut judging = expectations.map(|of| Judging::new(of, response.headers()));
+            let wanted = judging.as_ref().map_or(0, Judging::wanted);
             let mut read = BodyRead::new();
-            let received = read_body(&mut response, |bytes| {
-                read.bytes += bytes.len() as u64;
-                read.sha256.update(bytes);
-                let room = BODY_KEPT.saturating_sub(body.len());
-                body.extend(&bytes[..bytes.len().min(room)]);
-            });
-            let received = timeout(time_limit, received).await;
-            read.is_whole = matches!(received, Ok(Ok(()))) && read.bytes < BODY_LIMIT as u64;
+            let left = probe.deadline.saturating_sub(elapsed);
+            let received = {
+                let receiving =
+                    read_body(&mut response, &method, BODY_LIMIT.max(wanted), |bytes| {
+                        if let Some(judging) = &mut judging {
+                            judging.push(bytes);
+                        }
+                        let room = BODY_LIMIT.saturating_sub(read.bytes as usize);
+                        let bytes = &bytes[..bytes.len().min(room)];
+                        read.bytes += bytes.len() as u64;
+                        read.sha256.update(bytes);
+                        let room = BODY_KEPT.saturating_sub(body.len());
+                        body.extend(&bytes[..bytes.len().min(room)]);
+                    });
+                let mut receiving = pin!(receiving);
+                match timeout(BODY_TIMEOUT.min(left), receiving.as_mut()).await {
+                    Ok(received) => Received::Soon(received),
+                    Err(_) if wanted > 0 => {
+                        let rest = left.saturating_sub(BODY_TIMEOUT);
+                        Received::Late(timeout(rest, receiving).await.ok())
+                    }
+                    Err(_) => Received::Late(None),
+                }
+            };
+            let is_beginning = read.bytes < BODY_LIMIT as u64;
+            read.is_whole = is_beginning
+                && matches!(received, Received::Soon(Ok(())) | Received::Late(Some(Ok(()))));
+            if let Some(judging) = judging {
+                let cut = received.why_cut(probe.deadline);
+                let secret = probe.header.map(|(_, value)| value);
+                result.judged = Some(judging.end(&result, response.headers(), cut, secret));
+            }
             let (head, _) = response.into_parts();
             seen.response = Some((head.version, head.status, head.headers, read));
             match received {
-                Ok(Err(truncated)) if result.up => {
+                Received::Soon(Err(truncated)) if result.up && is_beginning => {
                     elapsed = started.elapsed();
                     truncated
                 }
@@ -159,9 +219,33 @@ async fn run(
     Ok((result(&chain, 0, elapsed, Some(why)), seen))
 }
 
+/// How reading a body ended.
+enum Received {
+    /// Within [`BODY_TIMEOUT`].
+    Soon(Result<(), (String, bool)>),
+    /// Later; `None` if it was given up.
+    Late(Option<Result<(), (String, bool)>>),
+}
+
+impl Received {
+    /// Why a part of the body is missing.
+    fn why_cut(&self, deadline: Duration) -> Option<String> {
+        match self {
+            Self::Soon(Ok(())) | Self::Late(Some(Ok(()))) => None,
+            Self::Soon(Err(_)) | Self::Late(Some(Err(_))) => {
+                Some("a body that breaks off".to_owned())
+            }
+            Self::Late(None) => {
+                Some(format!("a body that does not end within {} s", deadline.as_secs_f64()))
+            }
+        }
+    }
+}
+
 /// The final response; `None` after too many redirects.
 async fn follow(
     guard: &SsrfGuard,
+    method: &Method,
     header: Option<&RequestHeader>,
     chain: &mut RedirectChain<'_>,
     trace: &Trace,
@@ -171,7 +255,8 @@ async fn follow(
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
         introduce(&mut headers, first, &url, header);
-        Ok(follow_or_keep(http::get_traced(guard, &url, headers, trace).await?, &url))
+        let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
+        Ok(follow_or_keep(response, &url))
     };
     chain.follow(MAX_REDIRECTS, request).await
 }
@@ -184,16 +269,19 @@ async fn follow(
 /// may be the reason.
 async fn read_body(
     response: &mut Response<ResponseBody>,
+    method: &Method,
+    limit: usize,
     mut sink: impl FnMut(&[u8]),
 ) -> Result<(), (String, bool)> {
-    let has_body = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let has_body = *method != Method::HEAD
+        && !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let announced = response.body().size_hint().exact().filter(|_| has_body);
     let mut received = 0;
     let count = |bytes: &[u8]| {
         received += bytes.len() as u64;
         sink(bytes);
     };
-    let may_be_ours = match http::read(response.body_mut(), BODY_LIMIT, count).await {
+    let may_be_ours = match http::read(response.body_mut(), limit, count).await {
         Ok(true) => false,
         Ok(false) => return Ok(()),
         Err(error) => http::Error::Exchange(error).may_be_ours(),
@@ -224,5 +312,6 @@ fn result(
         redirect_count: chain.hops.len() as u32,
         redirects: chain.hops.iter().map(Url::to_string).collect(),
         error,
+        judged: None,
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use vedette_domain::checks::check::{Check, CheckError, list_form};
 use vedette_domain::checks::evidence::Timing;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::expectations::Unmet;
 use vedette_domain::id::CheckId;
 
 use crate::StoreError;
@@ -53,6 +54,8 @@ struct Row {
     /// The check was in a maintenance window.
     #[serde(rename = "mw", default, skip_serializing_if = "std::ops::Not::not")]
     in_maintenance: bool,
+    #[serde(rename = "un", default, skip_serializing_if = "Vec::is_empty")]
+    unmet: Vec<Unmet>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -131,6 +134,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         completed_at: check.completed_at,
         timing: check.timing,
         in_maintenance: check.in_maintenance,
+        unmet: check.unmet.clone(),
     };
     let body_key = keys::body(check.id, check.status);
     let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
@@ -173,6 +177,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
         completed_at: row.completed_at,
         timing: row.timing,
         in_maintenance: row.in_maintenance,
+        unmet: row.unmet,
     };
     Ok((check, row.has_body))
 }

@@ -85,6 +85,11 @@ impl<'a> Client<'a> {
         self.send("PATCH", path, Body::Text(body.to_string())).await
     }
 
+    /// PUTs a JSON body.
+    pub async fn put(&self, path: &str, body: &Value) -> ApiResponse {
+        self.send("PUT", path, Body::Text(body.to_string())).await
+    }
+
     /// DELETEs a path.
     pub async fn delete(&self, path: &str) -> ApiResponse {
         self.send("DELETE", path, Body::Empty).await

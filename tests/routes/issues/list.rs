@@ -290,8 +290,8 @@ async fn pages_of_any_size_put_together_are_the_whole_list() {
         "last_page": 2,
         "path": "https://monitor.test/api/v1/issues",
         "per_page": 2,
-        "to": 3,
-        "total": 3
+        "to": 4,
+        "total": 4
       }
     ]
     "#

@@ -78,7 +78,7 @@ impl Filter {
         status
             && self.site.is_none_or(|site| row.site == site)
             && self.tool.is_none_or(|tool| row.fingerprint.tool() == tool)
-            && self.severity.is_none_or(|severity| row.fingerprint.severity() == severity)
+            && self.severity.is_none_or(|severity| row.severity() == severity)
     }
 }
 

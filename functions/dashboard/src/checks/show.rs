@@ -34,6 +34,12 @@ pub(crate) async fn show(
                 a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "All checks of this tool" }
             }
         }
+        @if !check.unmet.is_empty() {
+            section.card {
+                header { h2 { "Not as expected" } }
+                ul.in.stack { @for unmet in &check.unmet { li { bdi { (capitalized(&unmet.message)) } "." } } }
+            }
+        }
         @if let Some(timing) = check.timing {
             section.card { header { h2 { "Timing" } } div.in { (phases(timing)) } }
         }

@@ -6,6 +6,7 @@ use vedette_domain::checks::check::{
     Check, DnsResult, LinksResult, PerformanceResult, SslResult, StatusResult,
 };
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::expectations::Unmet;
 use vedette_domain::sites::settings::DnsRecordType;
 
 /// A check in a few words. Text that a stranger chose is set apart.
@@ -23,7 +24,7 @@ pub(crate) fn summary(check: &Check) -> Markup {
 
 fn completed(check: &Check) -> Option<Markup> {
     Some(match check.id.tool() {
-        Tool::Status => status(&read(check)?),
+        Tool::Status => status(&read(check)?, &check.unmet),
         Tool::Ssl => ssl(&read(check)?),
         Tool::Dns => dns(&read(check)?),
         Tool::BrokenLinks => links(&read(check)?),
@@ -36,11 +37,18 @@ fn read<R: DeserializeOwned>(check: &Check) -> Option<R> {
     serde_json::from_value(check.result.clone()?).ok()
 }
 
-fn status(result: &StatusResult) -> Markup {
+fn status(result: &StatusResult, unmet: &[Unmet]) -> Markup {
     match (result.code, &result.error) {
         (0, Some(error)) => html! { "No answer: " bdi { (error) } },
         (0, None) => html! { "No answer" },
-        (code, _) => html! { "HTTP " (code) " in " (result.response_time.round()) " ms" },
+        (code, _) => html! {
+            "HTTP " (code) " in " (result.response_time.round()) " ms"
+            @match unmet {
+                [] => {}
+                [only] => { ": " bdi { (only.message) } }
+                [first, rest @ ..] => { ": " bdi { (first.message) } " (and " (rest.len()) " more)" }
+            }
+        },
     }
 }
 

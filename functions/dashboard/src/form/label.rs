@@ -68,6 +68,8 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         "js_rendered" => "Render pages in a browser",
         "learnt_dns_records" => "Known DNS records",
         "time_zone" => "Time zone",
+        "expectations.method" => "Request method",
+        path if path.starts_with("expectations.") => "Expectations",
         _ => {
             let kind = path.strip_prefix("dns_expected_records.")?;
             return Some(format!("Expected {kind} records"));

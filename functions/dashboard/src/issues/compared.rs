@@ -145,7 +145,13 @@ fn columns(view: &IssueView<'_>) -> Vec<Column> {
     let mut columns = Vec::new();
     let of_check = |head, check: &Check, evidence: Option<&CheckEvidence>| {
         let mut facts = match &check.result {
-            Some(result) if tool == Tool::Status => measured::facts(result, site),
+            Some(result) if tool == Tool::Status => {
+                let messages = check.unmet.iter().map(|unmet| unmet.message.as_str());
+                let unmet = measured::unmet_messages(messages);
+                let mut facts = measured::facts(result, site);
+                facts.extend(unmet.map(|unmet| ("Not as expected", unmet)));
+                facts
+            }
             _ => vec![("Result", summary(check))],
         };
         facts.extend(of_evidence(evidence));

@@ -61,7 +61,7 @@ pub(crate) async fn list(
     let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
     let (mut active, mut resolved) =
         futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
-    active.sort_by_key(|row| (row.fingerprint.severity(), Reverse(row.opened_at)));
+    active.sort_by_key(|row| (row.severity(), Reverse(row.opened_at)));
     resolved.sort_by_key(|row| Reverse((row.last_event(), row.id)));
     let counts = [active.len(), resolved.len()];
     let rows = match wanted {
@@ -123,7 +123,7 @@ fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Mar
     let opened_at = issue.lifecycle.opened_at();
     html! {
         li {
-            (look::issue(issue.status(), issue.id.fingerprint()))
+            (look::issue(issue.status(), issue.severity()))
             div.grow {
                 a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
                 p.quiet.small {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use vedette_domain::sites::settings::STATUS_INCIDENT_CODES;
 use vedette_domain::sites::site::Site;
 
+use crate::form::capitalized;
 use crate::sites::outward;
 use crate::words;
 
@@ -22,6 +23,8 @@ pub(super) fn facts(measured: &Value, site: &Site) -> Vec<(&'static str, Markup)
     fact("Response", number("code").map(response));
     fact("Error", text("error").map(plain));
     fact("Response time", number("response_time").map(|ms| milliseconds(ms, None)));
+    let unmet = measured.get("unmet").and_then(Value::as_array).into_iter().flatten();
+    fact("Not as expected", unmet_messages(unmet.filter_map(Value::as_str)));
     fact(
         "Redirects",
         number("redirect_count").filter(|count| *count > 0.0).map(|count| html! { (count) }),
@@ -41,6 +44,13 @@ pub(super) fn facts(measured: &Value, site: &Site) -> Vec<(&'static str, Markup)
     fact("First byte", number("ttfb_ms").map(|ms| milliseconds(ms, number("max_ttfb_ms"))));
     fact("Time to Interactive", number("load_time_seconds").map(|seconds| html! { (seconds) " s" @if let Some(most) = number("max_load_time_seconds") { ", at most " (most) " s expected" } }));
     facts
+}
+
+/// What expectations were not met, if any.
+pub(super) fn unmet_messages<'a>(messages: impl Iterator<Item = &'a str>) -> Option<Markup> {
+    let messages: Vec<_> = messages.map(capitalized).collect();
+    let list = || html! { @for message in &messages { p { bdi { (message) } } } };
+    (!messages.is_empty()).then(list)
 }
 
 fn response(code: f64) -> Markup {

@@ -73,9 +73,8 @@ fn checks(view: &IssueView<'_>) -> Vec<(Timestamp, Markup)> {
 }
 
 fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
-    let fingerprint = view.issue.id.fingerprint();
     let (look, word) = match of.key {
-        TimelineKey::Opened => (Look::from(fingerprint), "opened the issue"),
+        TimelineKey::Opened => (Look::from(view.issue.severity()), "opened the issue"),
         TimelineKey::Acknowledged => (Look::Info, "acknowledged it"),
         TimelineKey::Resolved => (Look::Up, "resolved it"),
     };
@@ -91,7 +90,7 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
         }
         @if let Some(episode) = episode {
             p.quiet.small {
-                a href={ "/checks/" (episode.check) } { (words::named(&past(fingerprint, &episode.summary), view.site)) }
+                a href={ "/checks/" (episode.check) } { (words::named(&past(view.issue.id.fingerprint(), &episode.summary), view.site)) }
             }
         }
     };

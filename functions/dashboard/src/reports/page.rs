@@ -88,6 +88,9 @@ fn in_short(table: &Table<'_>) -> Markup {
                     }
                 }
             }
+            @if let Some(percentage) = table.uptime.total_met_percentage {
+                dt { "Expectations met" } dd { (percentage) " % of the checks" }
+            }
             @if let Some(ms) = table.uptime.average_response_time {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }

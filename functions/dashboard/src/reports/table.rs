@@ -65,6 +65,7 @@ impl<'a> Table<'a> {
                 total_checks,
                 up_checks,
                 outside_maintenance,
+                ..
             } = uptime;
             // Writing to a string cannot fail.
             let _ = write!(

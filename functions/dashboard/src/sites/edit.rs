@@ -1,5 +1,7 @@
 //! Changing a site: its name, its URL, and where it differs from its team.
 
+mod expectations;
+
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
@@ -40,7 +42,10 @@ pub(crate) async fn save(
         let update = parse_site_update(&request(&input, &access), &access.team)?;
         let site = &access.stored.site;
         let update = update.as_chosen(site, &access.settings());
-        let wanted = update.apply_to(site, access.has_learnt_records()?);
+        let mut wanted = update.apply_to(site, access.has_learnt_records()?);
+        if let Some(read) = expectations::read(&input) {
+            wanted.expectations = read?;
+        }
         Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
     };
     match saved.await {
@@ -91,6 +96,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     for (kind, values) in &site.expected_records {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
+    expectations::fill(&mut input, &site.expectations);
     let (own, in_force) = (setting::placed(&site.overrides)?, setting::placed(&access.settings())?);
     setting::of_header().iter().for_each(|control| control.fill(&mut input, &own));
     inherited(access).for_each(|control| control.fill_own(&mut input, &own, &in_force));
@@ -150,7 +156,10 @@ fn page(
                     (input.tick("js_rendered", "true", "Render pages in a browser when checking links"))
                 }
             }
-            @for tool in Tool::ALL { (tool_part(access, input, tool, &team)) }
+            @for tool in Tool::ALL {
+                (tool_part(access, input, tool, &team))
+                @if tool == Tool::Status { (expectations::part(input)) }
+            }
             (header_part(access, input))
             (records_part(access, input))
             div.row { button.main { "Save" } a.btn href={ "/sites/" (site.id) } { "Cancel" } }

@@ -11,18 +11,14 @@ use vedette_domain::alerts::due::Notified;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::RunReason;
-use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::locations::Testimony;
-use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Destination;
-use vedette_store::{Audit, Changes, ChannelRef, MayConflict as _, SiteWithTools};
+use vedette_store::{Changes, ChannelRef, MayConflict as _, SiteWithTools};
 
 use super::*;
-use crate::testing::Bench;
-
-const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+use crate::testing::{Bench, SITE};
 
 /// A team of ada (owner), bob (member), cleo (viewer), with dan outside; its site is down, and two
 /// checks have said so.
@@ -36,7 +32,7 @@ async fn bench() -> (Bench, String, String) {
         let who = format!("--team {team} --email {name}@example.com");
         bench.json(&format!("member add {who} --role {role}")).await;
     }
-    add_site(&bench, &team).await;
+    bench.site(&team).await;
     for _ in 0..2 {
         bench.pass(60);
         check(&bench, 503).await;
@@ -44,18 +40,6 @@ async fn bench() -> (Bench, String, String) {
     let listed = bench.json(&format!("issue list --team {team}")).await;
     let issue = listed[0]["uuid"].as_str().expect("an issue").to_owned();
     (bench, team, issue)
-}
-
-async fn add_site(bench: &Bench, team: &str) {
-    let now = bench.app.clock.now();
-    let team = bench.app.store.team(TeamId::parse(team).expect("a team id"), now).await;
-    let team = team.expect("an answer").expect("a team").team;
-    let url = SiteUrl::parse("https://shop.example.com").expect("a URL");
-    let id = SiteId::parse(SITE).expect("a site id");
-    let site = Site { name: "Shop".to_owned(), ..Site::new(id, team.id, url, now) };
-    let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
-    let stored = SiteWithTools { site, tools };
-    bench.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
 }
 
 async fn stored(bench: &Bench) -> SiteWithTools {
@@ -78,6 +62,7 @@ async fn check(bench: &Bench, code: u16) {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     });
     let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
     let run = bench.app.store.run_context(site.team, site.id, Tool::Status).await;

@@ -338,7 +338,14 @@ fn chosen(site: &Site) -> Value {
         "pinned": site.pinned,
         "dns_expected_records": site.expected_records,
         "monitoring_settings": site.overrides,
+        "expectations": expectations(site),
     })
+}
+
+/// The expectations of a site, or null if it has none.
+fn expectations(site: &Site) -> Value {
+    let expectations = Some(&site.expectations).filter(|expectations| !expectations.is_unused());
+    json!(expectations)
 }
 
 fn document(settings: &Settings) -> Value {

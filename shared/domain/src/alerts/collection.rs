@@ -77,7 +77,7 @@ pub(crate) fn collect(
         1 => Some("1 more follows in the next message.".to_owned()),
         left => Some(format!("{left} more follow in the next message.")),
     });
-    let severity = subjects.iter().map(|subject| subject.issue.id.fingerprint().severity()).min();
+    let severity = subjects.iter().map(|subject| subject.issue.severity()).min();
     let first = subjects.first();
     let base = first.and_then(|subject| Some((subject.base_url?, subject.site.team)));
     let team = first.map_or("", |subject| subject.team.name.as_str());
@@ -197,6 +197,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline: Timeline::default().then(lifecycle),
+            chosen_severity: None,
             summary: summary.to_owned(),
             context: serde_json::Value::Null,
             check: None,

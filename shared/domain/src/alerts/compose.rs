@@ -45,6 +45,8 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "DOWN",
         Fingerprint::StatusPartial => "PARTLY DOWN",
+        Fingerprint::StatusExpectation => "NOT AS EXPECTED",
+        Fingerprint::StatusSlow => "SLOW",
         Fingerprint::SslInvalid => "CERTIFICATE INVALID",
         Fingerprint::SslExpiring => "CERTIFICATE EXPIRING",
         Fingerprint::DnsLookupFailed => "DNS FAILING",
@@ -68,7 +70,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
     let over_at = issue.lifecycle.resolved_at().unwrap_or(now);
     let mut facts = Vec::new();
     let mut fact = |label, value: String| facts.push(Fact { label, value });
-    fact("Severity", fingerprint.severity().to_string());
+    fact("Severity", issue.severity().to_string());
     fact("Since", instant(began_at));
     let (kind, state, mut lines, at) = match news {
         News::Opened { before } => {
@@ -124,7 +126,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
         name: site.name.clone(),
         lines,
         facts,
-        severity: (!kind.is_over()).then(|| fingerprint.severity()),
+        severity: (!kind.is_over()).then(|| issue.severity()),
         site_url: Some(site.url.as_str().to_owned()),
         link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
         runbook: if kind.is_over() { None } else { site.notes.as_deref().and_then(runbook) },
@@ -301,6 +303,7 @@ mod tests {
                 rev: 1,
                 lifecycle: Lifecycle::open(opened_at),
                 timeline: Timeline::default(),
+                chosen_severity: None,
                 summary: "it expires on 2026-12-20".to_owned(),
                 context: json!({ "measured": measured }),
                 check: None,

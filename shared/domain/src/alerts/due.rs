@@ -211,7 +211,7 @@ impl Filter {
         let fingerprint = issue.id.fingerprint();
         is_in(&self.events, &kind)
             && is_in(&self.tools, &fingerprint.tool())
-            && is_in(&self.severities, &fingerprint.severity())
+            && is_in(&self.severities, &issue.severity())
     }
 
     /// Whether the channel wants any news at all about an issue.

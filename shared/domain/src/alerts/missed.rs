@@ -141,6 +141,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline,
+            chosen_severity: None,
             summary: String::new(),
             context: Value::Null,
             check: None,

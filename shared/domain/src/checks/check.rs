@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::checks::evidence::Timing;
 use crate::checks::history::Sample;
 use crate::checks::tool::CheckStatus;
+use crate::expectations::{Expectations, Unmet};
 use crate::id::CheckId;
 
 pub use self::dns::{
@@ -75,6 +76,17 @@ pub struct StatusResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub error: Option<String>,
+    /// The expectations that the answer did not meet; `None` if none were judged. The specification's result has no
+    /// place for them: a check stores them beside it.
+    #[serde(skip)]
+    pub judged: Option<Vec<Unmet>>,
+}
+
+impl StatusResult {
+    /// The expectations that the answer did not meet.
+    pub fn unmet(&self) -> &[Unmet] {
+        self.judged.as_deref().unwrap_or_default()
+    }
 }
 
 /// A tool's result.
@@ -106,11 +118,14 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// What the run adds to the reports.
-    pub fn sample(&self) -> Option<Sample> {
+    /// What the run adds to the reports of a site with these expectations.
+    pub fn sample(&self, expectations: &Expectations) -> Option<Sample> {
         match self {
             Self::Completed(ToolResult::Status(result)) => {
-                Some(Sample::Status { up: result.up, response_ms: result.response_time })
+                // An answer that was not judged is that of a site that is down.
+                let met = || result.judged.as_ref().is_some_and(Vec::is_empty);
+                let met = (!expectations.is_empty()).then(met);
+                Some(Sample::Status { up: result.up, met, response_ms: result.response_time })
             }
             Self::Completed(ToolResult::Performance(result)) => Some(Sample::Performance {
                 score: result.speed_metrics.performance_score,
@@ -145,6 +160,8 @@ pub struct Check {
     pub timing: Option<Timing>,
     /// Whether it began or ended in a maintenance window.
     pub in_maintenance: bool,
+    /// The expectations that the answer did not meet; only of status checks.
+    pub unmet: Vec<Unmet>,
 }
 
 impl Check {
@@ -159,11 +176,16 @@ impl Check {
             completed_at: None,
             timing: None,
             in_maintenance: false,
+            unmet: Vec::new(),
         }
     }
 
     /// A check whose run has ended.
     pub fn finished(id: CheckId, finish: Finish, now: Timestamp) -> Self {
+        let unmet = match &finish {
+            Finish::Completed(ToolResult::Status(result)) => result.unmet().to_vec(),
+            _ => Vec::new(),
+        };
         let (status, result, error) = match finish {
             // A result consists of strings, numbers and maps with string keys, so it can be written as JSON.
             Finish::Completed(result) => {
@@ -181,6 +203,7 @@ impl Check {
             completed_at: Some(now),
             timing: None,
             in_maintenance: false,
+            unmet,
         }
     }
 }

@@ -185,6 +185,12 @@ pub struct ReportSums {
     /// Status checks in maintenance windows, which are counted above, too.
     #[serde(rename = "mw", default, skip_serializing_if = "InMaintenance::is_empty")]
     pub in_maintenance: InMaintenance,
+    /// Status checks while the site had expectations.
+    #[serde(rename = "ex", default, skip_serializing_if = "is_zero")]
+    pub expected: u32,
+    /// Those of them that found all expectations met.
+    #[serde(rename = "me", default, skip_serializing_if = "is_zero")]
+    pub met: u32,
     /// The slowest status response, in milliseconds; the elapsed time if no answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ms: Option<f64>,
@@ -233,6 +239,8 @@ pub enum Sample {
     Status {
         /// Whether the site was up.
         up: bool,
+        /// Whether all expectations were met; `None` if there are none.
+        met: Option<bool>,
         /// Response time in milliseconds.
         response_ms: f64,
     },
@@ -259,8 +267,10 @@ impl Sample {
 impl ReportSums {
     fn add(&mut self, sample: Sample) {
         match sample {
-            Sample::Status { up, response_ms } => {
+            Sample::Status { up, met, response_ms } => {
                 self.up = self.up.saturating_add(u32::from(up));
+                self.expected = self.expected.saturating_add(u32::from(met.is_some()));
+                self.met = self.met.saturating_add(u32::from(met == Some(true)));
                 self.slowest_ms =
                     Some(self.slowest_ms.map_or(response_ms, |ms| ms.max(response_ms)));
             }

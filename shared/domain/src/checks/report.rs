@@ -45,6 +45,8 @@ pub struct Uptime {
     pub days: Vec<UptimeDay>,
     /// Over all checks of the span.
     pub total_uptime_percentage: Option<f64>,
+    /// How many of the checks found all expectations met, over all checks of the span that expected something.
+    pub total_met_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds.
     pub average_response_time: Option<u64>,
     /// Over the checks outside maintenance windows; `None` if no check of the span was in one.
@@ -83,6 +85,17 @@ pub struct UptimeDay {
     pub up_checks: u64,
     /// The same of checks outside maintenance windows; `None` if no check was in one.
     pub outside_maintenance: Option<OutsideMaintenance>,
+    /// The checks that expected something.
+    pub expecting_checks: u64,
+    /// The checks that found all expectations met.
+    pub met_checks: u64,
+}
+
+impl UptimeDay {
+    /// How many of the checks that expected something found all expectations met.
+    pub fn met_percentage(&self) -> Option<f64> {
+        percentage(self.met_checks, self.expecting_checks)
+    }
 }
 
 /// The uptime report of a site, from the counted days of its status checks.
@@ -109,6 +122,8 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
                             up_checks.saturating_sub(inside.up.into()),
                         )
                     }),
+                expecting_checks: day.map_or(0, |day| u64::from(day.sums.expected)),
+                met_checks: day.map_or(0, |day| u64::from(day.sums.met)),
             }
         })
         .collect();
@@ -119,12 +134,15 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
         None => (total + day.total_checks, up + day.up_checks),
     });
     let has_maintenance = days.iter().any(|day| day.outside_maintenance.is_some());
+    let expecting = days.iter().map(|day| day.expecting_checks).sum();
+    let met = days.iter().map(|day| day.met_checks).sum();
     let mut slowest = Sum::default();
     for ms in days.iter().filter_map(|day| day.response_time) {
         slowest.add(ms as f64);
     }
     Uptime {
         total_uptime_percentage: percentage(up, total),
+        total_met_percentage: percentage(met, expecting),
         average_response_time: mean(slowest).map(to_whole),
         outside_maintenance: has_maintenance.then(|| OutsideMaintenance::of(outside.0, outside.1)),
         days,

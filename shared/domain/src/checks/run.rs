@@ -9,6 +9,8 @@ use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
 use crate::id::CheckId;
 use crate::issues::evaluate::{Evaluation, evaluate};
+use crate::issues::tracker::TrackerPolicy;
+use crate::issues::{Fingerprint, Severity};
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 
@@ -43,7 +45,8 @@ impl Run {
     ) -> Vec<Evaluation> {
         match finish {
             Finish::Completed(result) if self.check.is_automatic() => {
-                evaluate(result, &self.settings, &self.site.expected_records, baseline, now)
+                let Site { expected_records, expectations, .. } = &self.site;
+                evaluate(result, &self.settings, expected_records, expectations, baseline, now)
             }
             _ => Vec::new(),
         }
@@ -53,6 +56,18 @@ impl Run {
     /// observation. `now` is when it ended.
     pub fn maintenance_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.team.windows.until(self.site.id, self.check.created_at(), now)
+    }
+
+    /// When issues of a fingerprint open and resolve.
+    pub fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
+        let expected = self.site.expectations.policy_of(fingerprint);
+        expected.map_or_else(|| self.policy().thresholds_of(fingerprint), |of| of.thresholds())
+    }
+
+    /// The severity of an issue that opens, if it is not that of its fingerprint.
+    pub fn chosen_severity(&self, fingerprint: Fingerprint) -> Option<Severity> {
+        let chosen = self.site.expectations.policy_of(fingerprint)?.severity;
+        (chosen != fingerprint.severity()).then_some(chosen)
     }
 
     /// How the result is judged and followed up.

@@ -297,7 +297,7 @@ impl ToolState {
         let mut next = self.clone();
         next.rev += 1;
         let kind = Kind { trigger, status: check.status };
-        let sample = finish.sample().filter(|_| trigger.is_automatic());
+        let sample = finish.sample(&run.site.expectations).filter(|_| trigger.is_automatic());
         let counted = next.count(closed, run.check, run.retention_days(), |day| {
             if !trigger.is_automatic() {
                 day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
@@ -432,8 +432,11 @@ impl ToolState {
         next
     }
 
+    /// Whether a retry is due. Unmet expectations are not retried: the site answers.
     fn is_failing_below_threshold(&self) -> bool {
-        self.trackers.values().any(|tracked| tracked.tracker.is_failing_below_threshold())
+        self.trackers.iter().any(|(fingerprint, tracked)| {
+            !fingerprint.is_of_expectations() && tracked.tracker.is_failing_below_threshold()
+        })
     }
 
     /// Whether `status:down` is active; no other issue is followed up.

@@ -5,11 +5,13 @@
 //! there is no evaluation, and the tracker observes nothing.
 
 mod dns;
+pub(crate) mod expected;
 mod links;
 mod performance;
 mod ssl;
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -17,6 +19,7 @@ use url::Url;
 
 use super::{Fingerprint, Outcome};
 use crate::checks::check::{DnsBaseline, StatusResult, ToolResult};
+use crate::expectations::Expectations;
 use crate::sites::settings::{ExpectedRecords, STATUS_INCIDENT_CODES, Settings};
 
 use self::dns::dns;
@@ -45,19 +48,22 @@ pub struct Evaluation {
 }
 
 /// What a result says about each fingerprint that its tool decides. `expected` are the site's own expected records and
-/// `baseline` the learnt ones; both matter for DNS checks only. `now` is the time of the evaluation, from which the
+/// `baseline` the learned ones; both matter for DNS checks only, and `expectations` for status checks. `now` is the time of the evaluation, from which the
 /// days until a domain expires are counted.
 pub fn evaluate(
     result: &ToolResult,
     settings: &Settings,
     expected: &ExpectedRecords,
+    expectations: &Expectations,
     baseline: Option<&DnsBaseline>,
     now: Timestamp,
 ) -> Vec<Evaluation> {
     let tools = &settings.tools;
     match result {
         ToolResult::Status(result) => {
-            vec![status(result, &tools.status.settings.incident_status_codes)]
+            let status = status(result, &tools.status.settings.incident_status_codes);
+            let judged = expected::expected(result, expectations);
+            iter::once(status).chain(judged).collect()
         }
         ToolResult::Ssl(result) => ssl(result, tools.ssl.settings.expiry_days),
         ToolResult::Dns(result) => dns(result, &tools.dns.settings, expected, baseline, now),
@@ -70,6 +76,11 @@ pub fn evaluate(
     }
 }
 
+/// Whether a site that answers with this code is down, as it is if no answer came.
+pub fn is_down(code: u16, incident_codes: &BTreeSet<u16>) -> bool {
+    code == 0 || incident_codes.contains(&code)
+}
+
 /// Evaluates a status check: down when no answer came, or when the code is one of the `incident_codes`.
 ///
 /// This differs from `up`: a 404 that is not an incident code is down in the uptime report, but a success for the
@@ -77,7 +88,7 @@ pub fn evaluate(
 fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
     let answer =
         if result.code == 0 { clipped(no_answer(result)) } else { http_status(result.code) };
-    let down = result.code == 0 || incident_codes.contains(&result.code);
+    let down = is_down(result.code, incident_codes);
     let state = if down { "down" } else { "up" };
     Evaluation {
         fingerprint: Fingerprint::StatusDown,
@@ -165,6 +176,7 @@ mod tests {
             redirect_count: 1,
             redirects: vec!["https://www.example.com/health".to_owned()],
             error: None,
+            judged: None,
         }
     }
 
@@ -175,7 +187,9 @@ mod tests {
     /// A result in which everything that the tool watches is known and fine.
     fn sound(tool: Tool) -> ToolResult {
         match tool {
-            Tool::Status => ToolResult::Status(answer(200)),
+            Tool::Status => {
+                ToolResult::Status(StatusResult { judged: Some(Vec::new()), ..answer(200) })
+            }
             Tool::Ssl => ToolResult::Ssl(Box::new(ssl::tests::valid(300))),
             Tool::Dns => ToolResult::Dns(Box::new(dns::tests::sound())),
             Tool::BrokenLinks => {
@@ -192,10 +206,11 @@ mod tests {
     #[test]
     fn each_fingerprint_is_judged_by_its_tool() {
         let (settings, none) = (Settings::default(), ExpectedRecords::new());
+        let expectations = expected::tests::of_each_kind();
         let now = "2026-11-22T12:00:00Z".parse().expect("a timestamp");
         let mut judged = BTreeSet::new();
         for tool in Tool::ALL {
-            for evaluation in evaluate(&sound(tool), &settings, &none, None, now) {
+            for evaluation in evaluate(&sound(tool), &settings, &none, &expectations, None, now) {
                 assert_eq!(evaluation.fingerprint.tool(), tool, "{evaluation:?}");
                 assert_eq!(evaluation.outcome, Outcome::Up, "{evaluation:?}");
                 judged.insert(evaluation.fingerprint);

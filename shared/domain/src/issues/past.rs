@@ -93,6 +93,7 @@ mod tests {
             rev: before.map_or(1, |issue| issue.rev + 1),
             lifecycle,
             timeline: timeline.then(lifecycle),
+            chosen_severity: None,
             summary: format!("down since {second}"),
             context: json!({ "failures": 2 }),
             check: None,

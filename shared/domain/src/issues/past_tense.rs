@@ -9,6 +9,8 @@ const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
         Fingerprint::StatusPartial => {
             &[[" fails from home, answers from ", " failed from home, answered from "]]
         }
+        Fingerprint::StatusExpectation => &[[" is not as expected: ", " was not as expected: "]],
+        Fingerprint::StatusSlow => &[[" is slow: ", " was slow: "]],
         Fingerprint::SslInvalid => {
             &[[" has no valid certificate: ", " had no valid certificate: "]]
         }
@@ -53,6 +55,16 @@ mod tests {
                 Fingerprint::StatusPartial,
                 "example.com fails from home, answers from eu-west-1",
                 "example.com failed from home, answered from eu-west-1",
+            ),
+            (
+                Fingerprint::StatusExpectation,
+                "example.com is not as expected: expected \"ok\" at /status, got \"degraded\"",
+                "example.com was not as expected: expected \"ok\" at /status, got \"degraded\"",
+            ),
+            (
+                Fingerprint::StatusSlow,
+                "example.com is slow: expected an answer within 5 ms, got it after 9 ms",
+                "example.com was slow: expected an answer within 5 ms, got it after 9 ms",
             ),
             (
                 Fingerprint::SslExpiring,

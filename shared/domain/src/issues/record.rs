@@ -11,7 +11,9 @@ use super::episode::Episode;
 use super::evaluate::Evaluation;
 use super::note::{NOTES_KEPT, Note};
 use super::tracker::{Event, Failures};
-use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
+use super::{
+    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Severity, Timeline, Transition,
+};
 use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
 use crate::locations::Testimony;
@@ -28,6 +30,9 @@ pub struct Issue {
     pub lifecycle: Lifecycle,
     /// The history of its state.
     pub timeline: Timeline,
+    /// The severity with which it last opened, if it is not that of its fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_severity: Option<Severity>,
     /// What is wrong, for people.
     pub summary: String,
     /// The evaluation that opened it.
@@ -80,6 +85,8 @@ pub struct IssueEvent {
     pub previous: Option<CheckPointer>,
     /// The last successful check before an opening, if known.
     pub last_good: Option<CheckPointer>,
+    /// The severity of an issue that opens, if it is not that of its fingerprint.
+    pub chosen_severity: Option<Severity>,
     /// When the check was evaluated.
     pub now: Timestamp,
     /// What witnesses said about it.
@@ -101,7 +108,7 @@ pub fn follow(
     before: Option<Issue>,
     observed: &IssueEvent,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
-    let IssueEvent { event, evaluation, check, previous, last_good, now, testimony } = observed;
+    let IssueEvent { event, evaluation, check, previous, last_good, now, testimony, .. } = observed;
     let slot = check.created_at();
     let lifecycle = match (*event, &before) {
         (Event::Resolved { .. }, None) => return Ok(None),
@@ -125,6 +132,10 @@ pub fn follow(
             .as_ref()
             .map_or_else(Timeline::default, |issue| issue.timeline.clone())
             .then(lifecycle),
+        chosen_severity: match (&before, *event) {
+            (Some(issue), Event::Resolved { .. }) => issue.chosen_severity,
+            (None, _) | (_, Event::Opened { .. }) => observed.chosen_severity,
+        },
         summary,
         context,
         check: Some(CheckPointer::row(*check)),
@@ -288,6 +299,11 @@ impl Issue {
         self.lifecycle.status()
     }
 
+    /// How severe it is.
+    pub fn severity(&self) -> Severity {
+        self.chosen_severity.unwrap_or(self.id.fingerprint().severity())
+    }
+
     /// When the problem was first seen: at the first of the failed checks that last opened the issue.
     pub fn first_failed_at(&self) -> Timestamp {
         let opened_at = self.lifecycle.opened_at();
@@ -386,6 +402,7 @@ mod tests {
             check: check(slot),
             previous: Some(CheckPointer::row(check(FAILED))),
             last_good: Some(CheckPointer::row(check(GOOD))),
+            chosen_severity: None,
             now: at(slot) + jiff::SignedDuration::from_secs(1),
             testimony: Testimony::NoWitness,
         };
@@ -406,6 +423,7 @@ mod tests {
             rev: 1,
             lifecycle: Lifecycle::open(at(OPENED)),
             timeline: Timeline::default().then(Lifecycle::open(at(OPENED))),
+            chosen_severity: None,
             summary: format!("down at {OPENED}"),
             context: json!({
                 "measured": { "code": 503 },
@@ -507,6 +525,7 @@ mod tests {
                 check,
                 previous: None,
                 last_good: None,
+                chosen_severity: None,
                 now,
                 testimony: Testimony::NoWitness,
             };

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::expectations::Expectations;
 use crate::id::{SiteId, TeamId};
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
 use crate::sites::site_url::SiteUrl;
@@ -34,6 +35,9 @@ pub struct Site {
     /// DNS records that must exist. If empty, the first check is the baseline.
     #[serde(default)]
     pub expected_records: ExpectedRecords,
+    /// What its status checks expect.
+    #[serde(rename = "exp", default, skip_serializing_if = "Expectations::is_unused")]
+    pub expectations: Expectations,
     /// Version of the records that DNS checks have learned. After a change, they are learned again.
     #[serde(default)]
     pub records: u64,
@@ -62,6 +66,7 @@ impl Site {
             pinned: false,
             overrides: SiteOverrides::default(),
             expected_records: ExpectedRecords::new(),
+            expectations: Expectations::default(),
             records: 0,
             rev: 1,
             cfg: 1,
@@ -100,6 +105,7 @@ impl Site {
         let is_watched_alike = changed.url == self.url
             && changed.overrides == self.overrides
             && changed.expected_records == self.expected_records
+            && changed.expectations == self.expectations
             && changed.records == self.records;
         if !is_watched_alike {
             changed.cfg += 1;

@@ -33,6 +33,7 @@ fn resolution(opened: i64) -> OutboxEntry {
         rev: 1,
         lifecycle,
         timeline: Timeline::default().then(lifecycle),
+        chosen_severity: None,
         summary: String::new(),
         context: Value::Null,
         check: None,

@@ -153,6 +153,7 @@ impl Watched {
             redirect_count: 0,
             redirects: Vec::new(),
             error: None,
+            judged: None,
         }));
         let evaluations = self.run.evaluate(&finish, None, slot);
         (finish, evaluations)

@@ -357,6 +357,7 @@ impl World {
                 redirect_count: 0,
                 redirects: Vec::new(),
                 error: None,
+                judged: None,
             }),
             _ => ToolResult::Ssl(Box::new(SslResult {
                 domain: format!("site-{place}.test"),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use vedette_domain::checks::check::ToolResult;
 use vedette_domain::checks::check::{Check, CheckError, list_form_within};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::expectations::Unmet;
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::sites::site::Site;
 
@@ -36,6 +37,11 @@ pub struct CheckResource {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "CheckError"))]
     error: Option<CheckError>,
+    /// An addition to the specification: the expectations of the site that the response did not meet. Absent if there
+    /// are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default))]
+    unmet: Vec<Unmet>,
     /// When it was created; for a scheduled run, its slot.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
@@ -87,6 +93,7 @@ impl CheckResource {
             site: Some(SiteSummary::from(site)),
             result: check.result.clone(),
             error: check.error.clone(),
+            unmet: check.unmet.clone(),
             created_at: check.id.created_at(),
             updated_at: check.updated_at,
             completed_at: check.completed_at,

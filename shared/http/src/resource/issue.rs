@@ -157,7 +157,7 @@ impl IssueResource {
             team_uuid: site.team,
             tool: fingerprint.tool(),
             status: issue.status(),
-            severity: fingerprint.severity(),
+            severity: issue.severity(),
             fingerprint,
             summary: issue.summary.clone(),
             context: issue.context.clone(),

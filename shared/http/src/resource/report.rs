@@ -17,6 +17,11 @@ pub struct UptimeResource {
     days: Vec<UptimeDayResource>,
     /// The percentage over all checks of these days; null if there were no checks.
     total_uptime_percentage: Option<f64>,
+    /// An addition to the specification: the percentage of checks that found all expectations met, of those that
+    /// expected something. Absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64", default))]
+    total_met_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds; null if there were no checks.
     average_response_time: Option<u64>,
     /// The same over checks outside maintenance windows; absent if no check of these days was in one.
@@ -67,6 +72,11 @@ struct UptimeDayResource {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "OutsideMaintenanceResource"))]
     outside_maintenance: Option<OutsideMaintenanceResource>,
+    /// An addition to the specification: the percentage of checks that found all expectations met, of those that
+    /// expected something. Absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64", default))]
+    met_percentage: Option<f64>,
 }
 
 impl From<Uptime> for UptimeResource {
@@ -74,6 +84,7 @@ impl From<Uptime> for UptimeResource {
         Self {
             days: report.days.into_iter().map(UptimeDayResource::from).collect(),
             total_uptime_percentage: report.total_uptime_percentage,
+            total_met_percentage: report.total_met_percentage,
             average_response_time: report.average_response_time,
             outside_maintenance: report.outside_maintenance.map(Into::into),
         }
@@ -89,6 +100,7 @@ impl From<UptimeDay> for UptimeDayResource {
             total_checks: day.total_checks,
             up_checks: day.up_checks,
             outside_maintenance: day.outside_maintenance.map(Into::into),
+            met_percentage: day.met_percentage(),
         }
     }
 }

@@ -125,7 +125,8 @@ impl Scene {
         url: &Url,
         connectivity: Option<&Connectivity>,
     ) -> Result<StatusResult, CheckError> {
-        let probe = StatusProbe { url, header: None, deadline: HASTY, connectivity };
+        let probe =
+            StatusProbe { url, header: None, deadline: HASTY, connectivity, expected: None };
         status::probe(&self.guard, &probe).await
     }
 

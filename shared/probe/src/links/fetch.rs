@@ -4,7 +4,6 @@
 //! thousands of requests. So connections are kept alive, and what the SSRF guard admitted is cached for
 //! a moment.
 
-mod coding;
 mod pool;
 
 use std::collections::HashMap;
@@ -22,10 +21,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 
-pub(super) use self::coding::{Coding, unpack};
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
 use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
+use crate::http::coding::ACCEPTED;
+pub(super) use crate::http::coding::{Coding, unpack};
 use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::{AdmittedTarget, NotAdmitted, SsrfGuard};
@@ -228,7 +228,7 @@ impl<'a> Client<'a> {
     fn request(&self, method: &Method, url: &Url) -> Result<Request<RequestBody>, FetchError> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
         introduce(&mut headers, self.home, url, self.header);
         http::request(method.clone(), url, headers)
             .map_err(|_| FetchError::NoResponse(Blame::Target))

@@ -1,5 +1,6 @@
 //! Status probes against servers on loopback: requests, headers and results.
 
+mod expectations;
 mod failures;
 mod redirects;
 mod tls;
@@ -18,7 +19,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
-    StatusProbe { url, header: None, deadline: TEST_TIMEOUT, connectivity: None }
+    StatusProbe { url, header: None, deadline: TEST_TIMEOUT, connectivity: None, expected: None }
 }
 
 async fn completed(guard: &SsrfGuard, url: &Url) -> StatusResult {
@@ -48,6 +49,7 @@ async fn an_answer_is_told_in_full() {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     };
     assert_eq!(result, expected);
     assert!(result.response_time > 0.0 && result.response_time < 20_000.0);

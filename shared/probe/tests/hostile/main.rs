@@ -18,13 +18,14 @@ use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use jiff::Timestamp;
 use url::Url;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::{Expectation, Expectations, JsonPointer};
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
-use vedette_probe::status::{self, StatusProbe};
+use vedette_probe::status::{self, Expected, StatusProbe};
 
 use self::server::{Authority, Server, blunt, http};
 
@@ -50,6 +51,8 @@ fn now() -> Timestamp {
 /// Runs the cases, and records failures.
 struct Suite {
     authority: Authority,
+    /// What status checks expect, so that they read and judge bodies.
+    expectations: Expectations,
     wrong: Mutex<Vec<String>>,
     /// The tools whose engines were tested against hostile targets.
     tried: Mutex<BTreeSet<Tool>>,
@@ -65,6 +68,7 @@ fn hostile_sites_are_held_to_bounds() {
         .expect("a runtime");
     let suite = Suite {
         authority: Authority::new(),
+        expectations: expectations(),
         wrong: Mutex::default(),
         tried: Mutex::default(),
         peak: AtomicU64::new(0),
@@ -89,6 +93,22 @@ fn hostile_sites_are_held_to_bounds() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let tried = suite.tried.into_inner().expect("no panic");
     assert_eq!(tried, BTreeSet::from(Tool::ALL), "every engine has hostile targets");
+}
+
+/// Of every kind that needs a body.
+fn expectations() -> Expectations {
+    let text = || "not there".to_owned();
+    Expectations {
+        expectations: vec![
+            Expectation::BodyContains { text: text() },
+            Expectation::BodyLacks { text: text() },
+            Expectation::JsonEquals {
+                pointer: JsonPointer::parse("/status").expect("a pointer"),
+                value: "ok".into(),
+            },
+        ],
+        ..Expectations::default()
+    }
 }
 
 impl Suite {
@@ -167,7 +187,16 @@ impl Suite {
     }
 
     async fn status(&self, name: &str, guard: &SsrfGuard, url: &Url) {
-        let probe = StatusProbe { url, header: None, deadline: DEADLINE, connectivity: None };
+        let probe = StatusProbe {
+            url,
+            header: None,
+            deadline: DEADLINE,
+            connectivity: None,
+            expected: Some(Expected {
+                expectations: &self.expectations,
+                incident_codes: &BTreeSet::new(),
+            }),
+        };
         let result = self.timed(Tool::Status, name, status::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: status: {error:?}"));

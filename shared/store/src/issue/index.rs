@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::id::{IssueId, SiteId, TeamId};
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{Fingerprint, IssueStatus};
+use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 
 use crate::item::{Stored, stored};
@@ -20,8 +20,11 @@ pub struct IndexRow {
     pub id: IssueId,
     /// The site.
     pub site: SiteId,
-    /// What is wrong; determines the tool and the severity.
+    /// What is wrong; determines the tool.
     pub fingerprint: Fingerprint,
+    /// The severity, if it is not that of the fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_severity: Option<Severity>,
     /// Its state.
     pub status: IssueStatus,
     /// When the issue last opened.
@@ -32,6 +35,11 @@ pub struct IndexRow {
 }
 
 impl IndexRow {
+    /// How severe the issue is.
+    pub fn severity(&self) -> Severity {
+        self.chosen_severity.unwrap_or(self.fingerprint.severity())
+    }
+
     /// When the last event of the issue happened.
     pub fn last_event(&self) -> Timestamp {
         self.resolved_at.unwrap_or(self.opened_at)
@@ -43,6 +51,7 @@ pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
         id: issue.id,
         site: site.id,
         fingerprint: issue.id.fingerprint(),
+        chosen_severity: issue.chosen_severity,
         status: issue.status(),
         opened_at: issue.lifecycle.opened_at(),
         resolved_at: issue.lifecycle.resolved_at(),

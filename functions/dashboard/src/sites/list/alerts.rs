@@ -29,7 +29,7 @@ pub(super) struct Alerts {
 /// Most severe first; among these, unacknowledged issues first, then the newest.
 pub(super) fn order(issue: &IndexRow) -> (Severity, bool, Reverse<Timestamp>) {
     let is_taken = issue.status == IssueStatus::Acknowledged;
-    (issue.fingerprint.severity(), is_taken, Reverse(issue.opened_at))
+    (issue.severity(), is_taken, Reverse(issue.opened_at))
 }
 
 impl Alerts {
@@ -71,9 +71,8 @@ fn one(
     may_act: bool,
     now: Timestamp,
 ) -> Markup {
-    let fingerprint = issue.id.fingerprint();
-    let look = Look::from(fingerprint);
-    let leads = is_first && fingerprint.severity() == Severity::Critical;
+    let look = Look::from(issue.severity());
+    let leads = is_first && issue.severity() == Severity::Critical;
     let taken = issue.lifecycle.acknowledgement();
     let by = taken.and_then(|taken| alerts.users.get(&taken.by));
     html! {

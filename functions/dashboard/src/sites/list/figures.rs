@@ -67,7 +67,7 @@ fn days_left(site: &Listed<'_>, state: &ToolState, now: Timestamp) -> Option<Mar
     state.latest_completed()?;
     let days = state.certificate_ends?.duration_since(now).as_hours().div_euclid(24);
     let issue = site.issues.iter().find(|issue| issue.fingerprint.tool() == Tool::Ssl);
-    let look = issue.map(|issue| Look::from(issue.fingerprint).class());
+    let look = issue.map(|issue| Look::from(issue.severity()).class());
     let words = match days {
         ..=-1 => "Expired".to_owned(),
         1 => "1\u{202f}day".to_owned(),

@@ -31,7 +31,7 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
     let opened_at = issue.lifecycle.opened_at();
     html! {
         li {
-            (look::issue(issue.status(), issue.id.fingerprint()))
+            (look::issue(issue.status(), issue.severity()))
             div.grow {
                 a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
                 p.quiet.small {

@@ -61,7 +61,7 @@ pub(super) fn lasting(view: &SiteView<'_>) -> Option<Markup> {
 pub(super) fn notices(view: &SiteView<'_>) -> Markup {
     html! {
         @for issue in view.active() {
-            @let look = Look::from(issue.id.fingerprint());
+            @let look = Look::from(issue.severity());
             div class={ "note " (look.class()) } {
                 (look.shape())
                 p {

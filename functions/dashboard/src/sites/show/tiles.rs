@@ -16,6 +16,7 @@ const WEEK: usize = 7;
 pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let tiles = [
         Some(uptime_tile(view, uptime)),
+        met_tile(view, uptime),
         response_tile(view),
         certificate_tile(view),
         performance_tile(view),
@@ -58,6 +59,24 @@ fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
             }
         }
     }
+}
+
+/// How many checks of the range found all expectations met, if there were any.
+fn met_tile(view: &SiteView<'_>, uptime: &Uptime) -> Option<Markup> {
+    let met = uptime.total_met_percentage?;
+    let newest = view.newest(Tool::Status).map_or(0, |check| check.unmet.len());
+    Some(html! {
+        div.card.tile {
+            h3 { "Expectations met, " (view.range.short().to_lowercase()) }
+            p.big { (words::percentage(met)) "\u{202f}%" }
+            p.quiet.small {
+                @match newest {
+                    0 => "All met in the newest check",
+                    unmet => { (unmet) " not met in the newest check" },
+                }
+            }
+        }
+    })
 }
 
 fn response_tile(view: &SiteView<'_>) -> Option<Markup> {

@@ -5,6 +5,7 @@ use vedette_domain::accounts::plan::cadence_label;
 use vedette_domain::checks::check::{Check, PerformanceResult, SslResult};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site_state::SiteState;
 
@@ -72,16 +73,18 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
         CheckStatus::Failed => return (Look::Issues, "Not run"),
         CheckStatus::Completed => {}
     }
-    if let Some(worst) =
-        active.iter().map(|issue| issue.id.fingerprint()).min_by_key(|one| one.severity())
-    {
+    if let Some(worst) = active.iter().min_by_key(|issue| issue.severity()) {
         let word = match check.id.tool() {
-            Tool::Status => "Down",
+            Tool::Status => match worst.id.fingerprint() {
+                Fingerprint::StatusExpectation => "Not as expected",
+                Fingerprint::StatusSlow => "Slow",
+                _ => "Down",
+            },
             Tool::Ssl | Tool::Dns => "Issue",
             Tool::BrokenLinks => "Found",
             Tool::Performance => "Slow",
         };
-        return (Look::from(worst), word);
+        return (Look::from(worst.severity()), word);
     }
     match check.id.tool() {
         Tool::Status if is_failing => (Look::Failing, "Failed"),

@@ -33,7 +33,7 @@ pub struct PackedCheck {
     pub slot: Timestamp,
     /// When the check completed, in whole milliseconds.
     pub completed_at: Timestamp,
-    /// What it found.
+    /// What it found. Whether expectations were judged is not kept.
     pub result: StatusResult,
 }
 
@@ -152,7 +152,7 @@ impl Block {
             return Err(Refused::Order);
         }
         let hundredths = hundredths(result.response_time).ok_or(Refused::ResponseTime)?;
-        let shape = StatusResult { response_time: 0.0, ..result.clone() };
+        let shape = StatusResult { response_time: 0.0, judged: None, ..result.clone() };
         let known = self.shapes.iter().position(|known| *known == shape);
         let index = known.unwrap_or(self.shapes.len());
         put_index(&mut self.bytes, index);
@@ -354,6 +354,7 @@ impl Reader<'_> {
             redirect_count,
             redirects: (0..redirects).map(|_| self.text(texts)).collect::<Result<_, _>>()?,
             error: (flags & HAS_ERROR != 0).then(|| self.text(texts)).transpose()?,
+            judged: None,
         })
     }
 }

@@ -266,7 +266,7 @@ mod tests {
         for (hour, ms) in times.into_iter().enumerate() {
             let at = super::super::hour_start(day.date, 2 * hour);
             day.counters.add(kind, at);
-            day.add_sample(Sample::Status { up: true, response_ms: ms }, at);
+            day.add_sample(Sample::Status { up: true, met: None, response_ms: ms }, at);
         }
         let means = HourMeans::of(&day);
         let json = serde_json::to_value(means).expect("JSON");

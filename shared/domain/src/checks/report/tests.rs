@@ -20,7 +20,7 @@ fn status_day(day: i8, checks: &[(bool, f64)]) -> Day {
     for &(up, response_ms) in checks {
         let trigger = Trigger::Automatic(RunReason::Scheduled);
         counted.counters.add(Kind { trigger, status: CheckStatus::Completed }, noon(day));
-        counted.add_sample(Sample::Status { up, response_ms }, noon(day));
+        counted.add_sample(Sample::Status { up, met: None, response_ms }, noon(day));
     }
     counted
 }
@@ -42,10 +42,10 @@ fn sum(values: &[f64]) -> Sum {
 fn checks_in_maintenance_windows_are_left_out_next_to_the_uptime_of_all() {
     let mut both = status_day(19, &[(true, 1.0), (true, 1.0), (false, 1.0), (false, 1.0)]);
     for up in [true, false, false] {
-        both.add_maintenance_sample(Sample::Status { up, response_ms: 1.0 });
+        both.add_maintenance_sample(Sample::Status { up, met: None, response_ms: 1.0 });
     }
     let mut inside = status_day(20, &[(false, 1.0)]);
-    inside.add_maintenance_sample(Sample::Status { up: false, response_ms: 1.0 });
+    inside.add_maintenance_sample(Sample::Status { up: false, met: None, response_ms: 1.0 });
     let days = [status_day(18, &[(true, 1.0), (false, 1.0)]), both, inside];
     let report = uptime(Span::until(TODAY, 3), &days);
     assert_eq!(report.total_uptime_percentage, Some(42.86));
@@ -74,6 +74,24 @@ fn a_span_ends_today_and_has_as_many_days_as_asked_for() {
 }
 
 #[test]
+fn met_expectations_have_a_figure_of_their_own_beside_the_uptime() {
+    let mut day = Day::new(TODAY, 90);
+    for (up, met) in [(true, None), (true, Some(true)), (true, Some(false)), (false, Some(false))] {
+        let trigger = Trigger::Automatic(RunReason::Scheduled);
+        day.counters.add(Kind { trigger, status: CheckStatus::Completed }, noon(20));
+        day.add_sample(Sample::Status { up, met, response_ms: 1.0 }, noon(20));
+    }
+    let report = uptime(Span::until(TODAY, 2), &[day]);
+    assert_eq!(report.total_uptime_percentage, Some(75.0));
+    // One of three: the first check expected nothing.
+    assert_eq!(report.total_met_percentage, Some(33.33));
+    let of_days: Vec<_> = report.days.iter().map(UptimeDay::met_percentage).collect();
+    assert_eq!(of_days, [None, Some(33.33)]);
+    let none = uptime(Span::until(TODAY, 1), &[status_day(20, &[(true, 1.0)])]);
+    assert_eq!(none.total_met_percentage, None);
+}
+
+#[test]
 fn without_checks_there_is_nothing_but_zeros_and_nulls() {
     let span = Span::until(TODAY, 2);
     let report = uptime(span, &[Day::new(TODAY, 30)]);
@@ -85,6 +103,8 @@ fn without_checks_there_is_nothing_but_zeros_and_nulls() {
             total_checks: 0,
             up_checks: 0,
             outside_maintenance: None,
+            expecting_checks: 0,
+            met_checks: 0,
         };
         assert_eq!(*day, expected);
     }

@@ -11,7 +11,7 @@ use crate::checks::run::Run;
 use crate::checks::timer::Timer;
 use crate::id::IssueId;
 use crate::issues::confirmation::{self, rule};
-use crate::issues::evaluate::Evaluation;
+use crate::issues::evaluate::{Evaluation, expected};
 use crate::issues::record::IssueEvent;
 use crate::issues::tracker::{Observation, Phase, Ruling, Step, TrackerPolicy, observe};
 use crate::issues::{Fingerprint, Outcome};
@@ -46,12 +46,11 @@ impl ToolState {
         testimony: &Testimony,
         now: Timestamp,
     ) -> Vec<IssueEvent> {
-        let policy = run.policy();
         let is_observed = !evaluations.is_empty();
         let mut events = Vec::new();
         for evaluation in evaluations {
             let fingerprint = evaluation.fingerprint;
-            let thresholds = policy.thresholds_of(fingerprint);
+            let thresholds = run.thresholds_of(fingerprint);
             if fingerprint == Fingerprint::StatusDown {
                 events.extend(self.observe_status(run, evaluation, testimony, now));
             } else {
@@ -60,7 +59,31 @@ impl ToolState {
             }
         }
         if is_observed {
+            events.extend(self.end_unexpected(run, now));
             self.previous = self.evaluated.replace(CheckPointer::row(run.check));
+        }
+        events
+    }
+
+    /// Ends what was about expectations that the site no longer has: an active issue resolves with this check, and a
+    /// tracker that never had an issue is forgotten.
+    fn end_unexpected(&mut self, run: &Run, now: Timestamp) -> Vec<IssueEvent> {
+        let given_up = |fingerprint: &Fingerprint| {
+            fingerprint.is_of_expectations() && !run.site.expectations.decide(*fingerprint)
+        };
+        let given_up: Vec<_> = self.trackers.keys().copied().filter(given_up).collect();
+        let mut events = Vec::new();
+        for fingerprint in given_up {
+            if self.has_active(fingerprint) {
+                let at_once = TrackerPolicy {
+                    resolve_after: NonZeroU32::MIN,
+                    ..run.thresholds_of(fingerprint)
+                };
+                let evaluation = expected::given_up(fingerprint, run.site.url.domain());
+                let observed = (evaluation, Ruling::Open, &Testimony::NoWitness);
+                events.extend(self.observe_one(run, &at_once, observed, now));
+            }
+            self.trackers.retain(|one, tracked| *one != fingerprint || tracked.issue.is_some());
         }
         events
     }
@@ -133,7 +156,17 @@ impl ToolState {
         let event = event?;
         tracked.issue = next.issue().is_none().then(|| event.issue());
         let testimony = testimony.clone();
-        Some(IssueEvent { event, evaluation, check, previous, last_good, now, testimony })
+        let chosen_severity = run.chosen_severity(fingerprint);
+        Some(IssueEvent {
+            event,
+            evaluation,
+            check,
+            previous,
+            last_good,
+            chosen_severity,
+            now,
+            testimony,
+        })
     }
 
     /// Whether an evaluation of a run would open `status:down`. If so, witnesses are asked first.

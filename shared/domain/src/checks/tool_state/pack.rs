@@ -114,13 +114,15 @@ impl ToolChange {
         fits(&begun).then_some((begun, closed))
     }
 
-    /// The check in packed form, if it caused no event and its day is open. Blocks do not say which of their checks were
-    /// in a maintenance window: windows are rare, and a block that had room for it could not be read by the version before.
+    /// The check in packed form, if it caused no event, met all expectations and its day is open. Blocks do not say which
+    /// of their checks were in a maintenance window: windows are rare, and a block that had room for it could not be read
+    /// by the version before.
     fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
         let is_packed = may_be_packed(self.check.id)
             && self.events.is_empty()
+            && self.check.unmet.is_empty()
             && !is_amended
             && !self.check.in_maintenance;
         let completed_at = self.check.completed_at.filter(|_| is_packed)?;

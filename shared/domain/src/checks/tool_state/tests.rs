@@ -53,6 +53,7 @@ fn answered(code: u16) -> Finish {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     }))
 }
 
@@ -391,7 +392,7 @@ fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
     // A day that was closed with another retention keeps it.
     let mut closed = Day { rev: 4, ..Day::new(date(2026, 11, 20), 90) };
     closed.add_sample(
-        crate::checks::history::Sample::Status { up: true, response_ms: 900.0 },
+        crate::checks::history::Sample::Status { up: true, met: None, response_ms: 900.0 },
         after(0),
     );
     let amended = late_with(&late, &open, &closed);
@@ -639,7 +640,7 @@ proptest! {
                 let Ok(change) = run.on_day(&state, closed.as_ref()) else { continue };
                 change
             };
-            if let Some(sample) = run.finish.sample().filter(|_| run.check.is_automatic()) {
+            if let Some(sample) = run.finish.sample(&run.run().site.expectations).filter(|_| run.check.is_automatic()) {
                 let start = day_start(day_of(created_at));
                 let hour = created_at.duration_since(start).as_hours();
                 let (count, sum, slowest) = rows.entry(start + hour.hours()).or_default();

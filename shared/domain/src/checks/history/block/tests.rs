@@ -19,6 +19,7 @@ fn answer(code: u16, response_time: f64) -> StatusResult {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        judged: None,
     }
 }
 

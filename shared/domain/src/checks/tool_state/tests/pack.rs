@@ -4,6 +4,7 @@ use super::*;
 use crate::checks::check::Check;
 use crate::checks::history::block::{Block, SHAPES_MAX};
 use crate::checks::tool_state::{BlockPlace, ClosedBlock, Keeping};
+use crate::expectations::Unmet;
 
 /// A day that checks of a minute apart begin in.
 fn start() -> ToolState {
@@ -176,4 +177,29 @@ fn after_the_clock_was_set_back_checks_are_rows_until_it_has_caught_up() {
     let caught_up = packed(&Scenario::scheduled(after(3_060), 200), &back.state);
     assert_eq!(caught_up.keeping, Keeping::Packed);
     assert_eq!(open_checks(&caught_up.state).len(), 2);
+}
+
+/// An answer with 200 that was compared with expectations.
+fn judged(messages: &[&str]) -> Finish {
+    let Finish::Completed(ToolResult::Status(result)) = answered(200) else { unreachable!() };
+    let unmet = |message: &&str| Unmet {
+        fingerprint: Fingerprint::StatusExpectation,
+        message: (*message).to_owned(),
+    };
+    let judged = Some(messages.iter().map(unmet).collect());
+    Finish::Completed(ToolResult::Status(StatusResult { judged, ..result }))
+}
+
+#[test]
+fn met_expectations_are_packed_as_if_nothing_was_expected_and_unmet_ones_are_not() {
+    let scheduled = |at, finish| Scenario::automatic(RunReason::Scheduled, minute(at), finish);
+    let state = packed(&Scenario::scheduled(minute(1), 200), &start()).state;
+    let plain = packed(&Scenario::scheduled(minute(2), 200), &state);
+    let met = packed(&scheduled(2, judged(&[])), &state);
+    assert_eq!((met.keeping, &met.state.block), (Keeping::Packed, &plain.state.block));
+
+    let unmet = packed(&scheduled(2, judged(&["expected 1 at /n, got 2"])), &state);
+    assert_eq!((unmet.keeping, &unmet.state.block), (Keeping::Row, &state.block));
+    assert_eq!(unmet.check.unmet[0].message, "expected 1 at /n, got 2");
+    assert_eq!(unmet.check.result, plain.check.result, "the result itself does not say it");
 }

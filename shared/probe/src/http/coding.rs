@@ -8,7 +8,7 @@ use flate2::write::{DeflateDecoder, ZlibDecoder};
 
 /// The codings that a crawl accepts. Brotli is decoded if a server uses it anyway, but its window
 /// costs up to 16 MiB, and gzip does as well for links.
-pub(super) const ACCEPTED: &str = "gzip, deflate";
+pub(crate) const ACCEPTED: &str = "gzip, deflate";
 
 /// Members of a gzip body that are decoded. Parallel compressors write one for each 64 KiB or more.
 /// Each costs a decoder of some tens of kilobytes, and may be empty.
@@ -16,7 +16,7 @@ const MEMBERS: usize = 1_000;
 
 /// The content coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::links) enum Coding {
+pub(crate) enum Coding {
     Identity,
     Gzip,
     Deflate,
@@ -27,7 +27,7 @@ pub(in crate::links) enum Coding {
 
 impl Coding {
     /// Parses a `Content-Encoding` header. Several codings at once are unknown: nobody uses them.
-    pub(super) fn of(header: Option<&[u8]>) -> Self {
+    pub(crate) fn of(header: Option<&[u8]>) -> Self {
         let name = header.unwrap_or_default().trim_ascii().to_ascii_lowercase();
         match name.as_slice() {
             b"" | b"identity" => Self::Identity,
@@ -41,7 +41,7 @@ impl Coding {
 
 /// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes.
 /// Of a truncated or corrupt body, it decodes what it can.
-pub(in crate::links) fn unpack(coding: Coding, body: &[u8], limit: usize, sink: impl FnMut(&[u8])) {
+pub(crate) fn unpack(coding: Coding, body: &[u8], limit: usize, sink: impl FnMut(&[u8])) {
     let output = Bounded { left: limit, sink };
     // An error ends decoding: at the limit, or where a body is corrupt.
     match coding {

@@ -1,0 +1,4 @@
+//! `/sites/{site}/expectations`.
+
+pub(crate) mod get;
+pub(crate) mod update;

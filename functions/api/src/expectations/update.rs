@@ -1,0 +1,20 @@
+//! `PUT /sites/{site}/expectations`: replaces what the status checks of a site expect.
+
+use vedette_actions::change_expectations;
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+use vedette_http::expectations::parse_expectations;
+use vedette_http::response::{Response, ok};
+use vedette_http::validation::parse_body;
+
+use crate::Context;
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    mut access: SiteAccess,
+) -> Result<Response, ApiError> {
+    let expectations = parse_expectations(&parse_body(context.body)?)?;
+    let (actor, now) = (context.caller.actor(), context.caller.now);
+    change_expectations(context.app, &mut access, expectations, actor, now).await?;
+    Ok(ok(&access.stored.site.expectations))
+}

@@ -1,0 +1,5 @@
+//! A JSON pointer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| vedette_probe::fuzzing::pointer(data));

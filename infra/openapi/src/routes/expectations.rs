@@ -1,0 +1,33 @@
+//! `/sites/{site}/expectations`.
+
+use vedette_domain::expectations::Expectations;
+
+use crate::operation::{Operation, Success};
+use crate::request;
+use crate::schemas::Schemas;
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        Operation {
+            route: "expectations.get",
+            summary: "What a site's status checks expect",
+            description: "An addition to the specification: what the response to a status check must \
+                          be like. Most sites expect \
+                          nothing, and the list is empty.",
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The expectations.", schemas.data::<Expectations>()),
+        },
+        Operation {
+            route: "expectations.update",
+            summary: "Replace what a site's status checks expect",
+            description: "An addition to the specification. Replaces all expectations; what is omitted gets its default. They apply \
+                          to checks that begin afterwards. `up` and the uptime report do not \
+                          depend on them. An issue about something that is no longer expected \
+                          resolves with the next check.",
+            query: Vec::new(),
+            body: Some(request::expectations(schemas)),
+            success: Success::ok("The expectations.", schemas.data::<Expectations>()),
+        },
+    ]
+}

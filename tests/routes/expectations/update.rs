@@ -1,0 +1,216 @@
+//! `PUT /sites/{site}/expectations`: what can be expected, who may say so, and what follows.
+
+use serde_json::{Value, json};
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::audit::AuditEvent;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::SiteId;
+use vedette_testkit::Member;
+use vedette_tests::Service;
+
+use super::{get, put};
+use crate::support::{assert_invalid, assert_role_required, colleague, new_site};
+
+async fn scene() -> (Service, Member, SiteId) {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    service.waiting();
+    (service, owner, site)
+}
+
+fn only(expected: &Value) -> Value {
+    json!({ "expectations": [expected] })
+}
+
+#[tokio::test]
+async fn everything_that_can_be_expected_is_kept() {
+    let (service, owner, site) = scene().await;
+    let sent = json!({
+        "method": "GET",
+        "expectations": [
+            { "kind": "body_contains", "text": " Welcome " },
+            { "kind": "body_lacks", "text": "Fatal error" },
+            { "kind": "header_equals", "name": "X-Cache", "value": "HIT" },
+            { "kind": "header_contains", "name": "content-type", "value": "json" },
+            { "kind": "json_equals", "pointer": "/status", "value": " ok" },
+            { "kind": "json_equals", "pointer": "", "value": null },
+            { "kind": "json_equals", "pointer": "/n", "value": -1.5 },
+            { "kind": "response_time", "max_ms": 30_000 },
+        ],
+        "issues": {
+            "expectation": { "severity": "warning", "failures_to_open": 1 },
+            "slow": { "successes_to_resolve": 100 },
+        },
+    });
+    let answer = put(&service, &owner, site, &sent).await;
+    let mut kept = sent.clone();
+    kept["expectations"][0]["text"] = json!("Welcome");
+    kept["expectations"][2]["name"] = json!("x-cache");
+    kept["issues"] = json!({
+        "expectation": { "severity": "warning", "failures_to_open": 1, "successes_to_resolve": 1 },
+        "slow": { "severity": "warning", "failures_to_open": 2, "successes_to_resolve": 100 },
+    });
+    assert_eq!((answer.status, &answer.body), (200, &json!({ "data": kept })));
+    assert_eq!(get(&service, &owner, site).await.body, answer.body);
+
+    let head = json!({ "method": "HEAD", "expectations": [] });
+    let replaced = put(&service, &owner, site, &head).await;
+    assert_eq!(replaced.body["data"]["method"], "HEAD");
+    assert_eq!(replaced.body["data"]["issues"]["expectation"]["severity"], "critical");
+}
+
+#[tokio::test]
+async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
+    let (service, owner, site) = scene().await;
+    let kept = only(&json!({ "kind": "body_contains", "text": "Welcome" }));
+    let before = put(&service, &owner, site, &kept).await;
+    let long = "x".repeat(201);
+    let text = json!({ "kind": "body_contains", "text": "x" });
+    let of = "expectations.0";
+    for (body, field, message) in [
+        (json!({}), "expectations", "is required"),
+        (json!({ "expectations": null }), "expectations", "must not be empty"),
+        (json!({ "expectations": {} }), "expectations", "must be an array"),
+        (
+            json!({ "expectations": vec![&text; 11] }),
+            "expectations",
+            "must not have more than 10 items",
+        ),
+        (json!({ "method": "POST", "expectations": [] }), "method", "must be one of GET, HEAD"),
+        (json!({ "expectations": [], "body": "x" }), "body", "is not known"),
+        (
+            json!({ "method": "HEAD", "expectations": [text] }),
+            "expectations.0.kind",
+            "needs the method GET, because a response to HEAD has no body",
+        ),
+        (only(&json!("x")), of, "must be an object"),
+        (only(&json!({ "text": "x" })), "expectations.0.kind", "is required"),
+        (
+            only(&json!({ "kind": "body_matches", "text": "x" })),
+            "expectations.0.kind",
+            "must be one of body_contains, body_lacks, header_equals, header_contains, json_equals, response_time",
+        ),
+        (only(&json!({ "kind": "body_lacks" })), "expectations.0.text", "is required"),
+        (only(&json!({ "kind": "body_lacks", "text": " " })), "expectations.0.text", "is required"),
+        (
+            only(&json!({ "kind": "body_lacks", "text": long })),
+            "expectations.0.text",
+            "must not be longer than 200 characters",
+        ),
+        (
+            only(&json!({ "kind": "body_lacks", "text": "x", "case": false })),
+            "expectations.0.case",
+            "is not known",
+        ),
+        (
+            only(&json!({ "kind": "header_equals", "name": "a b", "value": "x" })),
+            "expectations.0.name",
+            "must be the name of a header",
+        ),
+        (
+            only(&json!({ "kind": "header_contains", "name": "server" })),
+            "expectations.0.value",
+            "is required",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "pointer": "status", "value": 1 })),
+            "expectations.0.pointer",
+            "must be a JSON pointer, such as /status or /checks/0/state",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "value": 1 })),
+            "expectations.0.pointer",
+            "is required",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "pointer": 1, "value": 1 })),
+            "expectations.0.pointer",
+            "must be a string",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "pointer": "/a" })),
+            "expectations.0.value",
+            "is required",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "pointer": "/a", "value": [] })),
+            "expectations.0.value",
+            "must be a string, a number, true, false or null",
+        ),
+        (
+            only(&json!({ "kind": "json_equals", "pointer": "/a", "value": long })),
+            "expectations.0.value",
+            "must not be longer than 200 characters",
+        ),
+        (
+            only(&json!({ "kind": "response_time", "max_ms": 0 })),
+            "expectations.0.max_ms",
+            "must be at least 1",
+        ),
+        (
+            only(&json!({ "kind": "response_time", "max_ms": 30_001 })),
+            "expectations.0.max_ms",
+            "must not be greater than 30000",
+        ),
+        (
+            json!({ "expectations": [
+                { "kind": "response_time", "max_ms": 1 },
+                { "kind": "response_time", "max_ms": 2 },
+            ] }),
+            "expectations.1.kind",
+            "must not be response_time a second time",
+        ),
+        (json!({ "expectations": [], "issues": [] }), "issues", "must be an object"),
+        (json!({ "expectations": [], "issues": { "down": {} } }), "issues.down", "is not known"),
+        (
+            json!({ "expectations": [], "issues": { "slow": { "severity": "info" } } }),
+            "issues.slow.severity",
+            "must be one of critical, warning",
+        ),
+        (
+            json!({ "expectations": [], "issues": { "slow": { "failures_to_open": 101 } } }),
+            "issues.slow.failures_to_open",
+            "must not be greater than 100",
+        ),
+    ] {
+        let answer = put(&service, &owner, site, &body).await;
+        assert_invalid(&answer, field, &format!("The {field} field {message}."));
+    }
+    assert_eq!(get(&service, &owner, site).await.body, before.body);
+}
+
+#[tokio::test]
+async fn who_manages_sites_says_what_they_are_expected_to_do() {
+    let (service, owner, site) = scene().await;
+    let body = json!({ "expectations": [] });
+    let viewer = colleague(&service, &owner, Role::Viewer).await;
+    assert_role_required(&put(&service, &viewer, site, &body).await);
+    for role in [Role::Member, Role::Admin] {
+        let member = colleague(&service, &owner, role).await;
+        assert_eq!(put(&service, &member, site, &body).await.status, 200, "{role:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_audited_and_applies_to_checks_that_begin_afterwards() {
+    let (service, owner, site) = scene().await;
+    let store = &service.test.app.store;
+    let (before, _) =
+        store.site_tool(site.partition(), Tool::Status).await.expect("read").expect("a site");
+    let body = only(&json!({ "kind": "json_equals", "pointer": "/status", "value": "ok" }));
+    put(&service, &owner, site, &body).await;
+    put(&service, &owner, site, &body).await;
+    let (after, state) =
+        store.site_tool(site.partition(), Tool::Status).await.expect("read").expect("a site");
+    // The second request changed nothing.
+    assert_eq!((after.rev, after.cfg), (before.rev + 1, before.cfg + 1));
+    assert_eq!(state.cfg, after.cfg, "a run in progress no longer counts");
+    let log = store.audit_log(owner.team, None, 10).await.expect("read");
+    let changes = log.entries.iter().filter_map(|entry| match &entry.event {
+        AuditEvent::SiteChanged { differences, .. } => Some(differences),
+        _ => None,
+    });
+    let [differences] = <[_; 1]>::try_from(changes.collect::<Vec<_>>()).expect("one change");
+    let changed: Vec<_> = differences.iter().map(|of| of.setting.as_str()).collect();
+    assert!(changed.contains(&"expectations.expectations"), "{changed:?}");
+}
