@@ -1,4 +1,4 @@
-"""What falls silent is told of: a stack of its own whose dispatcher an operator switches off, and on again.
+"""Alarms and the doctor report silence: an operator switches the dispatcher of a separate stack off and on again.
 
     silence.py WORK_FOLDER STACK VEDETTE off|on
 

@@ -352,7 +352,7 @@ def go_down_and_come_back(site, target):
     told += [(event, issue["uuid"]) for event in ("issue.opened", "issue.resolved")]
     # Other sites also have issues.
     mine = lambda: [event for event in target.events if event[1] in (None, issue["uuid"])]
-    until("a program was told of it", lambda: mine() == told, 60, lambda: target.events)
+    until("the webhook got the events", lambda: mine() == told, 60, lambda: target.events)
     keys = [entry["key"] for entry in resolved["timeline"]]
     assert keys == ["opened", "acknowledged", "resolved"] and resolved["resolved_by"] is None, (
         resolved
@@ -408,7 +408,7 @@ def add_webhook(team, name, url):
 
 def switch_channels_off(team, target):
     """A channel that the operator disables, one whose reader unsubscribes, and one whose receiver says that it is
-    gone: they are to be told later what they missed."""
+    gone: later, they must hear what they missed."""
     add_webhook(team, "off", f"{target.url}/off")
     operate("channel", "disable", team, "off")
     channel, key = add_address(team, "reader@example.com")
@@ -461,7 +461,7 @@ def lose_a_schedule(site):
     counted = told()
     rebuild()
     until("a deleted schedule is there again", lambda: schedule_expressions(site) == before, 30)
-    until("it is counted", lambda: told() == counted + 1, 30, told)
+    until("the rebuild has logged the schedule", lambda: told() == counted + 1, 30, told)
 
 
 def lose_what_a_channel_knows(team, name, issue):
@@ -612,7 +612,7 @@ def throttle_the_table(team, site, other):
     until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90, retried)
     (WORK / "busy").touch()
     (WORK / "throttle").unlink()
-    until("SES is busy, and a letter is asked for again", letter_waits, 60)
+    until("SES is busy, and the email was requested again", letter_waits, 60)
     (WORK / "busy").unlink()
     letter("ada@example.com")
 

@@ -131,15 +131,12 @@ enum Command {
     /// Dead letters: messages that a deployment gave up
     #[command(subcommand)]
     Dlq(dlq::Command),
-    /// Copy the table of this machine into a file, while the service runs
-    ///
-    /// Everything that was saved before the backup began is in it. The file is complete and on the disk when it
-    /// gets its name; FILE.sha256 has its checksum.
+    /// Back up the data of the service on this machine to a file, even while it runs The backup contains everything
+    /// that was saved before it began. Until it is complete, the file's name ends in .partial. FILE.sha256 contains its
+    /// checksum.
     Backup(backup::Backup),
-    /// Put a backup into an empty data folder
-    ///
-    /// Nothing is replaced: a folder that a service runs on, or that holds anything, is refused, and so is a backup
-    /// that is damaged or was made by a newer version.
+    /// Restore a backup into an empty data folder Replaces nothing: it refuses a folder that is not empty or that a
+    /// service uses, and a backup that is damaged or was made by a newer version.
     Restore(backup::Restore),
     /// Copy teams with their history between a data folder and a deployment, or two folders
     ///

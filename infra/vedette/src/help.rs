@@ -65,8 +65,8 @@ mod tests {
           channel      Where a team's alerts go
 
         Backups and moves:
-          backup       Copy the table of this machine into a file, while the service runs
-          restore      Put a backup into an empty data folder
+          backup       Back up the data of the service on this machine to a file, even while it runs
+          restore      Restore a backup into an empty data folder
           copy         Copy teams with their history between a data folder and a deployment, or two folders
 
         Maintenance:
