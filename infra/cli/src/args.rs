@@ -1,4 +1,5 @@
-//! How arguments are read; what is not understood is wrong usage, before the table is asked.
+//! Parses arguments. An invalid argument is a usage error, which is reported before the table is
+//! read.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
@@ -25,7 +26,7 @@ pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
     NamedZone::parse(text).ok_or("expected a name of the IANA database, such as Europe/Berlin")
 }
 
-/// Any uuid: one that cannot be an issue's is answered like one that does not exist.
+/// Any uuid. One that cannot belong to an issue is treated like one that does not exist.
 pub(crate) fn issue_id(text: &str) -> Result<Uuid, &'static str> {
     team_id(text).map(TeamId::as_uuid)
 }

@@ -168,7 +168,7 @@ async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
         Err(found) if found.is_empty() => {
             Err(Failure::refused(format!("the team has no channel {asked}")))
         }
-        // Two who add channels at once may give both the same name.
+        // If two people add channels at the same time, both may have the same name.
         Err(found) => {
             let count = found.len();
             Err(Failure::refused(format!(

@@ -2,9 +2,8 @@
 //!
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
-//!
-//! One file a group of commands: its arguments, what it does, what it shows, its tests.
-//! `run` is the whole of it, with the [`App`] and the output passed in.
+//! Each group of commands has one file with its arguments, code, output and tests. `run` is the
+//! whole of it, with the [`App`] and the output passed in.
 
 mod agent;
 mod args;
@@ -48,7 +47,7 @@ use crate::aws::Account;
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
 
-/// The heading of what every command takes.
+/// The heading of the options that every command takes.
 const GLOBAL: &str = "Global options";
 
 const EXIT_CODES: &str = "\
@@ -203,7 +202,7 @@ impl Cli {
         )
     }
 
-    /// Does what the command line says, with the table that it names and on standard output.
+    /// Runs the command on the table that its options name, and writes to standard output.
     ///
     /// # Errors
     ///
@@ -262,7 +261,7 @@ impl Cli {
 const BACKED_UP_BY_AWS: &str = "a deployment's table is backed up by DynamoDB (point-in-time recovery); \
     `vedette copy` copies its teams into a folder on this machine";
 
-/// Does what the command line says with a deployment in an account.
+/// Runs the command on a deployment in an AWS account.
 async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Result<(), Failure> {
     let stack = cli.target.stack();
     if let Command::Doctor(doctor) = &cli.command {
