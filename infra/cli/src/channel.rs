@@ -61,7 +61,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Enable a channel, whoever disabled it, and bring it up to date
+    /// Enable a channel again, and send what it has missed
     Enable {
         #[command(flatten)]
         which: Which,
@@ -79,12 +79,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Show what did not arrive lately, what waits to be sent, and when it is due
+    /// Show what did not arrive recently, what is waiting to be sent, and when
     Failures {
         #[command(flatten)]
         which: Which,
     },
-    /// Send what failed or was given up, and the confirmation mail, again now
+    /// Send failed alerts and the confirmation email again, right away
     Resend {
         #[command(flatten)]
         which: Which,

@@ -61,7 +61,7 @@ VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.";
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "vedette", version, about = "Watches websites, and tells you when something is wrong", after_help = EXIT_CODES)]
+#[command(name = "vedette", version, about = "Monitors websites, and alerts you when something is wrong", after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     target: Target,
@@ -91,10 +91,10 @@ enum Command {
     /// What a team may use
     #[command(subcommand)]
     Plan(plan::Command),
-    /// What is wrong with sites
+    /// Issues of sites, and decisions about them
     #[command(subcommand)]
     Issue(issue::Command),
-    /// Where a team's alerts go
+    /// Channels: where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
     /// Confirm outages from another location
@@ -121,13 +121,13 @@ enum Command {
     ///
     /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics` serves the same at an address.
     Metrics,
-    /// Say what is wrong, and what to do about it
+    /// Show problems with the service, and what to do about them
     ///
     /// Examines the structure of the table's file, and its reconciler. With --aws, examines the whole
     /// deployment: credentials, stack, table, queues, dead letters, event sources, concurrency,
     /// schedules.
     Doctor(doctor::Doctor),
-    /// Dead letters: messages that a deployment gave up
+    /// Dead letters: messages that a deployment has given up on
     #[command(subcommand)]
     Dlq(dlq::Command),
     /// Back up the data of the service on this machine to a file, even while it runs The backup contains everything
