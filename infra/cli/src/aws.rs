@@ -94,6 +94,7 @@ impl Account {
     /// The account that the SDK's variables and profiles name.
     ///
     /// # Errors
+    ///
     /// This program was built without the code that reads them.
     pub(crate) async fn load() -> Result<Self, Failure> {
         #[cfg(feature = "aws")]
@@ -114,6 +115,7 @@ impl Account {
     /// The credentials with which everything is asked.
     ///
     /// # Errors
+    ///
     /// If there are no credentials, or their provider refuses.
     pub(crate) async fn credentials(&self) -> Result<Credentials, Refusal> {
         let provider = self.sdk.credentials_provider().ok_or_else(|| Refusal {
@@ -126,6 +128,7 @@ impl Account {
     /// Asks a service that has no client here; returns the body of its answer.
     ///
     /// # Errors
+    ///
     /// If there are no credentials, the service does not answer, or it refuses.
     pub(crate) async fn call(&self, call: Call) -> Result<String, Refusal> {
         let missing = |what: &str| Refusal { code: String::new(), message: what.to_owned() };

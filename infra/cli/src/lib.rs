@@ -2,6 +2,7 @@
 //!
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
+//!
 //! Each group of commands has one file with its arguments, code, output and tests. `run` is the
 //! whole of it, with the [`App`] and the output passed in.
 
@@ -130,12 +131,15 @@ enum Command {
     /// Dead letters: messages that a deployment has given up on
     #[command(subcommand)]
     Dlq(dlq::Command),
-    /// Back up the data of the service on this machine to a file, even while it runs The backup contains everything
-    /// that was saved before it began. Until it is complete, the file's name ends in .partial. FILE.sha256 contains its
-    /// checksum.
+    /// Back up the data of the service on this machine to a file, even while it runs
+    ///
+    /// The backup contains everything that was saved before it began. Until it is complete, the file's name ends in
+    /// .partial. FILE.sha256 contains its checksum.
     Backup(backup::Backup),
-    /// Restore a backup into an empty data folder Replaces nothing: it refuses a folder that is not empty or that a
-    /// service uses, and a backup that is damaged or was made by a newer version.
+    /// Restore a backup into an empty data folder
+    ///
+    /// Replaces nothing: it refuses a folder that is not empty or that a service uses, and a backup that is damaged or
+    /// was made by a newer version.
     Restore(backup::Restore),
     /// Copy teams with their history between a data folder and a deployment, or two folders
     ///
