@@ -340,6 +340,64 @@ fn the_reference_has_a_row_for_each_tool() {
     }
 }
 
+/// The table of plans says what [`Plan::limits`] allows.
+#[test]
+fn the_reference_says_what_plans_allow() {
+    let reference = read("docs/reference/plans.md");
+    let limits = Plan::ALL.map(Plan::limits);
+    let unlimited = |limit: Option<u32>| limit.map_or("unlimited".to_owned(), thousands);
+    let unit = |count: u32, unit: &str| match count {
+        1 => format!("1 {unit}"),
+        count => format!("{} {unit}s", thousands(count)),
+    };
+    let rows = [
+        ("sites", limits.map(|plan| unlimited(plan.sites))),
+        ("seats", limits.map(|plan| unlimited(plan.seats))),
+        ("on-demand checks a month", limits.map(|plan| thousands(plan.manual_checks_per_month))),
+        ("fastest cadence", limits.map(|plan| unit(plan.minimum_cadence_minutes, "minute"))),
+        ("history", limits.map(|plan| unit(plan.history_retention_days, "day"))),
+    ];
+    let heading = format!("| | {} |", Plan::ALL.map(Plan::as_str).join(" | "));
+    assert!(reference.lines().any(|line| line == heading), "plans.md lacks {heading}");
+    for (name, values) in rows {
+        let row = format!("| {name} | {} |", values.join(" | "));
+        assert!(reference.lines().any(|line| line == row), "plans.md lacks {row}");
+    }
+}
+
+/// A count below a million with a comma before the last three digits.
+fn thousands(count: u32) -> String {
+    match (count / 1_000, count % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}
+
+/// The error codes are the constants of `probe` and `domain` whose name is their value.
+#[test]
+fn the_guide_explains_each_error_code_of_a_check() {
+    let guide = read("docs/guides/troubleshooting.md");
+    let mut codes = 0;
+    for path in ["shared/probe/src", "shared/domain/src/checks/check"]
+        .iter()
+        .flat_map(|folder| files(folder, ".rs"))
+    {
+        for line in read(&path).lines() {
+            let constant = line.trim().strip_prefix("pub const ");
+            let Some((name, value)) = constant.and_then(|one| one.split_once(": &str = ")) else {
+                continue;
+            };
+            let code = value.trim_matches(['"', ';']);
+            if name.to_lowercase() == code {
+                codes += 1;
+                let row = format!("| `{code}` |");
+                assert!(guide.contains(&row), "troubleshooting.md has no row for {code}");
+            }
+        }
+    }
+    assert!(codes > 8, "{codes} codes");
+}
+
 #[test]
 fn the_guide_names_every_kind_of_channel() {
     let guide = read("docs/guides/alerts.md");

@@ -1,4 +1,4 @@
-"""Judges what was sent to Slack with Slack's own library, and what was sent to ntfy by what ntfy publishes of its JSON.
+"""Validates messages to Slack with Slack's own library, and messages to ntfy against ntfy's published JSON format.
 
     judge.py FOLDER
 """
@@ -21,9 +21,9 @@ for one in sent:
     assert {type(block) for block in blocks} <= {HeaderBlock, SectionBlock, ContextBlock}, blocks
     assert isinstance(blocks[0], HeaderBlock), blocks
     for block, given in zip(blocks, body["blocks"], strict=True):
-        # Validates, and leaves out what it does not know.
+        # Validates, and leaves out unknown fields.
         assert block.to_dict() == given, (block.to_dict(), given)
-print(f"{len(sent)} messages of Slack hold")
+print(f"{len(sent)} messages to Slack are valid")
 
 # https://docs.ntfy.sh/publish/#publish-as-json, and the limits below it.
 sent = json.loads((pathlib.Path(sys.argv[1]) / "sent.json").read_text())["ntfy"]
@@ -40,4 +40,4 @@ for one in sent:
     assert type(body["priority"]) is int and 1 <= body["priority"] <= 5, body
     assert body["tags"] and all(re.fullmatch("[a-z_]+", tag) for tag in body["tags"]), body
     assert urlsplit(body.get("click", "http://a")).scheme in ("http", "https"), body
-print(f"{len(sent)} messages of ntfy hold")
+print(f"{len(sent)} messages to ntfy are valid")

@@ -1,4 +1,4 @@
-"""The service is killed again and again while sites go down and come back; nobody is told less than the truth.
+"""Kills the service repeatedly while sites go down and come back. Still, everybody learns the current state.
 
     killed.py VEDETTE KILLS [SEED]
 """
@@ -24,13 +24,13 @@ from standardwebhooks import Webhook
 VEDETTE, KILLS = sys.argv[1], int(sys.argv[2])
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
 SITES = 5
-# A pass that was killed holds its channel until its lease has ended.
+# A killed delivery run holds its channel until its lease has expired.
 PATIENCE = 200
 chance = random.Random(SEED)
 
 
 class World(BaseHTTPRequestHandler):
-    """Sites, and the receivers of alerts; receivers are slow, so that kills find the service sending."""
+    """Sites, and receivers of alerts. The receivers are slow, so that kills hit the service while it sends."""
 
     is_up = {f"/site-{number}": True for number in range(SITES)}
     chat = []
@@ -41,7 +41,7 @@ class World(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"])).decode()
         headers = {name.lower(): value for name, value in self.headers.items()}
         time.sleep(chance.choice([0, 0, 0.05, 0.3]))
-        # Nothing fails twice: after that a program is asked minutes later.
+        # No request fails twice, because after that a webhook waits for minutes.
         message = headers.get("webhook-id", body)
         if message not in World.failed and chance.random() < 0.1:
             World.failed.add(message)
@@ -70,7 +70,7 @@ class World(BaseHTTPRequestHandler):
 
 
 class Service:
-    """The process, which is started and killed."""
+    """The service's process, which the test starts and kills."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -136,7 +136,7 @@ def transitions(service):
 
 
 def told_to_program():
-    """What a program was told of each issue: by its ids it knows a repetition."""
+    """The events that a webhook got for each issue. Repeated events have the same id."""
     told, known = collections.defaultdict(list), {}
     for headers, body in list(World.events):
         event = json.loads(body)
@@ -148,10 +148,10 @@ def told_to_program():
 
 
 def believed_by_people():
-    """Which sites people take to be down, from what they were told last."""
+    """The sites that people believe to be down, according to their last messages."""
     down = set()
     for title, body in list(World.chat):
-        # Of many sites the title names one.
+        # If there are many sites, the title names one.
         sites = set(re.findall(r"site-\d", body))
         is_over = "RESOLVED" in title or "WAS DOWN" in title
         down = down - sites if is_over else down | sites
@@ -159,7 +159,7 @@ def believed_by_people():
 
 
 def rests(service):
-    """Whether all is over, and everybody knows."""
+    """Whether all issues are resolved and everybody has heard of it."""
     happened = transitions(service)
     is_over = all(kinds[-1:] == ["resolved"] for kinds in happened.values())
     return is_over and told_to_program() == happened and not believed_by_people() and happened

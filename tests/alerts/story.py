@@ -1,4 +1,4 @@
-"""A site goes down, is acknowledged and comes back; every kind of channel tells of it.
+"""A site goes down, its issue is acknowledged, and it comes back. Every kind of channel gets the alerts.
 
     story.py API DATA VEDETTE SMTP_PORT FOLDER
 """
@@ -25,7 +25,7 @@ PATIENCE = 60
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Chats and a program, told apart by their paths; and the site that is watched. ntfy is posted to at its root."""
+    """Chats and a webhook, distinguished by path, and the monitored site. ntfy messages are posted to the root."""
 
     got = {"slack": [], "discord": [], "teams": [], "ntfy": [], "webhook": []}
     site = 200
@@ -54,7 +54,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 class Mails:
-    """An SMTP server's end of mails."""
+    """The SMTP server's side of emails."""
 
     got = []
 
@@ -103,12 +103,12 @@ def summary():
 
 
 def words(kind):
-    """What each message of a channel says, as one text."""
+    """The text of each message to a channel."""
     return [json.dumps(json.loads(one["body"]), ensure_ascii=False) for one in Receiver.got[kind]]
 
 
 def everybody(word, event, subject):
-    """Waits until every channel has said it."""
+    """Waits until every channel has got a message with this text."""
     for kind in ("slack", "discord", "teams", "ntfy"):
         until(f"{kind} says {word}", lambda: [one for one in words(kind) if word in one])
     until(f"{event} comes", lambda: [
@@ -134,7 +134,7 @@ key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
 listed = json.dumps(operate("channel", "list", team))
 assert "secret" not in listed and key not in listed, "a password is shown"
 
-# Nobody gets mail who has not agreed to that; looking at the page agrees to nothing.
+# Nobody gets email without having agreed to it. Opening the page is not an agreement.
 operate("channel", "add", team, "email", "ops@example.com", "--name", "mail")
 asked = until("the question comes", lambda: Mails.got and Mails.got[0])
 page = here(re.search(r"http://\S+/confirm\?key=\w+", asked.get_body(("plain",)).get_content()).group())
@@ -177,7 +177,7 @@ assert [event["type"] for event in events if event["type"] != "issue.reminder"] 
 assert len({one["headers"]["webhook-id"] for one in Receiver.got["webhook"]}) == len(events), "once each"
 assert events[1]["data"]["site"]["name"] == name and events[1]["data"]["uuid"] == issue
 
-# A hostile name pings nobody and moves nothing.
+# A hostile site name notifies nobody and does not break the layout.
 assert not any("<!channel>" in one for one in words("slack"))
 for one in Receiver.got["discord"]:
     assert json.loads(one["body"])["allowed_mentions"] == {"parse": []} and "wait=true" in one["path"]
@@ -190,7 +190,7 @@ for mail in mails:
     assert f"/issues/{issue}" in plain and "\u202e" not in plain + mail["subject"], plain
     assert mail.get_body(("html",)) is not None
 
-# One click, as a mail program makes it.
+# One-click unsubscribe, as a mail program sends it.
 link = here(re.search(r"<(http[^>]+)>", mails[0]["list-unsubscribe"]).group(1))
 click = urllib.request.Request(link, method="POST", data=b"List-Unsubscribe=One-Click")
 with urllib.request.urlopen(click, timeout=30) as answer:
@@ -200,4 +200,4 @@ assert operate("channel", "show", team, "mail")["state"] != "on"
 pathlib.Path(FOLDER).mkdir()
 (pathlib.Path(FOLDER) / "sent.json").write_text(json.dumps({"key": key, **Receiver.got}))
 mail_server.stop()
-print(f"{sum(map(len, Receiver.got.values()))} messages and {len(Mails.got)} mails came, as they should")
+print(f"{sum(map(len, Receiver.got.values()))} messages and {len(Mails.got)} emails arrived as expected")

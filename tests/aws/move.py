@@ -167,13 +167,13 @@ def main():
             history(home, api, team, target.server_port)
             before, counts = api.answers(team)
             token = api.token
-        say("a team has {} sites, {} checks and {} issues in a folder".format(*counts))
+        say("a team in a data folder has {} sites, {} checks and {} issues".format(*counts))
 
         copied = operate("copy", home, f"aws:{STACK}", "--team", team)
         assert copied["sites"] == counts[0] and copied["issues"] >= counts[2], copied
         there, _ = Api(gateway, token, host).answers(team)
         assert there == before, differences(before, there)
-        say(f"it is in the deployment, which answers the same: {copied}")
+        say(f"the team was copied to the deployment, which gives the same answers: {copied}")
 
         operate("--aws", "--stack", STACK, "plan", "deactivate", team)
         operate("copy", f"aws:{STACK}", back, "--team", team)
@@ -183,7 +183,7 @@ def main():
         with service(back, base) as api:
             again, _ = api.answers(team)
         assert again == before, differences(before, again)
-        say("it is back in another folder, which answers the same")
+        say("the team was copied to another folder, which gives the same answers")
 
 
 def differences(before, after):

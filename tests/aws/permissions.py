@@ -159,7 +159,7 @@ def judge():
     for index, exception in enumerate(EXCEPTIONS):
         if index not in needed and exception[-1] not in (BY_CHANCE, CONFLICT, LEARNING, OVERTAKEN):
             yield f"an exception that is none: {exception}"
-    print(f"{len(decisions)} kinds of decisions; {len(roles)} roles may do {allowed} things")
+    print(f"{len(decisions)} kinds of decisions; {len(roles)} roles have {allowed} permissions")
 
 
 def attempt(call, **request):

@@ -116,7 +116,7 @@ def deploy_the_package(dist):
     assert status == 200, (status, me)
     assert ask(stack, "/nowhere", token)[0] == 404
     cloudformation.delete_stack(StackName=stack)
-    say("the package was deployed by CloudFormation alone, and its functions answer")
+    say("CloudFormation deployed the package without SAM, and its functions answer")
 
 
 # --- Restoring ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def delete_the_stack():
 
 
 def restore_by_the_guide(source):
-    """Runs the commands of the guide's section on a table, with its name in place of the example's."""
+    """Runs the commands in the guide's section on a table, with its name instead of the example's."""
     guide = (ROOT / "docs/guides/aws.md").read_text()
     section = guide[guide.index("## Restore\n") : guide.index("## Tear down")]
     commands = re.sub(r"\\\n", " ", section).splitlines()
@@ -230,17 +230,17 @@ def main():
     before["TableArn"] = arn
     delete_the_stack()
     assert table.describe_table(TableName=own)["Table"]["TableStatus"] == "ACTIVE"
-    say("the stack was deleted, and its table is left")
+    say("the stack was deleted, and its table remains")
     configure("operator", before)
     deploy("operator")
     is_as_before(before, arn, token, team)
-    say("it was deployed with that table, and all its parameters")
+    say("the stack was deployed again with that table and all its parameters")
     restore_by_the_guide(own)
     restored = table.describe_table(TableName=RESTORED)["Table"]["TableArn"]
     configure("operator", before | {"TableArn": restored})
     deploy("operator")
     is_as_before(before, restored, token, team)
-    say("the table was restored by the guide's commands, and the stack uses it with all its parameters")
+    say("the guide's commands restored the table, and the stack uses it with all its parameters")
 
 
 main()

@@ -1,4 +1,4 @@
-"""What falls silent is told of: a stack of its own whose dispatcher an operator switches off, and on again.
+"""Alarms and the doctor report silence: an operator switches the dispatcher of a separate stack off and on again.
 
     silence.py WORK_FOLDER STACK VEDETTE off|on
 
@@ -111,12 +111,12 @@ def off():
     url = f"{os.environ['AWS_ENDPOINT_URL']}/_ministack/health"
     body = {"url": url, "monitoring_settings": {"tools": tools}}
     site = ask("POST", f"/teams/{team['uuid']}/sites", token, body)["uuid"]
-    until("the site of another stack is in its buckets", lambda: not problems_of_schedules(), 60)
+    until("the site of the other stack is in its buckets", lambda: not problems_of_schedules(), 60)
     fire(f"{STACK}-dispatch")
-    until("its dispatcher has run, and nothing is wrong", lambda: not problems(), 60)
+    until("the other stack's dispatcher has run, and vedette doctor finds no problem", lambda: not problems(), 60)
     switch("DISABLED")
     NOTES.write_text(json.dumps({"token": token, "site": site, "since": time.time()}))
-    say("its dispatcher is switched off")
+    say("the dispatcher was switched off")
 
 
 def problems_of_schedules():
@@ -124,7 +124,7 @@ def problems_of_schedules():
 
 
 def gauge(since):
-    """What redelivery has told since an instant of runs that were due and done."""
+    """What redelivery has logged since an instant about runs that were due and done."""
     lines = alarms.embedded(STACK, since)
     return [(line["RunsDue"], line["RunsDone"]) for line in lines if line.get("RunsDue")]
 
@@ -143,9 +143,9 @@ def on():
         return gauge(since)
 
     left = max(0, since + PERIOD + 60 - time.time())
-    told = until("the gauge tells of runs that were due", is_told, left + 5)
+    told = until("the gauge has logged runs that were due", is_told, left + 5)
     assert all(due > 0 and done == 0 for due, done in told), told
-    # Of the alarm whose function is not called any more there is no data, and it tells of that.
+    # The alarm of the function that is no longer called has no data, and reports that.
     for name, expected in (
         ("ChecksSilentAlarm", "ALARM"),
         ("DispatchSilentAlarm", "INSUFFICIENT_DATA"),
@@ -154,15 +154,15 @@ def on():
         state = alarms.state(WORK, f"{STACK}-{name}", since)
         assert state == expected, (name, state)
         assert alarms.tells(WORK, f"{STACK}-{name}", state), (name, state)
-    say("the alarms tell of it")
+    say("the alarms have gone off")
     assert is_silent(problems()), problems()
-    say("the doctor tells of it")
+    say("vedette doctor reports it")
 
     before, enabled_at = scheduled(notes), time.time()
     switch("ENABLED")
     fire(f"{STACK}-dispatch")
-    until("runs come again", lambda: scheduled(notes)[:1] != before[:1], 90)
-    until("the doctor is content", lambda: not is_silent(problems()), 30)
+    until("checks run again", lambda: scheduled(notes)[:1] != before[:1], 90)
+    until("vedette doctor finds no problem", lambda: not is_silent(problems()), 30)
     # A function's log follows its invocation.
     is_quiet = lambda: alarms.state(WORK, f"{STACK}-DispatchSilentAlarm", enabled_at) == "OK"
     until("the dispatcher is switched on again, and its alarm is quiet", is_quiet, 90)

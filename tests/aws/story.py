@@ -1,4 +1,4 @@
-"""The story that the deployment is told, over HTTP through the gateway, with all that follows.
+"""Uses the deployment over HTTP through the gateway, and checks everything that follows.
 
     story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT HOME_PORT OUTPOST_PORT OUTPOST_REGION
 
@@ -30,11 +30,11 @@ import alarms
 
 WORK, STACK, VEDETTE = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 AUDITOR_PORT, HOME_PORT, OUTPOST_PORT = map(int, sys.argv[4:7])
-# The address of sites that an outpost is asked about: it counts as public, and is one of this machine.
+# The address of the sites that an outpost is asked about: an address of this machine that counts as public.
 PUBLIC = "11.0.0.1"
 OUTPOST_REGION = sys.argv[7]
 TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
-# A host is crawled and audited once a day for new sites: further ones wait for their schedule.
+# A new site's host is crawled and audited once a day. Further sites on it wait for their schedule.
 FIRST_TOOLS = ["status", "ssl", "dns"]
 NOBODY = "00000000-0000-4000-8000-000000000000"
 began = time.monotonic()
@@ -48,14 +48,14 @@ def say(what):
 
 
 class Target(http.server.ThreadingHTTPServer):
-    """A website on this machine that answers as it is told, and one of whose links is broken."""
+    """A website on this machine with one broken link, whose answers the test sets."""
 
     status = 200
     # Seconds before an answer.
     delay = 0
     # Requests so far.
     asked = 0
-    # What each address answers.
+    # The answer of each address.
     page = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
 
     def __init__(self, host="127.0.0.1", port=0):
@@ -84,7 +84,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/hook":
             self.server.events.append((event["type"], event["data"].get("uuid")))
-        # Of a receiver that is gone for good.
+        # The answer of a receiver that no longer exists.
         is_gone = self.path == "/removed" and event["type"] == "issue.opened"
         self.send_response(410 if is_gone else 204)
         self.end_headers()
@@ -94,7 +94,7 @@ class Page(http.server.BaseHTTPRequestHandler):
 
 
 class Auditor(socketserver.ThreadingTCPServer):
-    """Takes connections and hangs up after a while: an audit takes its time, and fails."""
+    """Accepts connections and closes them after a while, so an audit takes some time and then fails."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -127,7 +127,7 @@ asked = []
 
 
 def ask(method, path, body=None, expect=200, bearer=None):
-    """Asks the API, and holds the answer to a status."""
+    """Sends a request to the API, and checks the status of the response."""
     connection = http.client.HTTPConnection(gateway, timeout=60)
     headers = {
         "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
@@ -162,7 +162,7 @@ read_mails = set()
 
 
 def letter(to):
-    """The path of the link in the next mail to an address, which comes by SES."""
+    """The path of the link in the next email that SES sends to an address."""
 
     def found():
         connection = http.client.HTTPConnection(gateway, timeout=60)
@@ -178,7 +178,7 @@ def letter(to):
 
 
 def visit(method, path, expect=200, cookie="", **form):
-    """Asks for a page as a browser does, and holds the answer to a status; returns its cookie and text."""
+    """Requests a page as a browser does, and checks the status; returns the cookie and the text."""
     connection = http.client.HTTPConnection(gateway, timeout=60)
     headers = {
         "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
@@ -196,7 +196,7 @@ def visit(method, path, expect=200, cookie="", **form):
 
 
 def operate(*arguments, given=""):
-    """Runs the operator's command as a user with the operator's policy; returns what it says."""
+    """Runs the `vedette` command as a user with the operator's policy; returns its output."""
     command = [VEDETTE, "--aws", "--stack", STACK, "--json", *arguments]
     environment = os.environ | operator
     done = subprocess.run(
@@ -208,7 +208,7 @@ def operate(*arguments, given=""):
 
 
 def until(what, found, seconds, instead=lambda: ""):
-    """Waits for something that comes by itself, or says what is there instead."""
+    """Waits until something happens; if it does not, the error shows the current state."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         result = found()
@@ -220,11 +220,11 @@ def until(what, found, seconds, instead=lambda: ""):
 
 
 def schedule_expressions(site):
-    """The tools that have a schedule for a site, with its expression."""
+    """The tools that have a schedule for a site, with the schedule's expression."""
     names = [listed["Name"] for listed in schedules.list_schedules(GroupName=STACK)["Schedules"]]
     found = {}
     for name in (name for name in names if name.startswith(site)):
-        # One that was listed may be gone by now.
+        # A listed schedule may have been deleted since.
         with contextlib.suppress(schedules.exceptions.ResourceNotFoundException):
             schedule = schedules.get_schedule(GroupName=STACK, Name=name)
             found[name.removeprefix(f"{site}-")] = schedule["ScheduleExpression"]
@@ -232,7 +232,7 @@ def schedule_expressions(site):
 
 
 def fire(name):
-    """Has a schedule fire now, which would be due at another time."""
+    """Makes a schedule fire now, although it is due at another time."""
     (WORK / "fire").mkdir(exist_ok=True)
     (WORK / "fire" / name).touch()
 
@@ -253,7 +253,7 @@ def rows(prefix):
 
 
 def employ():
-    """A user of IAM who may do what an operator has to, and nothing else."""
+    """An IAM user who has only the permissions that an operator needs."""
     iam.create_user(UserName="operator")
     iam.attach_user_policy(UserName="operator", PolicyArn=outputs["OperatorPolicyArn"])
     key = iam.create_access_key(UserName="operator")["AccessKey"]
@@ -262,7 +262,7 @@ def employ():
 
 
 def settle():
-    """The first user, team and token, by the operator's command; and a stranger without a team."""
+    """Creates the first user, team and token with the `vedette` command, and a user without a team."""
     operate("user", "create", "--name", "Ada", "--email", "ada@example.com", "--verified")
     operate("team", "create", "--name", "Tests", "--owner", "ada@example.com", "--plan", "agency")
     operate("user", "create", "--name", "Eve", "--email", "eve@example.com", "--verified")
@@ -274,7 +274,7 @@ def settle():
 
 
 def watch(team, url, tools=None, js_rendered=False):
-    """Puts a URL under watch, and returns what the site is addressed by."""
+    """Adds a site, and returns its uuid."""
     body = {"url": url, "js_rendered": js_rendered, "monitoring_settings": {"tools": tools or {}}}
     return ask("POST", f"/teams/{team}/sites", body, 201)["data"]["uuid"]
 
@@ -289,13 +289,13 @@ def latest(site):
 
 
 def have_run(site, tools):
-    """Whether each of these tools has checked the site by itself."""
+    """Whether each of these tools has an automatic check of the site."""
     checks = latest(site)
     return all(checks[tool] and checks[tool]["status"] in ("completed", "failed") for tool in tools)
 
 
 def reasons(site):
-    """Why the site's status was checked by itself, the youngest check first."""
+    """The reasons of the site's automatic status checks, the newest first."""
     checks = ask("GET", f"/sites/{site}/checks?type=status&automatic=true&per_page=100")["data"]
     return [check["run_reason"] for check in checks]
 
@@ -305,7 +305,7 @@ def issues(site, status):
 
 
 def put_under_watch(team, target):
-    """A site is created: its schedules are made, and its first checks run."""
+    """A site is created. Its schedules are created, and its first checks run."""
     strict = {"settings": {"min_broken_count": 1}}
     site = watch(team, target.url, {"status": checked_every(1), "broken-links": strict})
     until(
@@ -322,9 +322,9 @@ def put_under_watch(team, target):
 
 
 def go_down_and_come_back(site, target):
-    """The target goes down: an issue opens, someone takes it, and it resolves with the target."""
+    """The target goes down: an issue opens and is acknowledged, and resolves when the target is up again."""
     until("a schedule has had the site checked again", lambda: len(reasons(site)) > 1, 75)
-    # From here on once a week, so that no scheduled check comes before one that confirms.
+    # From here on, checks run once a week, so that no scheduled check runs before a confirmation retry.
     minutely = schedule_expressions(site)["status"]
     change_tools(site, target, {"status": checked_every(7 * 24 * 60)})
     until("it is checked weekly", lambda: schedule_expressions(site)["status"] != minutely, 30)
@@ -350,9 +350,9 @@ def go_down_and_come_back(site, target):
     [resolved] = until("it is resolved", lambda: issues(site, "resolved"), 90)
     told = [("channel.test", None)]
     told += [(event, issue["uuid"]) for event in ("issue.opened", "issue.resolved")]
-    # Other sites have issues, too.
+    # Other sites also have issues.
     mine = lambda: [event for event in target.events if event[1] in (None, issue["uuid"])]
-    until("a program was told of it", lambda: mine() == told, 60, lambda: target.events)
+    until("the webhook got the events", lambda: mine() == told, 60, lambda: target.events)
     keys = [entry["key"] for entry in resolved["timeline"]]
     assert keys == ["opened", "acknowledged", "resolved"] and resolved["resolved_by"] is None, (
         resolved
@@ -362,7 +362,7 @@ def go_down_and_come_back(site, target):
 
 
 def fail_from_home(team):
-    """Two sites are down for home. For the outpost, only one of them is."""
+    """Home sees two sites down. The outpost sees only one of them down."""
     seen_from_home, seen_from_outpost = Target(PUBLIC, HOME_PORT), Target(PUBLIC, OUTPOST_PORT)
     seen_from_home.status = 503
     at_once = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
@@ -380,7 +380,7 @@ def fail_from_home(team):
 
 
 def fail_from_home_only(denied):
-    """The third time that the outpost finds a site up, an issue says that it fails from home only."""
+    """When the outpost sees a site up for the third time, an issue opens that says that it only fails from home."""
     [issue] = until("an issue says that a site fails from home only", lambda: issues(denied, "open"), 160)
     assert issue["fingerprint"] == "status:partial", issue
     [witness] = issue["context"]["witnesses"]
@@ -388,7 +388,7 @@ def fail_from_home_only(denied):
 
 
 def stop_crawling(site, target):
-    """Channels are told that what has an open issue is no longer watched. Then it is again."""
+    """A site with an open issue is no longer monitored, and channels hear of it. Then it is monitored again."""
     tools = {"status": checked_every(7 * 24 * 60)}
     is_crawled = lambda: "broken-links" in schedule_expressions(site)
     change_tools(site, target, tools | {"broken-links": {"enabled": False}})
@@ -398,7 +398,7 @@ def stop_crawling(site, target):
 
 
 def change_tools(site, target, tools):
-    """Changes how a site is watched."""
+    """Changes a site's settings."""
     ask("PATCH", f"/sites/{site}", {"url": target.url, "monitoring_settings": {"tools": tools}})
 
 
@@ -408,7 +408,7 @@ def add_webhook(team, name, url):
 
 def switch_channels_off(team, target):
     """A channel that the operator disables, one whose reader unsubscribes, and one whose receiver says that it is
-    gone: they are to be told later what they missed."""
+    gone: later, they must hear what they missed."""
     add_webhook(team, "off", f"{target.url}/off")
     operate("channel", "disable", team, "off")
     channel, key = add_address(team, "reader@example.com")
@@ -446,14 +446,14 @@ def store_url_with_channel(team, name, url):
 
 
 def holder(team, claim):
-    """The channel of a team that has claimed a URL, if the row is such a claim."""
+    """The channel that has claimed a URL, if the row is such a claim."""
     key = {"pk": {"S": f"C#{team}"}, "sk": {"S": claim}}
     found = table.get_item(TableName=outputs["TableName"], Key=key).get("Item", {})
     return found.get("channel", {}).get("S")
 
 
 def lose_a_schedule(site):
-    """The rebuild of every night makes again a schedule that somebody has deleted, and tells how many it made."""
+    """The nightly rebuild creates a schedule that somebody has deleted, and logs how many it created."""
     before = schedule_expressions(site)
     schedules.delete_schedule(GroupName=STACK, Name=f"{site}-dns")
     assert "dns" not in schedule_expressions(site)
@@ -461,11 +461,11 @@ def lose_a_schedule(site):
     counted = told()
     rebuild()
     until("a deleted schedule is there again", lambda: schedule_expressions(site) == before, 30)
-    until("it is counted", lambda: told() == counted + 1, 30, told)
+    until("the rebuild has logged the schedule", lambda: told() == counted + 1, 30, told)
 
 
 def lose_what_a_channel_knows(team, name, issue):
-    """The rebuild of every night finds that a channel does not know of an open issue, and has it learn of it."""
+    """The nightly rebuild finds that a channel does not know about an open issue, and notifies the channel."""
     channel = operate("channel", "show", team, name)["uuid"]
     known = lambda: [key for key in rows(f"D#{team}#{channel}") if key[1] == f"I#{issue}"]
     [(pk, sk)] = until("a channel knows of the issue", known, 30)
@@ -475,7 +475,7 @@ def lose_what_a_channel_knows(team, name, issue):
 
 
 def read_all(team, site, strangers_token):
-    """What only reads: what is there, and that it is not there for others."""
+    """All routes that only read: they return data to members and 404 to others."""
     assert ask("GET", "/me")["data"]["user"]["email"] == "ada@example.com"
     assert [entry["uuid"] for entry in ask("GET", "/teams")["data"]] == [team]
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
@@ -518,7 +518,7 @@ def read_all(team, site, strangers_token):
 
 
 def order_checks(site):
-    """Orders a check on demand of each tool."""
+    """Requests an on-demand check of each tool."""
     ordered = ask("POST", f"/sites/{site}/checks", {}, 202)["data"]
     assert sorted(check["type"] for check in ordered) == sorted(TOOLS), ordered
     return [check["uuid"] for check in ordered]
@@ -541,7 +541,7 @@ def crawl_with_the_browser(team):
         }
         </script></body></html>"""
     site = watch(team, scripted.url, js_rendered=True)
-    # An audit that is still under way would have the next site's wait for minutes.
+    # If an audit were still running, the next site's audit would wait for minutes.
     crawled = lambda: have_run(site, ["broken-links", "performance"])
     until("a site has been crawled with a browser", crawled, 120)
     check = latest(site)["broken-links"]
@@ -559,7 +559,7 @@ def check_on_demand(team, target):
     # would have to wait for redelivery.
     site = watch(team, f"{target.url}/ordered")
     until("a site for checks on demand has been checked", lambda: have_run(site, TOOLS), 60)
-    # Nobody's address (RFC 5737), which is let nobody connect to.
+    # An address for documentation (RFC 5737), to which Vedette does not connect.
     ask("PATCH", f"/sites/{site}", {"url": "http://192.0.2.1/"})
     ordered = order_checks(site)
     refused = ask("POST", f"/sites/{site}/checks", {"tools": ["status"]}, 422)
@@ -574,7 +574,7 @@ def check_on_demand(team, target):
 
 
 def listed_as(team, state):
-    """The sites whose newest status check is in a state."""
+    """The sites whose newest status check has a given state."""
     return [
         site["uuid"]
         for site in ask("GET", f"/teams/{team}/sites?tool=status&status={state}")["data"]
@@ -582,7 +582,7 @@ def listed_as(team, state):
 
 
 def operate_well(site):
-    """Who operates it finds nothing wrong, and changes nothing that is right."""
+    """The operator's commands find no problem and change nothing."""
     before = schedule_expressions(site)
     operate("reconcile")
     assert schedule_expressions(site) == before, before
@@ -593,13 +593,13 @@ def operate_well(site):
 
 
 def receive(enabled):
-    """Has functions receive from all queues, or from none."""
+    """Turns the event sources of all queues on or off."""
     for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
         functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=enabled)
 
 
 def throttle_the_table(team, site, other):
-    """While the table is throttled messages fail; they are not lost, and not kept for minutes."""
+    """While the table is throttled, messages fail. They are not lost, and are not held back for minutes."""
     before = {tool: count(site, tool) for tool in TOOLS}
     receive(False)
     read = ask("GET", f"/sites/{other}")["data"]
@@ -616,7 +616,7 @@ def throttle_the_table(team, site, other):
     until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90, retried)
     (WORK / "busy").touch()
     (WORK / "throttle").unlink()
-    until("SES is busy, and a letter is asked for again", letter_waits, 60)
+    until("SES is busy, and the email was requested again", letter_waits, 60)
     (WORK / "busy").unlink()
     letter("ada@example.com")
 
@@ -634,20 +634,20 @@ def retried():
 
 
 def letter_waits():
-    """Whether the function that writes letters has asked for one again."""
+    """Whether the function that sends transactional emails has requested one again."""
     sent = decisions("sqs:SendMessage")
     mine = (taken for taken in sent if "-LettersRole-" in taken["role"])
     return [taken for taken in mine if taken["resource"].endswith(f":{STACK}-letters")]
 
 
 def decisions(action):
-    """What IAM has decided about an action."""
+    """IAM's decisions about an action."""
     lines = (WORK / "decisions.jsonl").read_text().splitlines()
     return [taken for taken in map(json.loads, lines) if taken["action"] == action]
 
 
 def lose_messages(team, watched, target):
-    """A site's orders, and what is to be told, are lost on their way: only the table knows of them."""
+    """Messages about a site's checks and alerts are lost: only the table knows about them."""
     site = watch(team, f"{target.url}/lost")
     until(
         "a site whose messages will be lost has been checked",
@@ -673,14 +673,14 @@ def lose_messages(team, watched, target):
 
 
 def find_lost_messages(site, ordered, before, lost_at):
-    """Redelivery, which passes each minute, finds in the table what was lost."""
+    """Redelivery, which runs every minute, finds the lost work in the table."""
     # A crawl is looked for when it should have ended, after five minutes. A first crawl of another site that found no
     # lease comes again by then, too: it goes before, so that the two do not meet.
     for seconds in (295, 302):
         time.sleep(max(0, lost_at + seconds - time.monotonic()))
         fire(f"{STACK}-redelivery")
     still_pending = lambda: outstanding(ordered)
-    # Should they meet all the same, the crawl comes five minutes later.
+    # If they still run at the same time, the crawl runs five minutes later.
     until("what was lost has been done", lambda: not pending(ordered), 400, still_pending)
     found = schedule_expressions(site)
     assert "dns" not in found and found["status"] != before, found
@@ -710,12 +710,12 @@ def outstanding(checks):
 
 
 def alert_settings():
-    """The teams whose changed settings alerts do not follow yet."""
+    """The teams whose alerts do not follow the changed settings yet."""
     return [(pk, sk) for pk, sk in rows("D#") if sk == "A" and pk.count("#") == 1]
 
 
 def crawl_at_once(sites, target):
-    """Crawls and audits of a team do not take all places: what gets no lease comes again later."""
+    """A team's crawls and audits do not take all places: one that gets no lease runs later."""
     runs = [f"{site}-{tool}" for site in sites for tool in ("broken-links", "performance")]
     before = {site: count(site, "broken-links") for site in sites}
 
@@ -730,7 +730,7 @@ def crawl_at_once(sites, target):
 
 
 def check_beside_a_slow_target(team, sites):
-    """A function that waits for one target checks others meanwhile."""
+    """While a function waits for one target, it checks others."""
     slow = Target()
     site = watch(team, slow.url)
     until("a site has been checked that will be slow", lambda: have_run(site, FIRST_TOOLS), 60)
@@ -739,7 +739,7 @@ def check_beside_a_slow_target(team, sites):
     fire(f"{site}-status")
     until("it is waited for", lambda: slow.asked > asked, 30)
     slow.delay = 0
-    # Only the function that waits can receive what is due now.
+    # Only the function that waits can receive the messages that are due now.
     receive(False)
     for watched in sites:
         fire(f"{watched}-status")
@@ -759,8 +759,8 @@ def count(site, tool):
 
 
 def create_many(team, target):
-    """Sites in bulk: what is there is skipped, what is none fails."""
-    # The last one is on a host of its own, where nobody listens.
+    """Adds sites in bulk: existing ones are skipped, and invalid ones fail."""
+    # The last one is on a separate host, where nothing listens.
     urls = [f"{target.url}/0", f"{target.url}/1", "http://127.0.0.2:1/"]
     bodies = [{"url": url} for url in [*urls, urls[0], "ftp://127.0.0.1/"]]
     made = ask("POST", f"/teams/{team}/sites/bulk", {"sites": bodies})["data"]
@@ -778,7 +778,7 @@ def check_status_every(minutes, team):
 
 
 def remind_after(minutes, team):
-    """Changes when a team is reminded of what is still wrong."""
+    """Changes a team's reminders."""
     settings = ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]
     escalation = {"enabled": True, "intervals": [minutes]}
     kept = {"tools": settings["tools"], "escalation": escalation}
@@ -786,7 +786,7 @@ def remind_after(minutes, team):
 
 
 def change_settings(team, site, target):
-    """A team's settings reach the schedules of its sites, and a site's own go before them."""
+    """A team's settings change the schedules of its sites, and a site's own settings take precedence."""
     until(
         "the other site has its schedules",
         lambda: len(schedule_expressions(site)) == len(TOOLS),
@@ -802,7 +802,7 @@ def change_settings(team, site, target):
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
-    # Nobody listens on port 443, and a second check is to confirm it, which now will not be.
+    # Nothing listens on port 443. The second check, which would confirm this, does not run now.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
     changed = ask("PATCH", f"/sites/{site}", moved)["data"]
@@ -846,7 +846,7 @@ def maintain(team, site):
 
 
 def delete(sites):
-    """What is deleted is gone, down to its last item."""
+    """When something is deleted, all its items are deleted."""
     assert {sk for _, sk in rows("S#")} > {"A"} and rows("L#") and rows("N#")
     for site in sites:
         ask("DELETE", f"/sites/{site}", expect=204)
@@ -854,7 +854,7 @@ def delete(sites):
         ask("GET", f"/sites/{site}", expect=404)
     until("no schedule is left", lambda: not any(map(schedule_expressions, sites)), 60)
     until("no row of a bucket is left", lambda: not any(map(in_buckets, sites)), 60)
-    # A tombstone says for a while that a site was deleted.
+    # For a while, a tombstone says that a site was deleted.
     until(
         "nothing of them is left",
         lambda: {sk for _, sk in rows("S#")} <= {"A"},
@@ -865,7 +865,7 @@ def delete(sites):
 
 
 def answer_a_mail(team):
-    """The reader of a new channel's address confirms it, and then unsubscribes it."""
+    """The owner of a new channel's address confirms it, and then unsubscribes."""
     channel, key = add_address(team, "ada@example.com")
     for page, states in (("confirm", {"on"}), ("unsubscribe", {"disabled"})):
         path = f"/channels/{team}/{channel}/{page}"
@@ -882,11 +882,11 @@ def answer_a_mail(team):
     queues.send_message(QueueUrl=alerts, MessageBody=json.dumps(late))
     until("nothing is left of a channel", lambda: not rows(f"D#{team}#{channel}"), 30)
     visit("GET", f"/issues/{NOBODY}", 404)
-    say("an address was confirmed and unsubscribed")
+    say("an email address was confirmed and then unsubscribed")
 
 
 def add_address(team, address):
-    """A new channel of mail, and the key by which its reader speaks for it."""
+    """Adds an email channel, and returns it with the key in the links of its emails."""
     channel = operate("channel", "add", team, "email", address)["uuid"]
     [(pk, sk)] = [key for key in rows("C#") if channel in key[1]]
     found = table.get_item(TableName=outputs["TableName"], Key={"pk": {"S": pk}, "sk": {"S": sk}})
@@ -894,7 +894,7 @@ def add_address(team, address):
 
 
 def send_from_buckets(team, target):
-    """The deployment is given the other value of a parameter: a site's schedules become rows of buckets."""
+    """A parameter of the deployment changes: a site's schedules become rows of buckets."""
     site = watch(team, f"{target.url}/buckets", {"status": checked_every(1)})
     until("a site has schedules", lambda: len(schedule_expressions(site)) == len(TOOLS), 30)
     subprocess.run([WORK / "deploy", "Schedules=buckets", "Blocks=true"], check=True, timeout=180)
@@ -905,7 +905,7 @@ def send_from_buckets(team, target):
 
 
 def in_buckets(site):
-    """The rows of buckets by which a site is checked."""
+    """A site's rows in the buckets."""
     return [key for key in rows("B#") if key[1].endswith(site)]
 
 
@@ -914,7 +914,7 @@ def use_the_pages(team, site, target):
     cookie = signed_in("ada@example.com")
     for page in ("/", f"/teams/{team}", f"/teams/{team}/sites/new", f"/sites/{site}", "/sessions"):
         visit("GET", page, cookie=cookie)
-    # The second one is on a host of its own, where nobody listens.
+    # The second one is on a separate host, where nothing listens.
     urls = [f"{target.url}/page", "http://127.0.0.3:1/"]
     visit("POST", f"/teams/{team}/sites", 303, cookie, urls="\n".join(urls))
     visit("POST", f"/sites/{site}/checks", 303, cookie)
@@ -948,7 +948,7 @@ def use_the_pages(team, site, target):
     visit("GET", "/", 303, cookie)
     made = [ask("GET", f"/teams/{team}/sites?search={url.rstrip('/')}")["data"] for url in urls]
     assert [len(found) for found in made] == [1, 1], made
-    say("somebody used the pages")
+    say("a user used the dashboard")
     return [found["uuid"] for [found] in made]
 
 
@@ -973,7 +973,7 @@ def run_the_team(team, cookie):
     ]:
         visit("POST", f"{pages}/channels/{uuid}/{verb}", status, cookie)
 
-    # Nobody listens there: the page says so once that is known.
+    # Nothing listens there. The page says so as soon as that is known.
     silent = {"kind": "slack", "name": "silent", "to": "https://127.0.0.1:1/password"}
     visit("POST", f"{pages}/channels", 303, cookie, **silent)
     [uuid] = [one["uuid"] for one in operate("channel", "list", team) if one["name"] == "silent"]
@@ -989,7 +989,7 @@ def run_the_team(team, cookie):
     revoke = re.search(r'action="(/tokens/[0-9a-f]+/revoke)"', tokens)[1]
     visit("POST", revoke, 303, cookie)
 
-    # What is refused is shown beside the members.
+    # The page shows a refusal next to the members.
     visit("POST", f"{pages}/members", 422, cookie, email="nobody", role="viewer")
     undecided = {"email": "undecided@example.com", "role": "viewer"}
     visit("POST", f"{pages}/members", 303, cookie, **undecided)
@@ -1015,7 +1015,7 @@ def run_the_team(team, cookie):
     role = re.search(re.escape(guest["email"]) + r'.*?action="([^"]+/role)"', members, re.S)[1]
     remove = role.replace("/role", "/remove")
 
-    # Whom they invite comes only while they may invite.
+    # Their invitations are valid only while they may invite.
     friend = {"email": "friend@example.com", "role": "admin"}
     visit("POST", role, 303, cookie, role="admin")
     visit("POST", f"{pages}/members", 303, theirs, **friend)
@@ -1029,7 +1029,7 @@ def run_the_team(team, cookie):
     visit("POST", link, 404)
     visit("POST", f"{letter(friend['email'])}/decline", 200)
 
-    # Who has an account joins while signed in.
+    # Somebody with an account joins while signed in.
     visit("POST", f"{pages}/members", 303, cookie, **guest)
     link = letter(guest["email"])
     visit("POST", link, 409)
@@ -1038,7 +1038,7 @@ def run_the_team(team, cookie):
     visit("GET", pages, cookie=theirs)
     visit("POST", remove, 303, cookie)
     visit("GET", pages, 404, theirs)
-    say("somebody ran the team")
+    say("a user managed the team")
 
 
 def pending_invitation(pages, cookie):
@@ -1049,7 +1049,7 @@ def pending_invitation(pages, cookie):
 
 
 def check_that_all_was_asked():
-    """Every route of openapi.json was asked for what it gives, and for what it refuses."""
+    """Every route in openapi.json was called successfully, and also refused a request."""
     document = json.loads((pathlib.Path(__file__).parents[2] / "openapi.json").read_text())
     for path, operations in document["paths"].items():
         pattern = re.compile(re.sub(r"{\w+}", "[^/]+", path))
@@ -1080,7 +1080,7 @@ def check_that_nothing_complained():
 
 
 def rebuild():
-    """Every night timers, schedules and alerts are derived anew."""
+    """Runs the nightly rebuild of timers, schedules and alerts."""
     said = '"message":"timers and schedules were rebuilt"', '"message":"alerts were rebuilt"'
     told = lambda: [sum(text in line for line in logged()) for text in said]
     before = told()
@@ -1090,7 +1090,7 @@ def rebuild():
 
 
 def logged():
-    """What functions have written."""
+    """What the functions have logged."""
     groups = logs.get_paginator("describe_log_groups").paginate(
         logGroupNamePrefix=f"/aws/lambda/{STACK}-"
     )
@@ -1114,7 +1114,7 @@ def main():
     target, _auditor = Target(), Auditor()
     employ()
     token, strangers_token = settle()
-    say("the operator made two users, a team and their tokens")
+    say("the operator created two users, a team and their tokens")
     team = ask("GET", "/teams")["data"][0]["uuid"]
     site = put_under_watch(team, target)
     others = create_many(team, target)
@@ -1132,7 +1132,7 @@ def main():
     if elsewhere:
         fail_from_home_only(elsewhere[-1])
     others.extend(elsewhere)
-    # An audit that is found while another one is under way would have to wait for minutes.
+    # An audit that redelivery finds while another one runs would have to wait for minutes.
     until(
         "all that was lost but the crawl is found",
         lambda: set(pending(lost[1])) <= {"broken-links"},
@@ -1149,7 +1149,7 @@ def main():
     throttle_the_table(team, site, others[1])
     bucketed = send_from_buckets(team, target)
     others.extend([bucketed, *use_the_pages(team, site, target)])
-    # What a schedule has sent last has run by now.
+    # The last check that a schedule has sent has run by now.
     runs = len(reasons(bucketed))
     until("a bucket has had the site checked", lambda: len(reasons(bucketed)) > runs, 140)
     check_that_nothing_was_given_up()
@@ -1162,5 +1162,5 @@ if __name__ == "__main__":
         main()
     except Exception:
         faults = [line for line in logged() if '"level":"ERROR"' in line]
-        print("what functions complained of:", *faults[-20:], sep="\n", file=sys.stderr)
+        print("errors and warnings of functions:", *faults[-20:], sep="\n", file=sys.stderr)
         raise

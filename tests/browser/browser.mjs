@@ -1,4 +1,4 @@
-// A Chromium, and what must hold of every page that it shows.
+// Starts Chromium, and checks the rules for every page that it shows.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import assert from "node:assert/strict";
@@ -16,9 +16,9 @@ const PERFECT = ["accessibility", "best-practices"];
 export const launch = ({ fonts } = {}) =>
   puppeteer.launch({
     executablePath: new URL("chromium", installed).pathname,
-    // As root and in containers, Chromium has no sandbox; it sees none but our own pages.
+    // As root and in containers, Chromium has no sandbox. It opens only our own pages.
     args: ["--no-sandbox", "--headless=new", "--disable-gpu"],
-    // The language of a machine without one has a name that no browser of people has.
+    // On a machine without a language, Chromium would use a name that no user's browser uses.
     env: { ...process.env, LC_ALL: "en_US.UTF-8", ...(fonts && { CHROMIUM_FONTS: fonts }) },
     pipe: true,
   });
@@ -31,7 +31,7 @@ export class Window {
     const window = new Window(page, scripts, address);
     await page.setJavaScriptEnabled(scripts);
     page.on("console", (message) => {
-      // A form that is refused is no fault.
+      // A refused form is not an error.
       const isFault = ["error", "warn"].includes(message.type()) && !/status of 422/.test(message.text());
       if (isFault) window.complaints.push(message.text());
     });
@@ -103,7 +103,7 @@ export class Window {
     }
     // What judges pages is a script, too; they are the same without.
     for (const scheme of this.scripts ? ["light", "dark"] : []) {
-      // Colors that are on their way to others are nobody's.
+      // Ignores colors that are in transition.
       const still = { name: "prefers-reduced-motion", value: "reduce" };
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, still]);
       // The policy lets no foreign script run, and the tools of developers are not asked.

@@ -1,4 +1,4 @@
-// A member signs in, puts sites under watch, and sees one go down and come back.
+// A member signs in, adds sites, and sees one go down and come back.
 //
 //   story.mjs ADDRESS VEDETTE DATA
 import assert from "node:assert/strict";
@@ -43,7 +43,7 @@ async function liveThrough(window, team, names) {
   await window.inspect();
   await window.go(`/teams/${team}/sites/new`);
   await window.inspect();
-  // One line is wrong: it stays, and says why.
+  // One line is invalid: it stays in the form, with the reason.
   await window.fill("URLs, one per line", [...names.map((name) => `${base}/${name}`), "ftp://example.com"].join("\n"));
   await window.press("Add sites");
   assert.match(await window.text(), /ftp:\/\/example\.com/);

@@ -41,7 +41,7 @@ after = changed.data.settings.tools.status
 assert (after.cadence_minutes, after.settings.failures_to_open) == (15, 3), after
 assert after.settings.successes_to_resolve == before.settings.successes_to_resolve
 
-# A site of its own way is created, and listed.
+# A site with its own settings is created and listed.
 tools = ToolsOverrides(status=StatusOverrides(cadence_minutes=CadenceMinutes(30)))
 body = SiteCreate(
     url="http://127.0.0.1:9/",

@@ -1,4 +1,4 @@
-"""What Schemathesis cannot read out of openapi.json."""
+"""Rules that openapi.json cannot express, for Schemathesis."""
 
 import copy
 import itertools

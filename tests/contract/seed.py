@@ -1,4 +1,4 @@
-"""Puts sites, checks and an issue into the service, and writes what Schemathesis is to know of them.
+"""Creates sites, checks and an issue in the service, and writes what Schemathesis must know about them.
 
     seed.py BASE_URL
 
@@ -44,7 +44,7 @@ users = [
 pathlib.Path("users.json").write_text(json.dumps({"auth": users}))
 
 team = ask("GET", "/teams")[0]["uuid"]
-# Nobody listens on port 1: the first check of the first site opens its issue.
+# Nothing listens on port 1, so the first check of the first site opens an issue.
 strict = {"tools": {"status": {"settings": {"failures_to_open": 1}}}}
 bodies = [
     {"url": "http://127.0.0.1:1", "monitoring_settings": strict},

@@ -1,4 +1,4 @@
-"""The first minutes of somebody who has just installed Vedette, over HTTP, and what systemd is told meanwhile.
+"""The first minutes after an installation, over HTTP, and what the service reports to systemd.
 
     story.py tutorial COMMAND...    COMMAND runs the installed program, whose data folder is empty; prints seconds
     story.py browser NODE COMMAND...    the same in Chromium, from the link that the service prints
@@ -19,8 +19,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# What people should wait at most, in seconds: from `serve` to a first result on a page, and for `vedette probe status`.
-# How long it takes on a busy machine is no fault of the package, so that it is shown and fails nothing.
+# The longest acceptable waits, in seconds: from `serve` to a first result on a page, and for `vedette probe status`. A
+# busy machine may take longer, so the test shows the times and does not fail.
 FIRST_RESULT, FIRST_PROBE = 30, 5
 PATIENCE = 120
 PROMPT = {"VEDETTE_ALLOW_TARGETS": "127.0.0.0/8", "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query", "VEDETTE_RDAP": "none"}
@@ -45,7 +45,7 @@ def shop():
 
 
 class Service:
-    """`vedette serve`, as its user starts it."""
+    """`vedette serve`, started as a user starts it."""
 
     def __init__(self, command, options=("--token",), last="curl", **more):
         self.started = time.monotonic()
@@ -134,7 +134,7 @@ def tutorial(command):
 
 
 def browser(node, command):
-    """A person without a token: `first-run.mjs` is what they do."""
+    """A user without a token, who does what `first-run.mjs` does."""
     service = Service(command, options=(), last="API ")
     try:
         script = pathlib.Path(__file__).with_name("first-run.mjs")
@@ -145,7 +145,7 @@ def browser(node, command):
 
 
 def performance(command):
-    """A check by Lighthouse in the program's own root."""
+    """A Lighthouse check in the program's own root."""
     service = Service(command)
     try:
         team = service.call("GET", "/teams")["data"][0]["uuid"]
@@ -191,7 +191,7 @@ def systemd(path, command):
     said = [told.recv(4096).strip()]
     while said[-1] != b"STOPPING=1":
         said.append(told.recv(4096).strip())
-    print("    systemd is told READY, WATCHDOG in time, and STOPPING")
+    print("    systemd gets READY, WATCHDOG in time, and STOPPING")
 
 
 match sys.argv[1:]:

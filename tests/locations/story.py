@@ -1,4 +1,4 @@
-"""A service at home and two agents, each in a network namespace of its own, watch a site in a fourth one.
+"""A service and two agents, each in a separate network namespace, monitor a site in a fourth one.
 
     story.py VEDETTE
 """
@@ -18,7 +18,7 @@ SITE, HOME = "11.0.0.1", "11.0.0.2"
 HEADER = "Bearer of the site"
 PATIENCE = 120
 
-# Answers everybody as the file says: with 200, or with 503 to those that it names.
+# Answers with 503 to the addresses in the file, and with 200 to others.
 SERVER = textwrap.dedent("""
     import pathlib, sys
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

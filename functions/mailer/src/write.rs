@@ -88,7 +88,7 @@ async fn send(
     match mailer.write(to, mail, hash.0.clone(), app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
-            warn!(why, "a transactional mail waits");
+            warn!(why, "could not send a transactional email; trying again later");
             ask_again(app, message, after.unwrap_or(RETRY)).await
         }
         // The log already says that email is held back.

@@ -40,7 +40,7 @@ pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
         }
     }
     if moved > 0 {
-        info!(%team, moved, "secrets of channels are stored apart now");
+        info!(%team, moved, "moved the secrets of channels to separate items");
     }
     Ok(())
 }

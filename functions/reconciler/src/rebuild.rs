@@ -50,7 +50,7 @@ pub(crate) async fn timers(
     if after.is_none() {
         match channels::settle(app, id).await {
             Err(error @ StoreError::Corrupt(_)) => {
-                error!(team = %id, error = %ErrorChain(&error), "channels left unchanged");
+                error!(team = %id, error = %ErrorChain(&error), "could not rebuild the team's channels; skipping them");
             }
             settled => settled?,
         }
@@ -64,7 +64,7 @@ pub(crate) async fn timers(
     let rebuilt = slice(app, &team, &sites, &recreated).await;
     let recreated = recreated.into_inner();
     if recreated > 0 {
-        warn!(team = %id, recreated, "schedules were missing");
+        warn!(team = %id, recreated, "created missing schedules again");
         metrics::emit(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
     }
     let mended = rebuilt?;
@@ -105,7 +105,7 @@ fn unless_unreadable<T: Default>(
 ) -> Result<T, ReconcilerError> {
     match outcome {
         Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
-            error!(site = %stored.site.id, error = %ErrorChain(&error), "site left unchanged");
+            error!(site = %stored.site.id, error = %ErrorChain(&error), "could not rebuild the site; skipping it");
             Ok(T::default())
         }
         outcome => outcome,

@@ -138,7 +138,7 @@ async fn remove_stray(app: &App, site: SiteId) -> Result<bool, ReconcilerError> 
         Ok(Some(stored)) if stored.site.id == site => sync::site(app, site).await.map(|()| false),
         Ok(_) => sync::remove_schedules(app, site).await.map(|()| true).map_err(Into::into),
         Err(error @ StoreError::Corrupt(_)) => {
-            error!(%site, error = %ErrorChain(&error), "site left unchanged");
+            error!(%site, error = %ErrorChain(&error), "could not reconcile the site; its schedules stay as they are");
             Ok(false)
         }
         Err(error) => Err(error.into()),

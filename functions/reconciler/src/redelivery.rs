@@ -67,14 +67,14 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
         let outcome = send(app, &work).await;
         if let Err(error) = &outcome {
             if is_unreadable(error) {
-                error!(?work, error = %ErrorChain(error), "work cannot be read");
+                error!(?work, error = %ErrorChain(error), "could not read overdue work; skipping it");
                 let now = app.clock.now();
                 let later = now.saturating_add(UNREADABLE_GRACE).unwrap_or(now);
                 if let Err(error) = postpone(app, &work, later).await {
-                    warn!(?work, error = %ErrorChain(&error), "work stays due");
+                    warn!(?work, error = %ErrorChain(&error), "could not send overdue work again; trying again later");
                 }
             } else {
-                warn!(?work, error = %ErrorChain(error), "work stays due");
+                warn!(?work, error = %ErrorChain(error), "could not send overdue work again; trying again later");
             }
         }
         (work.len() as u64, outcome)

@@ -85,7 +85,7 @@ pub(crate) async fn follow_readable(
     for site in batch {
         match follow(app, vec![site], known).await {
             Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
-                error!(?site, error = %ErrorChain(&error), "site left unchanged");
+                error!(?site, error = %ErrorChain(&error), "could not sync the site's schedules; skipping it");
                 synced.unreadable.insert(site);
             }
             outcome => synced.running.extend(outcome?),

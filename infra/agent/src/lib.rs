@@ -225,7 +225,7 @@ impl Agent {
         let Ok(body) = serde_json::to_vec(&answer) else { return };
         let posted = self.client.post(url).timeout(POST_TIME).body(body).send().await;
         match posted.map(|answer| answer.status()) {
-            Ok(StatusCode::OK) => info!("answered a question"),
+            Ok(StatusCode::OK) => info!("checked a site for the service"),
             Ok(status) => warn!(status = status.as_u16(), "an answer was refused"),
             Err(error) => {
                 warn!(error = %ErrorChain(&error.without_url()), "an answer was not delivered");

@@ -1,4 +1,5 @@
-//! How arguments are read; what is not understood is wrong usage, before the table is asked.
+//! Parses arguments. An invalid argument is a usage error, which is reported before the table is
+//! read.
 
 use std::num::NonZeroU32;
 
@@ -48,7 +49,7 @@ pub(crate) fn site_id(text: &str) -> Result<SiteId, &'static str> {
     SiteId::parse(text).ok_or("expected the uuid of a site")
 }
 
-/// Any uuid: one that cannot be an issue's is answered like one that does not exist.
+/// Any uuid. One that cannot belong to an issue is treated like one that does not exist.
 pub(crate) fn issue_id(text: &str) -> Result<Uuid, &'static str> {
     team_id(text).map(TeamId::as_uuid)
 }

@@ -50,7 +50,7 @@ const UNKNOWN_CREDENTIALS: [&str; 6] = [
     "InvalidSignatureException",
     "SignatureDoesNotMatch",
 ];
-/// Codes by which services refuse what somebody may not do.
+/// The error codes of services for missing permissions.
 const DENIED: [&str; 3] = ["AccessDenied", "AccessDeniedException", "AuthorizationError"];
 
 impl Refusal {
@@ -59,7 +59,7 @@ impl Refusal {
         Self { code: String::new(), message: ErrorChain(&error).to_string() }
     }
 
-    /// A refusal by a service, or nobody's answer, in terms of the SDK.
+    /// The SDK's error for a refusal by a service, or for a missing answer.
     pub(crate) fn of(error: impl std::error::Error + ProvideErrorMetadata) -> Self {
         match (error.code(), error.message()) {
             (Some(code), message) => {
@@ -69,7 +69,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the credentials are expired, or nobody's.
+    /// Whether the credentials are expired or unknown.
     pub(crate) fn is_of_credentials(&self) -> bool {
         UNKNOWN_CREDENTIALS.contains(&self.code.as_str())
     }
@@ -86,7 +86,7 @@ pub(crate) struct Call {
     pub(crate) service: &'static str,
     /// Path and query.
     pub(crate) path: String,
-    /// The form to be posted; without one the request is a GET.
+    /// The form to post. Without one, the request is a GET.
     pub(crate) form: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// When this program was built without what reads them.
+    /// This program was built without the code that reads them.
     pub(crate) async fn load() -> Result<Self, Failure> {
         #[cfg(feature = "aws")]
         return Ok(Self { sdk: credentials::sdk().await });
@@ -116,7 +116,7 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// When there are none, or who gives them out refuses.
+    /// If there are no credentials, or their provider refuses.
     pub(crate) async fn credentials(&self) -> Result<Credentials, Refusal> {
         let provider = self.sdk.credentials_provider().ok_or_else(|| Refusal {
             code: String::new(),
@@ -129,7 +129,7 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// When there are no credentials, nobody answers, or the service refuses.
+    /// If there are no credentials, the service does not answer, or it refuses.
     pub(crate) async fn call(&self, call: Call) -> Result<String, Refusal> {
         let missing = |what: &str| Refusal { code: String::new(), message: what.to_owned() };
         let region = self.region().ok_or_else(|| missing("no region is set"))?.to_owned();
@@ -168,7 +168,7 @@ impl Account {
         })
     }
 
-    /// Where a service is: at an emulator, if there is one.
+    /// The address of a service, or of the emulator if one is configured.
     fn endpoint(&self, service: &str, region: &str) -> String {
         let of_service = environment(&format!("AWS_ENDPOINT_URL_{}", service.to_uppercase()));
         let emulator = of_service.or_else(|| self.sdk.endpoint_url().map(str::to_owned));

@@ -26,10 +26,10 @@ pub(crate) struct Backup {
     /// The file to write; it must not exist yet
     #[arg(value_name = "FILE", required_unless_present = "to", conflicts_with = "to")]
     file: Option<PathBuf>,
-    /// Write a backup named by its time into this folder, which is made where it is missing
+    /// Write the backup to this folder, and name it after the current time. Creates the folder if it does not exist
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
-    /// Keep so many of the backups in the folder, and remove the oldest [default: all]
+    /// How many backups to keep in the folder. Deletes the oldest ones [default: all]
     #[arg(long, value_name = "COUNT", requires = "to", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
 }

@@ -50,7 +50,7 @@ const AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a download is tried.
 const ATTEMPTS: u32 = 3;
-/// How long the first failure delays the next attempt; a second one twice as long.
+/// The delay after the first failure. It doubles after the second one.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The largest package: Chromium has 70 MB, Node 60.
 const PACKAGE_MAX: usize = 256 << 20;
@@ -328,7 +328,7 @@ fn finish(folder: &Path, has_chromium: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves a folder to a place, and removes what is there.
+/// Moves a folder, and replaces an existing one.
 fn replace(new: &Path, place: &Path) -> io::Result<()> {
     match fs::remove_dir_all(place) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -398,7 +398,7 @@ mod tests {
         assert!(!folder.path().parent().expect("a folder").join("out").exists());
     }
 
-    /// A registry that has one package, whatever it is asked for.
+    /// A registry that returns the same package for every request.
     fn registry(archive: Vec<u8>) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");

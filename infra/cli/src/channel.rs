@@ -61,7 +61,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Enable a channel, whoever disabled it, and bring it up to date
+    /// Enable a channel again, and send what it has missed
     Enable {
         #[command(flatten)]
         which: Which,
@@ -79,12 +79,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Show what did not arrive lately, what waits to be sent, and when it is due
+    /// Show what did not arrive recently, what is waiting to be sent, and when
     Failures {
         #[command(flatten)]
         which: Which,
     },
-    /// Send what failed or was given up, and the confirmation mail, again now
+    /// Send failed alerts and the confirmation email again, right away
     Resend {
         #[command(flatten)]
         which: Which,
@@ -168,7 +168,7 @@ async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
         Err(found) if found.is_empty() => {
             Err(Failure::refused(format!("the team has no channel {asked}")))
         }
-        // Two who add channels at once may give both the same name.
+        // If two people add channels at the same time, both may have the same name.
         Err(found) => {
             let count = found.len();
             Err(Failure::refused(format!(

@@ -89,7 +89,7 @@ impl Command {
             }
             Self::Redrive { which } => {
                 let mut rows = Vec::new();
-                // What is wrong with one queue keeps no other from being sent again.
+                // A problem with one queue must not stop the others.
                 for queue in which.queues(deployed) {
                     let (sent, error) = match queue.redrive().await {
                         Ok(sent) => (Some(sent), None),

@@ -81,7 +81,7 @@ impl Doctor {
     }
 }
 
-/// Confirms the clock; returns the jump that was in doubt, if one was.
+/// Confirms the clock. Returns the unconfirmed jump, if there was one.
 async fn accept_clock(app: &App) -> Result<Option<Jump>, Failure> {
     let accepted = retry_on_conflict(budget::WRITE, || async {
         let Some(record) = app.store.clock().await? else { return Ok(None) };

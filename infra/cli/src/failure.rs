@@ -9,7 +9,7 @@ use vedette_store::{MayConflict, StoreError};
 
 use crate::output::printable;
 
-/// Why a command was not carried out: one sentence for people, and an exit code for programs.
+/// The reason why a command failed: one sentence for people, and an exit code for programs.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// What was asked for cannot be: not found, in conflict, not allowed in this state.

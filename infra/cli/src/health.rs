@@ -6,7 +6,7 @@ use vedette_runtime::health::Notice;
 use crate::Failure;
 use crate::output::{Output, Show};
 
-/// What the service says of its own health.
+/// The service's report about its own health.
 #[derive(Serialize)]
 struct Health<'a> {
     problems: &'a [Notice],

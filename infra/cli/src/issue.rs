@@ -1,4 +1,4 @@
-//! `vedette issue`: what is wrong with sites, and the people who take it.
+//! `vedette issue`: shows issues, and records decisions about them.
 
 use std::collections::BTreeMap;
 
@@ -170,7 +170,7 @@ async fn read(app: &App, uuid: Uuid) -> Result<IssueWithSite, Failure> {
     found.ok_or_else(|| Failure::refused(format!("there is no issue {uuid}")))
 }
 
-/// The user who acts, where they may: issues are handled by those who may run checks.
+/// The user who acts, if they are allowed to: whoever may run checks may handle issues.
 async fn actor(app: &App, site: &Site, email: &str) -> Result<UserId, Failure> {
     let user = user::by_email(app, email).await?;
     match member::role_in(app, site.team, user.id).await? {

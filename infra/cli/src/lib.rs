@@ -3,8 +3,8 @@
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
 //!
-//! One file a group of commands: its arguments, what it does, what it shows, its tests.
-//! `run` is the whole of it, with the [`App`] and the output passed in.
+//! Each group of commands has one file with its arguments, code, output and tests. `run` is the
+//! whole of it, with the [`App`] and the output passed in.
 
 mod agent;
 mod args;
@@ -51,7 +51,7 @@ use crate::maintenance::{OpensTable, run_in_window};
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
 
-/// The heading of what every command takes.
+/// The heading of the options that every command takes.
 const GLOBAL: &str = "Global options";
 
 const EXIT_CODES: &str = "\
@@ -65,7 +65,7 @@ VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.";
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "vedette", version, about = "Watches websites, and tells you when something is wrong", after_help = EXIT_CODES)]
+#[command(name = "vedette", version, about = "Monitors websites, and alerts you when something is wrong", after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     target: Target,
@@ -95,7 +95,7 @@ enum Command {
     /// What a team may use
     #[command(subcommand)]
     Plan(plan::Command),
-    /// What is wrong with sites
+    /// Issues of sites, and decisions about them
     #[command(subcommand)]
     Issue(issue::Command),
     /// When problems of sites are expected
@@ -104,7 +104,7 @@ enum Command {
     /// What the status checks of a site expect
     #[command(subcommand)]
     Expectations(expectations::Command),
-    /// Where a team's alerts go
+    /// Channels: where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
     /// Confirm outages from another location
@@ -131,24 +131,24 @@ enum Command {
     ///
     /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics` serves the same at an address.
     Metrics,
-    /// Say what is wrong, and what to do about it
+    /// Show problems with the service, and what to do about them
     ///
     /// Examines the structure of the table's file, and its reconciler. With --aws, examines the whole
     /// deployment: credentials, stack, table, queues, dead letters, event sources, concurrency,
     /// schedules.
     Doctor(doctor::Doctor),
-    /// Dead letters: messages that a deployment gave up
+    /// Dead letters: messages that a deployment has given up on
     #[command(subcommand)]
     Dlq(dlq::Command),
-    /// Copy the table of this machine into a file, while the service runs
+    /// Back up the data of the service on this machine to a file, even while it runs
     ///
-    /// Everything that was saved before the backup began is in it. The file is complete and on the disk when it
-    /// gets its name; FILE.sha256 has its checksum.
+    /// The backup contains everything that was saved before it began. Until it is complete, the file's name ends in
+    /// .partial. FILE.sha256 contains its checksum.
     Backup(backup::Backup),
-    /// Put a backup into an empty data folder
+    /// Restore a backup into an empty data folder
     ///
-    /// Nothing is replaced: a folder that a service runs on, or that holds anything, is refused, and so is a backup
-    /// that is damaged or was made by a newer version.
+    /// Replaces nothing: it refuses a folder that is not empty or that a service uses, and a backup that is damaged or
+    /// was made by a newer version.
     Restore(backup::Restore),
     /// Copy teams with their history between a data folder and a deployment, or two folders
     ///
@@ -217,7 +217,7 @@ impl Cli {
         )
     }
 
-    /// Does what the command line says, with the table that it names and on standard output.
+    /// Runs the command on the table that its options name, and writes to standard output.
     ///
     /// # Errors
     ///
@@ -299,7 +299,7 @@ impl OpensTable for Cli {
 const BACKED_UP_BY_AWS: &str = "a deployment's table is backed up by DynamoDB (point-in-time recovery); \
     `vedette copy` copies its teams into a folder on this machine";
 
-/// Does what the command line says with a deployment in an account.
+/// Runs the command on a deployment in an AWS account.
 async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Result<(), Failure> {
     let stack = cli.target.stack();
     if let Command::Doctor(doctor) = &cli.command {

@@ -146,7 +146,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// The member that was one until now.
+/// The member who was removed.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Removed(Shown);

@@ -1,4 +1,4 @@
-//! What a command shows: one JSON document for programs, aligned text for people.
+//! The output of a command: one JSON document for programs, aligned text for people.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -56,7 +56,7 @@ pub(crate) fn table<const N: usize>(
     lines(&table)
 }
 
-/// What is known of one thing, a line each.
+/// The fields of one thing, one per line.
 pub(crate) fn record<'a>(lines_of: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = aligned();
     for (label, value) in lines_of {
@@ -80,7 +80,7 @@ fn lines(table: &Table) -> String {
     trimmed.collect()
 }
 
-/// Names come from users of the API: one that holds an escape sequence must not reach a terminal.
+/// Names come from users of the API. An escape sequence in a name must not reach a terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

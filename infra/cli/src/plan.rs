@@ -1,4 +1,4 @@
-//! `vedette plan`: what a team may use. The reconciler makes schedules follow within its next pass.
+//! `vedette plan`: sets what a team may use. The reconciler adapts the schedules in its next run.
 
 use clap::Subcommand;
 use vedette_actions::change_plan;

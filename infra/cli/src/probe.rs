@@ -1,4 +1,4 @@
-//! `vedette probe`: one run of one engine, without a service.
+//! `vedette probe`: runs one engine once, without a service.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn tool() -> impl TypedValueParser<Value = Tool> {
         .try_map(|value| Tool::parse(&value).ok_or("not a tool"))
 }
 
-/// A URL as the API takes it, or a host name alone.
+/// A URL as the API accepts it, or only a host name.
 fn url(text: &str) -> Result<SiteUrl, String> {
     let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     SiteUrl::parse(&whole).map_err(|error| error.to_string())
@@ -96,7 +96,7 @@ impl Probe {
         settings
     }
 
-    /// On standard error, and only on a terminal. A crawl knows what is left, the others do not.
+    /// Shows progress on standard error if it is a terminal. Only a crawl knows how much is left.
     fn bar(&self) -> ProgressBar {
         let template = match self.tool {
             Tool::BrokenLinks => "{spinner} {elapsed} {wide_bar} {pos}/{len} links, {msg}",
@@ -120,7 +120,7 @@ fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bo
     evaluations.iter().map(verdict).collect()
 }
 
-/// The result alone for programs; for people, what it means before.
+/// Programs get only the result. For people, its meaning comes first.
 #[derive(Serialize)]
 struct Report {
     #[serde(skip)]
@@ -142,7 +142,7 @@ impl Show for Report {
     }
 }
 
-/// Fields a line each, what is inside them indented; empty ones are left out.
+/// One field per line, with nested ones indented. Empty ones are left out.
 fn write_value(text: &mut String, value: &Value, depth: usize) {
     let Value::Object(fields) = value else { return };
     let indent = "  ".repeat(depth);

@@ -1,4 +1,4 @@
-//! `vedette reconcile`: all schedules of a deployment, made what the table says.
+//! `vedette reconcile`: makes all schedules of a deployment agree with the table.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::output::{Output, Show};
 
 pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-    // This process has no hold on timers that live in another one.
+    // This process cannot change timers in another process.
     if matches!(app.scheduler, Scheduler::Local(_)) {
         return Err(Failure::Usage(
             "the schedules of a table on this machine live inside the process of `vedette serve`, which \

@@ -47,12 +47,12 @@ pub(crate) struct Target {
     stack: Option<String>,
 }
 
-/// The way to a table on this machine, as long as a command needs it.
+/// A connection to the table on this machine, for the duration of a command.
 pub(crate) struct Opened {
     pub(crate) app: App,
-    /// What the service that has the table says of its own health.
+    /// The health report of the service that uses the table.
     pub(crate) notices: Vec<Notice>,
-    /// The file, where no service has it: nobody else gets it until the command is done.
+    /// The file, if no service uses it. Nothing else can open it until the command is done.
     file: Option<(Database, Folder)>,
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     })
 }
 
-/// Makes a data folder with an empty table, unless there is one.
+/// Creates a data folder with an empty table, if there is none.
 pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
     Folder::make(data).map_err(|error| unreachable(&error))?;

@@ -164,7 +164,7 @@ impl Bench {
         Self { app, queue, now }
     }
 
-    /// The command line on an app of its own.
+    /// The command line with a separate app.
     pub(crate) fn over(app: App) -> Self {
         Self { app, ..Self::without_table() }
     }

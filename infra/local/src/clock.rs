@@ -101,7 +101,7 @@ impl ClockWatch {
                 warn!("{jump}");
             }
             if jump.is_some() || doubt.is_some() || looks % SAVE_EVERY == 0 {
-                caught("saving what is known of the clock", self.save(&app.store)).await;
+                caught("saving the state of the clock", self.save(&app.store)).await;
             }
             self.report(&app);
             must_rewind |= is_back;
@@ -149,7 +149,7 @@ impl ClockWatch {
         if stored.doubt.is_none() && doubt(watched.record) == watched.saved {
             watched.record.doubt = None;
             watched.saved = None;
-            info!("the clock was accepted as it is");
+            info!("the operator confirmed the clock");
         }
         Ok(())
     }

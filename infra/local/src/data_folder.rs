@@ -45,7 +45,7 @@ pub(crate) async fn watch(app: App, mut files: Watch) {
         (files, faults) = match look.await {
             Ok(looked) => looked,
             Err(error) => {
-                error!(%error, "the files of the data folder are no longer watched");
+                error!(%error, "stopped monitoring the files of the data folder");
                 return;
             }
         };

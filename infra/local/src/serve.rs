@@ -1,4 +1,4 @@
-//! The process of the service: what it is told, how it starts, and how it ends.
+//! The process of the service: its options, its start and its end.
 
 use std::error::Error;
 use std::io::{self, Write as _};

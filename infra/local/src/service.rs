@@ -127,7 +127,7 @@ impl Service {
         let table_socket = match vedette_embedded::listen(&folder) {
             // Nobody else can sign in, but signed-in people can read.
             Err(error) if database.refusals().borrow().is_read_only => {
-                warn!(%error, "the command line cannot reach this service");
+                warn!(%error, "the vedette command cannot reach this service: its socket could not be created");
                 None
             }
             listening => Some(listening?),

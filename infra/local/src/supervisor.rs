@@ -35,6 +35,6 @@ pub(crate) async fn keep_alive(service: &Service) -> Infallible {
 
 fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        warn!(%error, "systemd cannot be told how the service is");
+        warn!(%error, "could not notify systemd of the service's state");
     }
 }

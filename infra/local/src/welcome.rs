@@ -35,7 +35,7 @@ pub(crate) fn announce(service: &Service) {
     let out = match Lines::start("stdout", io::stdout()) {
         Ok(out) => out,
         Err(error) => {
-            return warn!(%error, "the system has no thread left to print where the service is");
+            return warn!(%error, "could not print the service's address: the system has no thread left");
         }
     };
     let notices = service.notices();

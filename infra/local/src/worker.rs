@@ -77,7 +77,7 @@ impl Worker {
         let error = ErrorChain(&*error);
         let QueueDelivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
-            error!(?message, %error, "gave up; redelivery will send it again");
+            error!(?message, %error, "gave up on a message; redelivery will send it again");
             self.counters.given_up(Destination::of(message));
             return;
         }

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_newcomer_reads_it_top_to_bottom() {
         assert_snapshot!(crate::command_line::command().render_help(), @"
-        Watches websites, and tells you when something is wrong
+        Monitors websites, and alerts you when something is wrong
 
         Usage: vedette [OPTIONS] <COMMAND>
 
@@ -62,22 +62,22 @@ mod tests {
           token         Access tokens of the API
 
         Issues and alerts:
-          issue         What is wrong with sites
-          channel       Where a team's alerts go
+          issue         Issues of sites, and decisions about them
+          channel       Channels: where a team's alerts go
           maintenance   When problems of sites are expected
 
         Backups and moves:
-          backup        Copy the table of this machine into a file, while the service runs
-          restore       Put a backup into an empty data folder
+          backup        Back up the data of the service on this machine to a file, even while it runs
+          restore       Restore a backup into an empty data folder
           copy          Copy teams with their history between a data folder and a deployment, or two folders
 
         Operation:
           browser       Install the browser that performance checks need
           health        Report whether the service on this machine runs and works
           metrics       Print the metrics of the service on this machine
-          doctor        Say what is wrong, and what to do about it
+          doctor        Show problems with the service, and what to do about them
           reconcile     Rebuild the schedules of a deployment from the table
-          dlq           Dead letters: messages that a deployment gave up
+          dlq           Dead letters: messages that a deployment has given up on
 
         This program:
           completions   Print completions for a shell

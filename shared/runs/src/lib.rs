@@ -88,7 +88,7 @@ pub async fn record_run(
             // The tracker and the issue are written together. If they ever differ, the tracker wins. (After a conflict,
             // the state that was read is out of date and proves nothing.)
             for refusal in refused {
-                error!(site = %site.id, check = %check.id, %refusal, "an issue was left as it is");
+                error!(site = %site.id, check = %check.id, %refusal, "could not change an issue; it stays as it is");
             }
             if let Some(timer) = timer.filter(|timer| !timer.is_far(now)) {
                 enqueue_timer(app, site, run.tool(), timer).await;

@@ -39,8 +39,8 @@ impl App {
     pub async fn warm_up(&self) {
         match timeout(WARM_UP, self.store.warm_up()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(error = %ErrorChain(&error), "the table does not answer yet"),
-            Err(_) => warn!("the table does not answer yet"),
+            Ok(Err(error)) => warn!(error = %ErrorChain(&error), "the table does not respond yet"),
+            Err(_) => warn!("the table does not respond yet"),
         }
     }
 
@@ -48,7 +48,7 @@ impl App {
     /// table.
     pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
         if let Err(error) = self.queue.send(&message, delay).await {
-            warn!(?message, error = %ErrorChain(&error), "a message is left to redelivery");
+            warn!(?message, error = %ErrorChain(&error), "could not send a message; redelivery will send it");
         }
     }
 }

@@ -125,7 +125,7 @@ impl Consumer {
                     }
                 }
                 Some(Step::Received(Err(error))) => {
-                    warn!(error = %ErrorChain(&error), "no more messages are received");
+                    warn!(error = %ErrorChain(&error), "could not receive more messages");
                     (is_receiving, is_slow) = (false, false);
                 }
                 None => break,
@@ -176,7 +176,7 @@ impl Consumer {
                 && let Err(error) =
                     self.queue.release(self.source, receipt, retry_delay(receives)).await
             {
-                warn!(error = %ErrorChain(&error), "the message comes again when the queue shows it");
+                warn!(error = %ErrorChain(&error), "could not delay a failed message; it returns after the visibility timeout");
             }
             Err(id)
         }
@@ -206,7 +206,7 @@ impl Consumer {
         for receipts in receipts.chunks(BATCH) {
             if let Err(error) = self.queue.delete(self.source, receipts).await {
                 // A message that is handled twice counts once.
-                warn!(error = %ErrorChain(&error), "messages will come again although they were handled");
+                warn!(error = %ErrorChain(&error), "could not delete handled messages; they will be delivered again");
             }
         }
     }

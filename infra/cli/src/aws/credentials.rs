@@ -21,7 +21,8 @@ pub(crate) async fn sdk() -> SdkConfig {
     remembering.build()
 }
 
-/// Asks for credentials once, as long as they last: a process that gives them may ask a person.
+/// Requests credentials once and keeps them until they expire, because the process that provides
+/// them may ask a person.
 #[derive(Debug)]
 struct Remembered {
     provider: SharedCredentialsProvider,

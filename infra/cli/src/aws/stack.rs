@@ -1,4 +1,4 @@
-//! A stack of CloudFormation: its state, and what its outputs say of the deployment.
+//! A CloudFormation stack: its state, and its outputs, which describe the deployment.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct Stack {
 /// Says whether checks are packed.
 const BLOCKS: &str = "VEDETTE_BLOCKS";
 
-/// The outputs that say what the functions read in their environment.
+/// The outputs that have the values of the functions' environment variables.
 pub(crate) const OUTPUTS: [(&str, &str); 12] = [
     ("VEDETTE_TABLE", "TableName"),
     ("VEDETTE_BASE_URL", "ApiBaseUrl"),

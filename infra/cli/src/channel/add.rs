@@ -57,7 +57,7 @@ pub(crate) struct Common {
     severities: Vec<Severity>,
 }
 
-/// More than a URL may have, so that one that is too long is refused and not cut.
+/// More than the longest URL, so that a URL that is too long is refused instead of cut.
 const READ_MAX: u64 = 16 * 1024;
 
 impl Subcommand for NewChannel {
@@ -104,7 +104,7 @@ fn subcommand(kind: ChannelKind) -> Command {
     };
     let command = Command::new(kind.as_str()).arg(destination);
     let command = command.args(description.options.iter().map(argument));
-    // What is common has words of its own, which are not the kind's.
+    // The common options have their own words, which do not come from the kind.
     Common::augment_args(command).about(description.about)
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Shown {
     team: TeamId,
     name: String,
     kind: &'static str,
-    /// The address, or where a URL leads, without what is secret of it.
+    /// The address, or the URL without its secret part.
     to: String,
     events: BTreeSet<EventKind>,
     tools: BTreeSet<Tool>,
@@ -203,7 +203,7 @@ impl Show for Arrived {
     }
 }
 
-/// The channel that was one until now.
+/// The channel that was removed.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(super) struct Removed(pub(super) Shown);
@@ -214,7 +214,7 @@ impl Show for Removed {
     }
 }
 
-/// What did not arrive, and what waits.
+/// The messages that did not arrive, and those that wait.
 #[derive(Serialize)]
 pub(super) struct Failures {
     state: Standing,

@@ -16,7 +16,7 @@ pub(super) struct DeadLetter {
     /// When it was first sent.
     #[serde(serialize_with = "wire::optional::serialize")]
     pub(super) sent_at: Option<Timestamp>,
-    /// How often it was received, by people who looked at it, too.
+    /// How often it was received, including by people who looked at it.
     pub(super) received: u32,
     /// What it asks for.
     pub(super) what: String,

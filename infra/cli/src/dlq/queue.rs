@@ -1,4 +1,4 @@
-//! The dead-dead_letter queues of a deployment, and what can be done with their messages.
+//! The dead-letter queues of a deployment, and operations on their messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(crate) fn is_missing(refusal: &Refusal) -> bool {
     refusal.code.ends_with("NonExistentQueue") || refusal.code == "QueueDoesNotExist"
 }
 
-/// Whether a refusal says that SQS does not move messages by itself.
+/// Whether an error says that SQS does not support moving messages.
 fn is_unsupported(refusal: &Refusal) -> bool {
     let codes = ["UnsupportedOperation", "InvalidAction", "UnknownOperationException"];
     codes.iter().any(|code| refusal.code.ends_with(code))
@@ -118,7 +118,7 @@ impl DeadLetters {
                 Err(error) => break Err(error),
             }
         };
-        // Whatever went wrong, what was taken is given back.
+        // Whatever went wrong, the received messages become visible again.
         self.release(&seen).await?;
         received?;
         Ok(seen.iter().map(|message| DeadLetter::read(self.name, message)).collect())

@@ -1,4 +1,4 @@
-//! Dead dead_letters on an SQS emulator: listed, shown and sent again, with what goes wrong between.
+//! Dead letters on an SQS emulator: listed, shown and sent again, with failures in between.
 
 use serde_json::json;
 use vedette_testkit::aws::Sent;

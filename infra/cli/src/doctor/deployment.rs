@@ -231,7 +231,7 @@ async fn examine_dead_letters(deployed: &Deployed, health: &mut Health) {
     health.found().dead_letters = Some(all);
 }
 
-/// An event source of a function, as Lambda tells it.
+/// An event source of a function, as Lambda returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct EventSource {
