@@ -151,6 +151,27 @@ async fn an_issue_from_before_a_window_gets_no_reminders_in_it_and_is_resolved_a
 }
 
 #[tokio::test]
+async fn a_program_gets_no_reminder_in_a_window_either() {
+    let scene = Scene::start().await;
+    scene.add_channel("Program", webhook()).await;
+    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [15, 60] } })).await;
+    let site = scene.watch().await;
+    scene.turn(site, 503).await;
+    scene.redeliver().await;
+    assert_eq!(scene.notified().len(), 1, "the opening");
+    let window = scene.start_window(json!([site]), 60).await;
+    for _ in 0..3 {
+        scene.run_after(10, site, 503).await;
+        scene.redeliver().await;
+    }
+    assert_eq!(scene.notified(), [""; 0]);
+    let ended = scene.client().post(&format!("{window}/end"), &json!({})).await;
+    assert_eq!(ended.status, 200);
+    scene.redeliver().await;
+    assert_eq!(scene.notified().len(), 1, "the reminder that was held");
+}
+
+#[tokio::test]
 async fn a_window_that_recurs_covers_each_of_its_instances() {
     let scene = Scene::start().await;
     let site = scene.create(URL, &json!({})).await;

@@ -283,7 +283,10 @@ pub(crate) fn program_step(
     let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
     match held {
-        Some(due) if due <= now => ProgramStep::Remind,
+        Some(due) if due <= now => match policy.windows.until(policy.site, now, now) {
+            Some(end) => ProgramStep::Wait { due: Some(end) },
+            None => ProgramStep::Remind,
+        },
         due => ProgramStep::Wait { due },
     }
 }
