@@ -107,11 +107,11 @@ async fn expectations_are_lines_of_the_form() {
     for (changes, message) in [
         (
             &[("expectations.json_equals", "/fine = 1\nstatus = ok")][..],
-            "Line 2: Must be a JSON pointer, such as /status or /checks/0/state.",
+            "Line 2: must be a JSON pointer, such as /status or /checks/0/state.",
         ),
         (
             &[("expectations.header_equals", "x-cache")],
-            "Line 1: Must be a name and a value, such as x-cache: HIT.",
+            "Line 1: must be a name and a value, such as x-cache: HIT.",
         ),
         (
             &[("expectations.response_time", "0")],

@@ -99,7 +99,7 @@ async fn what_was_not_met_is_said_beside_the_uptime() {
     let page = browser.get(&format!("/issues/{issue}")).await;
     let shown = text(said(&page));
     for part in
-        ["Critical", "is not as expected: expected", "Not as expected Expected \"ok\" at /status"]
+        ["Critical", "is not as expected: expected", "At opening Expected \"ok\" at /status"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }
