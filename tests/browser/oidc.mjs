@@ -1,6 +1,8 @@
 // Members sign in with a real OpenID provider. Others are refused.
 //
-// oidc.mjs ADDRESS PORT DATA NODE_MODULES The service is configured to use the provider on PORT of this machine.
+//   oidc.mjs ADDRESS PORT DATA NODE_MODULES
+//
+// The service is configured to use the provider on PORT of this machine.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
