@@ -1,4 +1,4 @@
-//! What a dead dead_letter says, in words.
+//! What a dead letter says, in words.
 
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;

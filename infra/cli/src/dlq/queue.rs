@@ -17,7 +17,7 @@ use crate::target::Deployed;
 
 /// Scheduled messages that never came into a queue.
 const SCHEDULES: &str = "schedules";
-/// All queues that have dead dead_letters.
+/// All queues that have dead letters.
 pub(super) const NAMES: [&str; Destination::ALL.len() + 1] = {
     let mut names = [SCHEDULES; Destination::ALL.len() + 1];
     let mut position = 0;
@@ -38,7 +38,7 @@ const WAIT_SECONDS: i32 = 1;
 /// Between two looks at how far SQS is with moving messages.
 const MOVING: Duration = Duration::from_secs(1);
 
-/// The dead-dead_letter queue of a queue, or of the schedules.
+/// The dead-letter queue of a queue, or of the schedules.
 #[derive(Debug)]
 pub(crate) struct DeadLetters {
     pub(crate) name: &'static str,
@@ -58,7 +58,7 @@ fn is_unsupported(refusal: &Refusal) -> bool {
 }
 
 impl DeadLetters {
-    /// The dead-dead_letter queues of a deployment.
+    /// The dead-letter queues of a deployment.
     pub(crate) fn of(deployed: &Deployed) -> impl Iterator<Item = Self> {
         let client = Client::new(&deployed.account.sdk);
         let prefix = deployed.deployment.queue_url_prefix.clone();
