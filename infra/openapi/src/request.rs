@@ -25,6 +25,8 @@ use crate::schemas::Schemas;
 const NOT_BLANK: &str = r"\S";
 /// The same, but on one line and without control characters.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// The same, or blank, which counts as null.
+const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
 
@@ -78,7 +80,7 @@ fn window() -> Value {
                 "description": "Display name: one line of visible text. The default is \
                                 `Maintenance`.",
                 "type": ["string", "null"],
-                "pattern": NAME,
+                "pattern": NAME_OR_BLANK,
                 "maxLength": WINDOW_NAME_MAX,
             },
             "sites": {
