@@ -58,6 +58,11 @@ ordered = [check["uuid"] for site in sites for check in ask("POST", f"/sites/{si
 until(lambda: all(ask("GET", f"/checks/{check}")["status"] != "pending" for check in ordered))
 checks = [check["uuid"] for site in sites for check in ask("GET", f"/sites/{site}/checks")]
 
+# They are active, and ending one leaves its later instances.
+start = time.strftime("%Y-%m-%dT%H:%M", time.gmtime())
+daily = {"sites": idle[:1], "starts_at": start, "duration_minutes": 1380, "recurrence": "FREQ=DAILY"}
+windows = [ask("POST", f"/teams/{team}/maintenance-windows", daily)["uuid"] for _ in range(12)]
+
 for name, values in [
     ("team", [team]),
     ("site", sites),
@@ -65,5 +70,7 @@ for name, values in [
     ("idle", idle),
     ("check", checks),
     ("issue", [issue["uuid"] for issue in issues]),
+    ("window", windows[:4]),
+    ("doomed_window", windows[4:]),
 ]:
     pathlib.Path(f"{name}.txt").write_text("".join(f'"{value}"\n' for value in values))

@@ -146,8 +146,8 @@ impl Operation {
                 StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,
                 _ => true,
             };
-            if occurs {
-                let told = story.answers(self.route, refusal.status());
+            let told = story.answers(self.route, refusal.status());
+            if occurs || !told.is_empty() {
                 all.insert(refusal.status().as_str().to_owned(), refusal.response(&told));
             }
         }

@@ -127,6 +127,8 @@ impl Story {
         let of_window = [("team", team), ("window", &*window)];
         let name = ("weekly", "A window that recurs");
         self.ask("maintenance-windows.get", name, &of_window, "", None).await;
+        let name = ("not_active", "A window that has not started");
+        self.ask("maintenance-windows.end", name, &of_window, "", None).await;
         let longer = json!({ "duration_minutes": 120 });
         let name = ("longer", "Two hours");
         self.ask("maintenance-windows.update", name, &of_window, "", Some(longer)).await;
@@ -311,6 +313,7 @@ mod tests {
                 ("monitoring.update", "too_fast", 422),
                 ("time-zone.update", "unknown", 422),
                 ("maintenance-windows.create", "unsupported", 422),
+                ("maintenance-windows.end", "not_active", 422),
                 ("maintenance-windows.update", "monday", 422),
                 ("sites.create", "duplicate", 422),
                 ("sites.bulk", "none", 422),
