@@ -1136,7 +1136,7 @@ def main():
     until(
         "all that was lost but the crawl is found",
         lambda: set(pending(lost[1])) <= {"broken-links"},
-        240,
+        480,
         lambda: outstanding(lost[1]),
     )
     check_that_nothing_complained()
