@@ -107,6 +107,29 @@ async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_d
 }
 
 #[tokio::test]
+async fn issues_count_under_the_severity_that_the_site_chose() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    let site = watched(&service, &owner, &target).await;
+    let expected = json!({
+        "method": "GET",
+        "expectations": [{ "kind": "body_contains", "text": "not on this page" }],
+        "issues": { "expectation": { "severity": "warning", "failures_to_open": 1 } },
+    });
+    let path = format!("/sites/{site}/expectations");
+    let answer = service.client(&owner).put(&path, &expected).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    service.advance_minutes(5);
+    service.run_scheduled(site, Tool::Status).await;
+    let site_id = site.to_string();
+    let metrics = shown(&service, &owner, &[(&*site_id, "A")]).await;
+    let issues: Vec<_> = metrics.lines().filter(|line| line.contains("site_issues")).collect();
+    let expected = ["critical\"} 0", "info\"} 0", "warning\"} 1"]
+        .map(|rest| format!("vedette_site_issues{{site=\"A\",severity=\"{rest}"));
+    assert_eq!(issues, expected);
+}
+
+#[tokio::test]
 async fn prometheus_reads_it_every_minute_and_nobody_more_often() {
     let (service, owner) = Service::with_team().await;
     let first = get(&service, &owner, owner.team).await;
