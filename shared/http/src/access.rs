@@ -66,10 +66,15 @@ impl Rate {
         if self.used <= self.limit {
             return Ok(());
         }
-        let second = now.as_second().rem_euclid(60);
-        let retry_after = u32::try_from(60 - second).unwrap_or(60);
-        Err(ApiError::TooManyRequests { retry_after })
+        Err(too_many(MINUTE, now))
     }
+}
+
+/// Refuses a request until the next window begins. Windows are counted from the epoch.
+fn too_many(window: SignedDuration, now: Timestamp) -> ApiError {
+    let window = window.as_secs();
+    let rest = window - now.as_second().rem_euclid(window);
+    ApiError::TooManyRequests { retry_after: u32::try_from(rest).unwrap_or(u32::MAX) }
 }
 
 /// Authenticates the client, or refuses the request: with 401, with 429 for its token, with 403 for a scope, with 429
@@ -138,12 +143,7 @@ pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Res
 /// 429.
 pub async fn hold_metrics(store: &Store, team: TeamId, now: Timestamp) -> Result<(), ApiError> {
     let used = counted(store.count(&format!("{team}#metrics"), METRICS_WINDOW, now)).await;
-    if used <= 1 {
-        return Ok(());
-    }
-    let window = METRICS_WINDOW.as_secs();
-    let retry_after = window - now.as_second().rem_euclid(window);
-    Err(ApiError::TooManyRequests { retry_after: u32::try_from(retry_after).unwrap_or(60) })
+    if used <= 1 { Ok(()) } else { Err(too_many(METRICS_WINDOW, now)) }
 }
 
 /// Counts a request in a user's session, and refuses it if the session or the user has made too many in this minute.
