@@ -1,9 +1,8 @@
 //! The calendar feed of a team's maintenance windows. Calendar programs send no headers, so its address has a key.
 //! Members who manage sites see the address, replace it and withdraw it.
 
-use lambda_http::Body;
 use lambda_http::http::HeaderValue;
-use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use lambda_http::http::header::CACHE_CONTROL;
 use maud::{Markup, html};
 use vedette_actions::{share_calendar, unshare_calendar};
 use vedette_domain::accounts::team::Team;
@@ -12,7 +11,7 @@ use vedette_domain::id::TeamId;
 use vedette_domain::maintenance::calendar as feed;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
-use vedette_http::response::Response;
+use vedette_http::response::{Response, text};
 use vedette_store::TeamWithSettings;
 
 use super::path;
@@ -29,13 +28,10 @@ pub(crate) async fn calendar(context: RequestContext<'_>) -> Result<Response, Ap
     if !is_open {
         return Err(ApiError::NotFound);
     }
-    let text = feed(&team.name, &team.windows, team.updated_at, now);
-    let mut response = Response::new(Body::Text(text));
-    let headers = response.headers_mut();
-    let fixed = HeaderValue::from_static;
-    headers.insert(CONTENT_TYPE, fixed("text/calendar; charset=utf-8"));
-    headers.insert(CACHE_CONTROL, fixed("private, max-age=300"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
+    let feed = feed(&team.name, &team.windows, team.updated_at, now);
+    let mut response = text(feed, "text/calendar; charset=utf-8");
+    let may_be_kept = HeaderValue::from_static("private, max-age=300");
+    response.headers_mut().insert(CACHE_CONTROL, may_be_kept);
     Ok(response)
 }
 
