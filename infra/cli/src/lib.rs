@@ -129,7 +129,8 @@ enum Command {
     Health,
     /// Print the metrics of the service on this machine
     ///
-    /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics` serves the same at an address.
+    /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics`
+    /// serves the same at an address.
     Metrics,
     /// Show problems with the service, and what to do about them
     ///

@@ -1,4 +1,5 @@
-//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`], [`alerts`] and [`accounts`].
+//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`],
+//! [`alerts`] and [`accounts`].
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects share,
 //! such as ids and time, has modules of its own.

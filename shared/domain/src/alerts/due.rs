@@ -50,8 +50,8 @@ pub struct AlertPolicy<'a> {
 }
 
 impl<'a> AlertPolicy<'a> {
-    /// The rules for a channel and an issue of a site, from the team and its settings. `ended` is why monitoring of the issue ended, if
-    /// it did.
+    /// The rules for a channel and an issue of a site, from the team and its settings. `ended` is why monitoring of the
+    /// issue ended, if it did.
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),

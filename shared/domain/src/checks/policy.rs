@@ -55,9 +55,9 @@ impl ToolPolicy {
         Self { thresholds, retry_minutes, follow_up_minutes }
     }
 
-    /// When issues of a fingerprint open and resolve, unless a site's expectations decide: as the settings say, except for a domain's registration. A
-    /// registry does not get a date wrong for a moment and then correct it, and a confirmation would get the same
-    /// answer. So the first observation opens the issue.
+    /// When issues of a fingerprint open and resolve, unless a site's expectations decide: as the settings say, except
+    /// for a domain's registration. A registry does not get a date wrong for a moment and then correct it, and a
+    /// confirmation would get the same answer. So the first observation opens the issue.
     pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
         match fingerprint {
             Fingerprint::DnsDomainExpiring => {

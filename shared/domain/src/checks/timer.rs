@@ -35,9 +35,10 @@ impl Timer {
     /// minutes it should come.
     ///
     /// An outstanding timer of the wanted kind stays as it is, unless it is further ahead than a new one would be: it
-    /// waited for the end of a maintenance window that ended early, or the setting was lowered. Otherwise, scheduled runs that are more frequent than
-    /// follow-ups would postpone those forever. The timer is used up and set again after a run at its instant or later
-    /// was observed: slots must rise, so the timer's own run could no longer be counted.
+    /// waited for the end of a maintenance window that ended early, or the setting was lowered. Otherwise, scheduled
+    /// runs that are more frequent than follow-ups would postpone those forever. The timer is used up and set again
+    /// after a run at its instant or later was observed: slots must rise, so the timer's own run could no longer be
+    /// counted.
     pub(crate) fn after_run(
         outstanding: Option<Self>,
         wanted: Option<(RunReason, u32)>,

@@ -48,8 +48,8 @@ pub struct Evaluation {
 }
 
 /// What a result says about each fingerprint that its tool decides. `expected` are the site's own expected records and
-/// `baseline` the learned ones; both matter for DNS checks only, and `expectations` for status checks. `now` is the time of the evaluation, from which the
-/// days until a domain expires are counted.
+/// `baseline` the learned ones; both matter for DNS checks only, and `expectations` for status checks. `now` is the
+/// time of the evaluation, from which the days until a domain expires are counted.
 pub fn evaluate(
     result: &ToolResult,
     settings: &Settings,
