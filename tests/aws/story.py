@@ -839,8 +839,11 @@ def maintain(team, site):
         lambda: ask("GET", f"/checks/{check}")["data"].get("in_maintenance"),
         60,
     )
+    ask("PATCH", f"{windows}/{started}", {"duration_minutes": 45})
     ask("POST", f"{windows}/{started}/end", {})
     ask("GET", f"{windows}/{started}", expect=404)
+    active = ask("POST", windows, now, 201)["data"]["uuid"]
+    ask("DELETE", f"{windows}/{active}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=404)
 
@@ -962,6 +965,7 @@ def run_the_team(team, cookie):
     for ends_at, status in (("06:30", 303), ("22:00", 422)):
         times = {f"{quiet}.starts_at": "22:00", f"{quiet}.ends_at": ends_at}
         visit("POST", f"{pages}/settings/quiet-time", status, cookie, **times)
+    visit("POST", f"{pages}/maintenance", 422, cookie, duration_minutes="0")
 
     channel = {"kind": "email", "to": "ops@example.com"}
     visit("POST", f"{pages}/channels", 303, cookie, **channel)

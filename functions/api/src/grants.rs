@@ -21,7 +21,10 @@ pub(crate) const SAVE_MONITORING: Grant =
 pub(crate) const SAVE_TIME_ZONE: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
 
-pub(crate) const SAVE_WINDOWS: Grant =
+/// A new window was not active, so its creation makes no reminder due.
+pub(crate) const CREATE_WINDOW: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
+
+pub(crate) const CHANGE_WINDOW: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
 
 pub(crate) const CREATE_SITE: Grant =
