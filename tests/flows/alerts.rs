@@ -547,16 +547,16 @@ async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_anoth
     scene.turn(site, 503).await;
     let received = scene.service.receivers.take();
     let broken = received.iter().find_map(|received| match &received.message {
-        receivers::Message::Alert(alert) if alert.state == "CHANNEL BROKEN" => Some(alert),
+        receivers::Message::Alert(alert) if alert.state == "CHANNEL NOT WORKING" => Some(alert),
         _ => None,
     });
     let broken = broken.expect("an alert");
-    assert_eq!(broken.lines[0], "Alerts do not reach this channel: HTTP 410.");
+    assert_eq!(broken.lines[0], "Alerts are not reaching this channel: HTTP 410.");
     let page = format!("https://monitor.test/teams/{}/channels#{}", gone.team, gone.id);
     assert_eq!(broken.link.as_ref().map(|link| link.url.as_str()), Some(page.as_str()));
     let mut notified = to(&received, &other);
     notified.sort();
-    assert_eq!(notified, ["CHANNEL BROKEN: Old chat", "DOWN: site.test"]);
+    assert_eq!(notified, ["CHANNEL NOT WORKING: Old chat", "DOWN: site.test"]);
     let place = ChannelRef { team: gone.team, id: gone.id };
     let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");
     assert_eq!(deliveries.state.disabled.expect("disabled").reason, "HTTP 410");

@@ -41,7 +41,7 @@ async fn events_are_listed_newest_first() {
 
     let issue = service.test.app.store.issues_of_site(site.partition()).await.expect("read")[0].id;
     service.resolve(issue, owner.user).await;
-    assert!(said(&browser.get(&path).await).contains("<span>Resolved by hand</span>"));
+    assert!(said(&browser.get(&path).await).contains("<span>Resolved manually</span>"));
     let stranger = new_team(&service.test, Plan::Agency).await;
     let other = Browser::of(&service.test, stranger.user).await;
     assert_eq!(other.get(&path).await.status(), 404);

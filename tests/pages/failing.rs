@@ -94,6 +94,31 @@ async fn a_site_that_fails_below_the_threshold_is_failing_until_the_issue_opens(
 }
 
 #[tokio::test]
+async fn every_page_counts_an_outage_from_its_first_failed_check() {
+    let watched = Watched::start().await;
+    let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
+    let site = watched.site(&mut browser, 200).await;
+    // The issue opens five minutes after the first failed check.
+    watched.check(site, 503).await;
+    watched.check(site, 503).await;
+    watched.service.advance_minutes(10);
+    let issue = watched.issue(site).await;
+    let team = watched.owner.team;
+    for (page, words) in [
+        ("/".to_owned(), &["Down for 15 min", "For 15 min"][..]),
+        (format!("/sites/{site}"), &["Down for 15 min", "for 15 min"]),
+        (format!("/issues/{issue}"), &["15 min Since"]),
+        (format!("/teams/{team}/issues"), &["15 min 15 min ago"]),
+    ] {
+        let shown = browser.get(&page).await;
+        let shown = text(said(&shown));
+        for words in words {
+            assert!(shown.contains(words), "{page}: {words}: {shown}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_site_whose_issue_was_resolved_by_hand_is_failing_while_it_fails() {
     let watched = Watched::start().await;
     let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;

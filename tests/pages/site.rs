@@ -181,7 +181,7 @@ async fn a_range_is_chosen_and_what_was_down_is_a_gap() {
         assert!(day.contains(tile), "{tile}: {day}");
     }
     assert_eq!(day.matches("<path class=\"band\"").count(), 1, "when it was down: {day}");
-    assert!(text(&day).contains("Down 2 h"), "{}", text(&day));
+    assert!(text(&day).contains("Down 3 h"), "{}", text(&day));
     // Of the 23 checks of the last 48 half hours, three failed. Each half hour has a median and a percentile.
     assert_eq!(day.matches(" ms</td>").count(), 40, "{day}");
     assert!(day.contains("range=24h\" aria-current=\"page\""));

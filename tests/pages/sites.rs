@@ -104,6 +104,23 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
 }
 
 #[tokio::test]
+async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let team = format!("/teams/{}", owner.team);
+    let form = browser.get(&format!("{team}/sites/new")).await;
+    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, https:// is used, unless there is a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
+    let webhook = "kind=webhook&name=Pager&to=https%3A%2F%2Fhooks.test%2Fin";
+    sent_to(&browser.post(&format!("{team}/channels"), webhook).await);
+    let mail = "kind=email&name=Ops&to=ops%40example.com";
+    sent_to(&browser.post(&format!("{team}/channels"), mail).await);
+    // What was refused is shown with the same.
+    let refused = browser.post(&format!("{team}/sites"), "urls=ftp://a.test").await;
+    let refused = text(said(&refused));
+    assert!(refused.contains("Notifications Pager , Ops (waiting for confirmation)"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_is_said_to_be_watched()
  {
     let (service, owner) = Service::with_team().await;
@@ -343,5 +360,5 @@ async fn a_row_has_the_figures_of_its_site() {
     }
     let list = browser.get("/").await;
     assert!(said(&list).contains("<path class=\"gap\""), "{}", said(&list));
-    assert!(text(said(&list)).contains("Down for 1 h · HTTP 503"), "{}", text(said(&list)));
+    assert!(text(said(&list)).contains("Down for 2 h · HTTP 503"), "{}", text(said(&list)));
 }

@@ -37,7 +37,7 @@ fn spoken_of((site, said): &(&str, String)) -> Name {
     let said_of = |texts: [&str; 2]| texts.into_iter().any(|text| said.contains(text));
     let fingerprint = if said_of(["PARTLY DOWN", " from home, answer"]) {
         Fingerprint::StatusPartial
-    } else if said_of(["NOT AS EXPECTED", " not as expected: "]) {
+    } else if said_of(["EXPECTATION NOT MET", " not as expected: "]) {
         Fingerprint::StatusExpectation
     } else {
         Fingerprint::StatusDown

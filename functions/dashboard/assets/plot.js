@@ -1,6 +1,7 @@
 "use strict";
 // Draws a site's response times so that a part of them can be looked at more closely. The picture and the
-// table, which say the same, are there without this script.
+// table, which say the same, are there without this script: the table has the values of the lines, and the
+// picture has the single checks and the failed ones.
 
 const HINT = "Drag over the plot to look closer.";
 const HOUR = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
@@ -27,6 +28,17 @@ function read(part) {
     values.forEach((line, place) => line.push(parseInt(row.cells[place + 1].textContent)));
   }
   return [times, ...values];
+}
+
+// The points of a path in the picture, as times and milliseconds.
+function points(picture, path, { from, to }) {
+  const { width, height } = picture.querySelector("svg svg").viewBox.baseVal;
+  const { top } = picture.querySelector(".plot").dataset;
+  const drawn = picture.querySelector(path)?.getAttribute("d") ?? "";
+  return [...drawn.matchAll(/M([\d.]+) ([\d.]+)/g)].map(([, x, y]) => [
+    Number(from) + (x / width) * (to - from),
+    (1 - y / height) * top,
+  ]);
 }
 
 let drawn;
@@ -62,6 +74,7 @@ function draw() {
   const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
   // The axis is the range that was chosen, however little of it is known.
   const range = [Number(part.dataset.from), Date.now() / 1000];
+  const [checks, failed] = [".dots", ".failed"].map((path) => points(picture, path, part.dataset));
   const bands = part.dataset.bands.split(" ").filter(Boolean).map((band) => band.split("-").map(Number));
   function drawBands({ ctx, bbox, valToPos }) {
     ctx.save();
@@ -69,6 +82,30 @@ function draw() {
     for (const [from, to] of bands) {
       const [left, right] = [from, to].map((at) => Math.min(Math.max(valToPos(at, "x", true), bbox.left), bbox.left + bbox.width));
       if (right > left) ctx.fillRect(left, bbox.top, Math.max(right - left, 2), bbox.height);
+    }
+    ctx.restore();
+  }
+  function drawChecks({ ctx, bbox, valToPos }) {
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    if (checks.length) {
+      ctx.fillStyle = color(".dots").stroke;
+      ctx.globalAlpha = 0.4;
+      for (const [at, ms] of checks) {
+        ctx.beginPath();
+        ctx.arc(valToPos(at, "x", true), Math.max(valToPos(ms, "y", true), bbox.top), 1.25 * ratio, 0, 2 * Math.PI);
+        ctx.fill();
+      }
+    }
+    if (failed.length) {
+      ctx.fillStyle = color(".failed").stroke;
+      ctx.globalAlpha = 1;
+      for (const [at] of failed) {
+        ctx.fillRect(valToPos(at, "x", true) - ratio, bbox.top + bbox.height - 14 * ratio, 2 * ratio, 14 * ratio);
+      }
     }
     ctx.restore();
   }
@@ -96,7 +133,7 @@ function draw() {
       { ...axis, grid: { show: false }, space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
     ],
-    hooks: { drawClear: [drawBands], setScale: [showScale], setCursor: [showValue] },
+    hooks: { drawClear: [drawBands], draw: [drawChecks], setScale: [showScale], setCursor: [showValue] },
   };
   drawn = new uPlot(options, upper ? [times, means, upper] : [times, means], plot);
 }

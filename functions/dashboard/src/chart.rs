@@ -231,7 +231,7 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
         let _ = write!(dots, "M{:.0} {:.0}h0", x * WIDTH, PLOT - PLOT * value.min(top) / top);
     }
     for x in plot.marks {
-        let _ = write!(marks, "M{:.0} {PLOT}v-14", x * WIDTH);
+        let _ = write!(marks, "M{:.1} {PLOT}v-14", x * WIDTH);
     }
     let band = |from: f64, to: f64| {
         let [from, to] = [from, to].map(|part| part.clamp(0.0, 1.0) * WIDTH);
@@ -239,7 +239,7 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
     };
     html! {
         div.drawn {
-            div.plot role="img" aria-label=(plot.label) {
+            div.plot role="img" aria-label=(plot.label) data-top=(top) {
                 svg {
                     svg viewBox={ "0 0 " (WIDTH) " " (PLOT) } preserveAspectRatio="none" width="100%" height="100%" {
                         @for part in 0..=GRID { path.grid d={ "M0 " (PLOT / f64::from(GRID) * f64::from(part)) "H" (WIDTH) } {} }
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(line.matches('M').count(), 1);
         let drawn = super::plot(&plot).into_string();
         assert!(drawn.contains(r#"<path class="dots" d="M500 180h0M750 0h0">"#), "{drawn}");
-        assert!(drawn.contains(r#"<path class="failed" d="M250 240v-14">"#), "{drawn}");
+        assert!(drawn.contains(r#"<path class="failed" d="M250.0 240v-14">"#), "{drawn}");
     }
 
     #[test]

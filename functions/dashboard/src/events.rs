@@ -154,7 +154,7 @@ fn row(event: &Event<'_>) -> Markup {
     let IssueWithSite { issue, site, .. } = event.of;
     let (look, what) = match (event.key, event.by_hand) {
         (TimelineKey::Resolved, false) => (Look::Up, "Resolved"),
-        (TimelineKey::Resolved, true) => (Look::Up, "Resolved by hand"),
+        (TimelineKey::Resolved, true) => (Look::Up, "Resolved manually"),
         (TimelineKey::Opened | TimelineKey::Acknowledged, _) => {
             (Look::from(issue.severity()), "Opened")
         }

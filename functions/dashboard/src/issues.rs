@@ -269,7 +269,7 @@ fn hero(view: &IssueView<'_>) -> Markup {
     let IssueView { issue, now, .. } = *view;
     let look = if issue.lifecycle.is_active() { Look::from(issue.severity()) } else { Look::Up };
     let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
-    let opened_at = issue.first_failed_at();
+    let since = issue.first_failed_at();
     html! {
         @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, now)) }
         section class={ "hero tint " (look.class()) } {
@@ -292,12 +292,12 @@ fn hero(view: &IssueView<'_>) -> Markup {
                 div {
                     p.clock {
                         @match issue.lifecycle.resolved_at() {
-                            Some(end) => (time::duration(end.duration_since(opened_at))),
-                            None => (layout::lasting(opened_at, now)),
+                            Some(end) => (time::duration(end.duration_since(since))),
+                            None => (layout::lasting(since, now)),
                         }
                     }
                     p.quiet.small {
-                        "Since " (layout::instant(opened_at))
+                        "Since " (layout::instant(since))
                         @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (layout::instant(end)) }
                     }
                 }

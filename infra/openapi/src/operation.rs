@@ -40,6 +40,8 @@ pub(crate) struct Success {
     /// The type of the body.
     pub(crate) media_type: &'static str,
     pub(crate) links: Vec<Link>,
+    /// Whether there is a 413 in its place if it would be too large.
+    pub(crate) is_limited: bool,
 }
 
 /// An operation that can follow, with a value from the response.
@@ -56,7 +58,14 @@ impl Success {
     /// 200 with a body.
     pub(crate) fn ok(description: &'static str, schema: Value) -> Self {
         let (status, media_type) = (StatusCode::OK, "application/json");
-        Self { status, description, schema: Some(schema), media_type, links: Vec::new() }
+        Self {
+            status,
+            description,
+            schema: Some(schema),
+            media_type,
+            links: Vec::new(),
+            is_limited: false,
+        }
     }
 
     /// 200 with a text.
@@ -67,7 +76,12 @@ impl Success {
     /// 204.
     pub(crate) fn no_content(description: &'static str) -> Self {
         let (status, media_type) = (StatusCode::NO_CONTENT, "application/json");
-        Self { status, description, schema: None, media_type, links: Vec::new() }
+        Self { status, description, schema: None, media_type, links: Vec::new(), is_limited: false }
+    }
+
+    /// The same response, whose size is limited.
+    pub(crate) fn limited(self) -> Self {
+        Self { is_limited: true, ..self }
     }
 
     /// The same response; the value at `from` is a parameter of these operations.
@@ -140,9 +154,8 @@ impl Operation {
         for refusal in responses::REFUSALS {
             let occurs = match refusal.status() {
                 StatusCode::PAYMENT_REQUIRED | StatusCode::NOT_FOUND => has_team,
-                StatusCode::REQUEST_TIMEOUT
-                | StatusCode::PAYLOAD_TOO_LARGE
-                | StatusCode::UNSUPPORTED_MEDIA_TYPE => has_body,
+                StatusCode::REQUEST_TIMEOUT | StatusCode::UNSUPPORTED_MEDIA_TYPE => has_body,
+                StatusCode::PAYLOAD_TOO_LARGE => has_body || self.success.is_limited,
                 StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,
                 _ => true,
             };

@@ -77,7 +77,8 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "PayloadTooLarge",
-        description: "The request body is larger than 1 MB, before or after decoding.",
+        description: "The request body is larger than 1 MB, before or after decoding, or the response \
+                      would be too large.",
         sample: || ApiError::PayloadTooLarge,
         headers: Headers::Rate,
     },

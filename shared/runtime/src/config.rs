@@ -8,6 +8,7 @@ use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::config::{ConfigError, Read, list, one, required};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::source::TrustedProxies;
+use vedette_store::{DirectoryRow, TeamWithSettings};
 
 /// How the service presents itself and keeps time.
 #[derive(Debug, Clone)]
@@ -102,6 +103,14 @@ impl Service {
     /// tool, the settings enable it, and this deployment has an engine for it.
     pub fn runs(&self, tool: Tool, team: &Team, settings: &Settings) -> bool {
         is_wanted(tool, team, settings) && self.tools.contains(&tool)
+    }
+
+    /// Whether a tool runs on a site of which only the row in its team's directory was read. Says the same as
+    /// [`Service::runs`].
+    pub fn runs_on(&self, tool: Tool, row: &DirectoryRow, team: &TeamWithSettings) -> bool {
+        team.team.plan_active
+            && row.is_enabled(tool, &team.settings, team.plan())
+            && self.tools.contains(&tool)
     }
 
     /// Whether a tool would run on a site with these settings if this machine had the browser that it needs.

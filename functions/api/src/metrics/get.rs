@@ -55,10 +55,7 @@ pub(crate) async fn handle(
             let (status, ssl) =
                 (status.remove(&row.id.partition()), ssl.remove(&row.id.partition()));
             let evaluated = status.and_then(|state| state.evaluated);
-            let runs = |tool: Tool| {
-                row.is_enabled(tool, &team.settings, team.plan())
-                    && context.app.service.tools.contains(&tool)
-            };
+            let runs = |tool: Tool| context.app.service.runs_on(tool, row, &team);
             SiteMetrics {
                 row,
                 is_monitored: Tool::ALL.into_iter().any(runs),

@@ -120,7 +120,7 @@ fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, now: Timestamp) -> Mar
 }
 
 fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Markup {
-    let opened_at = issue.lifecycle.opened_at();
+    let since = issue.first_failed_at();
     html! {
         li {
             (look::issue(issue.status(), issue.severity()))
@@ -133,11 +133,11 @@ fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Mar
             }
             span.quiet.nb.n {
                 @match issue.lifecycle.resolved_at() {
-                    Some(end) => (time::duration(end.duration_since(opened_at))),
-                    None => (layout::lasting(opened_at, now)),
+                    Some(end) => (time::duration(end.duration_since(since))),
+                    None => (layout::lasting(since, now)),
                 }
                 br;
-                span.small { (layout::ago(opened_at, now)) }
+                span.small { (layout::ago(since, now)) }
             }
         }
     }

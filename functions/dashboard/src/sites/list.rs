@@ -77,6 +77,16 @@ struct Listed<'a> {
     failing_since: Option<Timestamp>,
 }
 
+impl Listed<'_> {
+    /// The first failed check of its outage, if it is down. A read of the tool may be older than that of the issue.
+    fn down_since(&self, status: Option<&ToolState>) -> Option<Timestamp> {
+        let mut down =
+            self.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
+        let opened_at = down.next()?.opened_at;
+        Some(status.and_then(ToolState::down_since).unwrap_or(opened_at))
+    }
+}
+
 /// The sites of a team.
 pub(crate) async fn list(
     context: RequestContext<'_>,
@@ -416,9 +426,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
 fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -> Option<Markup> {
     match site.state {
         SiteState::Down => {
-            let down =
-                site.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
-            let since = down.map(|issue| issue.opened_at).min()?;
+            let since = site.down_since(status)?;
             Some(html! { "Down for " (layout::lasting(since, view.now)) (why(status)) })
         }
         SiteState::Failing => {
@@ -477,9 +485,7 @@ fn listed<'a>(
         .map(|row| {
             let mut issues = by_site.remove(&row.id).unwrap_or_default();
             issues.sort_by_key(alerts::order);
-            let is_enabled = |tool: Tool| {
-                row.is_enabled(tool, &team.settings, team.plan()) && service.tools.contains(&tool)
-            };
+            let is_enabled = |tool: Tool| service.runs_on(tool, row, team);
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();
             let state = SiteState::of(active, failing_since.is_some(), is_enabled, row.is_checked);

@@ -1,5 +1,7 @@
 //! Adding sites: one, or many at once.
 
+mod next;
+
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
@@ -91,7 +93,7 @@ pub(crate) async fn ask_to_add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    Ok(form(context, &team, StatusCode::OK, Done::default(), &[]))
+    form(context, &team, StatusCode::OK, Done::default(), &[]).await
 }
 
 /// Creates the sites, each on its own. Lines that could not be created stay in the form.
@@ -150,7 +152,7 @@ pub(crate) async fn add(
         }
         return layout::redirect(&list);
     }
-    Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused))
+    form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused).await
 }
 
 /// The lines of the form in their order, each with its URL or the reason why it has none. A repeated URL counts once.
@@ -207,13 +209,13 @@ fn with_scheme(line: &str) -> String {
     if line.contains("://") { line.to_owned() } else { format!("https://{line}") }
 }
 
-fn form(
+async fn form(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
     status: StatusCode,
     done: Done,
     refused: &[Refused],
-) -> Response {
+) -> Result<Response, ApiError> {
     let left: Vec<&str> = refused.iter().map(|refused| refused.line.as_str()).collect();
     let described = (!refused.is_empty()).then_some("problems");
     let content = html! {
@@ -242,7 +244,8 @@ fn form(
                 div.row { button.main { "Add sites" } }
             }
         }
+        (next::part(context, team).await?)
     };
     let heading = Heading::new("Add sites").below(format!("/teams/{}", team.id()), "Sites");
-    layout::team_page(context, (&team.team, NavTab::Sites), status, heading, &content)
+    Ok(layout::team_page(context, (&team.team, NavTab::Sites), status, heading, &content))
 }

@@ -16,6 +16,6 @@ pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
                       for each site; the metrics of a larger team get a 413.",
         query: Vec::new(),
         body: None,
-        success: Success::text("The metrics.", CONTENT_TYPE),
+        success: Success::text("The metrics.", CONTENT_TYPE).limited(),
     }]
 }

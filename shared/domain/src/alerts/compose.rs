@@ -45,16 +45,16 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "DOWN",
         Fingerprint::StatusPartial => "PARTLY DOWN",
-        Fingerprint::StatusExpectation => "NOT AS EXPECTED",
+        Fingerprint::StatusExpectation => "EXPECTATION NOT MET",
         Fingerprint::StatusSlow => "SLOW",
         Fingerprint::SslInvalid => "CERTIFICATE INVALID",
         Fingerprint::SslExpiring => "CERTIFICATE EXPIRING",
-        Fingerprint::DnsLookupFailed => "DNS FAILING",
+        Fingerprint::DnsLookupFailed => "DNS LOOKUP FAILING",
         Fingerprint::DnsRecordsMissing => "DNS RECORDS MISSING",
         Fingerprint::DnsRecordsChanged => "DNS RECORDS CHANGED",
         Fingerprint::DnsDomainExpiring => "DOMAIN EXPIRING",
         Fingerprint::BrokenLinksThreshold => "BROKEN LINKS",
-        Fingerprint::PerformanceBudget => "SLOW",
+        Fingerprint::PerformanceBudget => "LOW PERFORMANCE",
     }
 }
 
@@ -162,11 +162,11 @@ pub fn broken_channel(
 ) -> Alert {
     Alert {
         kind: AlertKind::Notice,
-        state: "CHANNEL BROKEN".to_owned(),
+        state: "CHANNEL NOT WORKING".to_owned(),
         name: channel.to_owned(),
         lines: vec![
-            format!("Alerts do not reach this channel: {}", sentence(reason)),
-            "Fix the cause. If the channel is disabled by then, enable it again.".to_owned(),
+            format!("Alerts are not reaching this channel: {}", sentence(reason)),
+            "Once you have fixed the cause, check whether the channel was disabled, and enable it again.".to_owned(),
         ],
         link: page.map(|url| Link { text: "View channel", url }),
         ..test(channel, team, now)
@@ -182,18 +182,18 @@ pub fn missed(
 ) -> Alert {
     Alert {
         kind: AlertKind::Notice,
-        state: "MESSAGES MISSING".to_owned(),
+        state: "ALERTS NOT SENT".to_owned(),
         lines: vec![
             format!(
-                "This channel was off. Alerts from {} to {} were not sent, because they are more than \
-                 {MISSED_MAX} or older than {} days.",
+                "This channel was off, and alerts from {} to {} were not sent: there were more than \
+                 {MISSED_MAX} of them, or some were older than {} days.",
                 team.zone.minute(since),
                 team.zone.minute(until),
                 MISSED_TIME.as_hours() / 24
             ),
-            "You still get alerts for issues that are open.".to_owned(),
+            "You will still get alerts about issues that are open now.".to_owned(),
         ],
-        link: events_url.map(|url| Link { text: "Show events", url }),
+        link: events_url.map(|url| Link { text: "View events", url }),
         ..test(channel, &team.name, until)
     }
 }
@@ -226,7 +226,7 @@ impl AlertSubject<'_> {
         match (self.resolved_by, self.issue.lifecycle.resolved_by()) {
             (Some(name), _) => format!(" by {name} after {lasted}"),
             // That user has left since.
-            (None, Some(_)) => format!(" by hand after {lasted}"),
+            (None, Some(_)) => format!(" manually after {lasted}"),
             (None, None) => format!(" after {lasted}"),
         }
     }

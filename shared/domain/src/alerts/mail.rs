@@ -112,39 +112,36 @@ impl TransactionalMailKind {
     fn words(&self) -> Words {
         match self {
             Self::Confirmation { asked_by, team } => Words {
-                subject: "Confirm your address for alerts",
+                subject: "Confirm this address for alerts",
                 request: match asked_by {
                     Some(asked_by) => format!(
-                        "{} of the team “{}” wants alerts about its websites to be sent to this \
-                         address.",
+                        "{} wants to send alerts about the websites of the team “{}” to this address.",
                         asked_by.words(),
                         strangers_name(team)
                     ),
                     None => format!(
-                        "Alerts about the websites of the team “{}” are to be sent to this address.",
+                        "The team “{}” wants to send alerts about its websites to this address.",
                         strangers_name(team)
                     ),
                 },
                 button: "Confirm this address",
-                otherwise: "If you do not want these alerts, ignore this email.",
+                otherwise: "No alerts are sent here until you confirm. If you do not want them, ignore this email.",
             },
             Self::Invitation { asked_by, team } => Words {
-                subject: "Join a team on Vedette",
+                subject: "Invitation to a team on Vedette",
                 request: format!(
                     "{} has invited you to the team “{}”, which monitors its websites with Vedette.",
                     asked_by.words(),
                     strangers_name(team)
                 ),
                 button: "View the invitation",
-                otherwise: "The link is valid for a week. If you do not want to join, ignore this email.",
+                otherwise: "The link expires in a week. If you do not want to join, ignore this email.",
             },
             Self::SignIn => Words {
                 subject: "Sign in to Vedette",
-                request: "Someone, probably you, asked for a link to sign in to Vedette with this \
-                          address."
-                    .to_owned(),
+                request: "Use this link to sign in to Vedette.".to_owned(),
                 button: "Sign in",
-                otherwise: "The link works once, for 15 minutes. If it was not you, ignore this email.",
+                otherwise: "The link works once and expires in 15 minutes. If you did not request it, ignore this email.",
             },
         }
     }
@@ -240,7 +237,7 @@ fn alternatives(plain: String, html: String) -> MultiPart {
         .singlepart(SinglePart::html(html))
 }
 
-const UNSUBSCRIBE: &str = "Stop alerts to this address";
+const UNSUBSCRIBE: &str = "Unsubscribe this address";
 
 fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
     let mut parts = vec![alert.title()];

@@ -519,9 +519,9 @@ fn mail_has_two_forms_of_one_content() {
     List-Unsubscribe-Post: List-Unsubscribe=One-Click
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="a86a3055f17e5100b327aa292666ce1207564289"
+     boundary="799dc3126c01e0d039c50fe987d5beba006a3c27"
 
-    --a86a3055f17e5100b327aa292666ce1207564289
+    --799dc3126c01e0d039c50fe987d5beba006a3c27
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: 7bit
 
@@ -541,9 +541,9 @@ fn mail_has_two_forms_of_one_content() {
     Then wait.
 
     -- 
-    Stop alerts to this address: https://vedette.example.com/unsubscribe/2
+    Unsubscribe this address: https://vedette.example.com/unsubscribe/2
 
-    --a86a3055f17e5100b327aa292666ce1207564289
+    --799dc3126c01e0d039c50fe987d5beba006a3c27
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
@@ -569,9 +569,9 @@ fn mail_has_two_forms_of_one_content() {
     1px solid;border-radius:4px;color:inherit;text-decoration:none">Open issue<=
     /a></p><p><b>Notes:</b><br>Call the *host*.<br>Then wait.</p><p style=3D"fo=
     nt-size:12px;opacity:.7"><a href=3D"https://vedette.example.com/unsubscribe=
-    /2" style=3D"color:inherit">Stop alerts to this address</a></p></td></tr></=
-    table></body></html>
-    --a86a3055f17e5100b327aa292666ce1207564289--
+    /2" style=3D"color:inherit">Unsubscribe this address</a></p></td></tr></tab=
+    le></body></html>
+    --799dc3126c01e0d039c50fe987d5beba006a3c27--
     "#);
     let collected = Envelope { unsubscribe_url: None, ..envelope() };
     let mail = mail::message(&collection(), &collected).expect("a mail");
@@ -631,48 +631,50 @@ fn an_address_is_asked_before_it_gets_alerts() {
     insta::assert_snapshot!(text(mail.formatted()), @r#"
     From: Vedette <alerts@vedette.example.com>
     To: ada@example.com
-    Subject: Confirm your address for alerts
+    Subject: Confirm this address for alerts
     Date: Sat, 21 Nov 2026 12:01:03 +0000
     Message-ID: <1@vedette.example.com>
     Auto-Submitted: auto-generated
     X-Auto-Response-Suppress: All
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="f5a6eedd2884389e444982d33d551dbeb5a59295"
+     boundary="c0851fd65abe3e573addfe6ea988ed71f7371b17"
 
-    --f5a6eedd2884389e444982d33d551dbeb5a59295
+    --c0851fd65abe3e573addfe6ea988ed71f7371b17
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
-    Ada <i> (ada@example.com) of the team =E2=80=9CWeb <b> Bcc: x at example. c=
-    om=E2=80=9D wants alerts about its websites to be sent to this address.
+    Ada <i> (ada@example.com) wants to send alerts about the websites of the te=
+    am =E2=80=9CWeb <b> Bcc: x at example. com=E2=80=9D to this address.
 
     Confirm this address: https://vedette.example.com/channels/3/confirm?key=3D4
 
-    If you do not want these alerts, ignore this email.
+    No alerts are sent here until you confirm. If you do not want them, ignore =
+    this email.
 
-    --f5a6eedd2884389e444982d33d551dbeb5a59295
+    --c0851fd65abe3e573addfe6ea988ed71f7371b17
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
     <!DOCTYPE html><html lang=3D"en"><head><meta charset=3D"utf-8"><meta name=
     =3D"viewport" content=3D"width=3Ddevice-width"><meta name=3D"color-scheme" =
     content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
-    ght dark"><title>Confirm your address for alerts</title></head><body style=
+    ght dark"><title>Confirm this address for alerts</title></head><body style=
     =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
     erif"><div style=3D"display:none;max-height:0;overflow:hidden">Ada &lt;i&gt=
-    ; (ada@example.com) of the team =E2=80=9CWeb &lt;b&gt; Bcc: x at example. c=
-    om=E2=80=9D wants alerts about its websites to be sent to this address.</di=
-    v><table role=3D"presentation" width=3D"100%" style=3D"max-width:600px"><tr=
-    ><td><h1 style=3D"border-left:4px solid #80848e;padding-left:12px;font-size=
-    :18px">Confirm your address for alerts</h1><p>Ada &lt;i&gt; (ada@example.co=
-    m) of the team =E2=80=9CWeb &lt;b&gt; Bcc: x at example. com=E2=80=9D wants=
-     alerts about its websites to be sent to this address.</p><p><a href=3D"htt=
-    ps://vedette.example.com/channels/3/confirm?key=3D4" style=3D"display:inlin=
-    e-block;padding:8px 16px;border:1px solid;border-radius:4px;color:inherit;t=
-    ext-decoration:none">Confirm this address</a></p><p>If you do not want thes=
-    e alerts, ignore this email.</p></td></tr></table></body></html>
-    --f5a6eedd2884389e444982d33d551dbeb5a59295--
+    ; (ada@example.com) wants to send alerts about the websites of the team =E2=
+    =80=9CWeb &lt;b&gt; Bcc: x at example. com=E2=80=9D to this address.</div><=
+    table role=3D"presentation" width=3D"100%" style=3D"max-width:600px"><tr><t=
+    d><h1 style=3D"border-left:4px solid #80848e;padding-left:12px;font-size:18=
+    px">Confirm this address for alerts</h1><p>Ada &lt;i&gt; (ada@example.com) =
+    wants to send alerts about the websites of the team =E2=80=9CWeb &lt;b&gt; =
+    Bcc: x at example. com=E2=80=9D to this address.</p><p><a href=3D"https://v=
+    edette.example.com/channels/3/confirm?key=3D4" style=3D"display:inline-bloc=
+    k;padding:8px 16px;border:1px solid;border-radius:4px;color:inherit;text-de=
+    coration:none">Confirm this address</a></p><p>No alerts are sent here until=
+     you confirm. If you do not want them, ignore this email.</p></td></tr></ta=
+    ble></body></html>
+    --c0851fd65abe3e573addfe6ea988ed71f7371b17--
     "#);
 }
 
@@ -684,29 +686,29 @@ fn letters_say_what_their_link_is_for() {
     for (kind, subject, request) in [
         (
             invited("Ada\nBob, www.evil.example"),
-            "Join a team on Vedette",
+            "Invitation to a team on Vedette",
             "Ada Bob, www. evil. example (ada@example.com) has invited you to the team “Web <b> https: / /evil. \
              example”, which monitors its websites with Vedette.",
         ),
         (
             invited("ada@example.com"),
-            "Join a team on Vedette",
+            "Invitation to a team on Vedette",
             "ada@example.com has invited you to the team “Web <b> https: / /evil. example”,",
         ),
         (
             TransactionalMailKind::Confirmation { asked_by: Some(asker("Ada")), team: team() },
-            "Confirm your address for alerts",
-            "Ada (ada@example.com) of the team “Web <b> https: / /evil. example” wants alerts",
+            "Confirm this address for alerts",
+            "Ada (ada@example.com) wants to send alerts about the websites of the team “Web <b>",
         ),
         (
             TransactionalMailKind::Confirmation { asked_by: None, team: team() },
-            "Confirm your address for alerts",
-            "Alerts about the websites of the team “Web <b> https: / /evil. example” are to be",
+            "Confirm this address for alerts",
+            "The team “Web <b> https: / /evil. example” wants to send alerts about its websites",
         ),
         (
             TransactionalMailKind::SignIn,
             "Sign in to Vedette",
-            "Someone, probably you, asked for a link to sign in to Vedette with this address.",
+            "Use this link to sign in to Vedette.",
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();

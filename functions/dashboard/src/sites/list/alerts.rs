@@ -82,7 +82,7 @@ fn one(
                 a.t1 href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
                 p {
                     @if !words::headline(issue, site).starts_with(&site.name) { bdi { (site.name) } " · " }
-                    "For " (layout::lasting(issue.lifecycle.opened_at(), now))
+                    "For " (layout::lasting(issue.first_failed_at(), now))
                     @if taken.is_none() { " · Not acknowledged" }
                 }
             }

@@ -5,7 +5,6 @@ use maud::{Markup, html};
 use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::site_state::SiteState;
 
 use super::{Listed, SitesView};
@@ -28,7 +27,7 @@ impl Figures {
     pub(super) fn of(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -> Self {
         let means = status.map(|status| status.hour_means(view.now)).unwrap_or_default();
         let latest = means.iter().rev().find_map(|mean| *mean);
-        let trouble = trouble(site, view.now);
+        let trouble = trouble(site, status, view.now);
         let uptime = status.and_then(|status| status.recent_checks(COUNTED_DAYS, view.retention));
         let uptime = uptime.and_then(CheckCount::uptime_percentage);
         let certificate = view.certificates.get(&site.row.id.partition());
@@ -51,13 +50,10 @@ impl Figures {
 }
 
 /// Since when the site does not answer, in hours before now.
-fn trouble(site: &Listed<'_>, now: Timestamp) -> Option<Trouble> {
+fn trouble(site: &Listed<'_>, status: Option<&ToolState>, now: Timestamp) -> Option<Trouble> {
     let ago = |since: Timestamp| now.duration_since(since).as_secs_f64() / HOUR;
-    let down = site.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
     match site.state {
-        SiteState::Down => {
-            down.map(|issue| ago(issue.opened_at)).reduce(f64::max).map(Trouble::Down)
-        }
+        SiteState::Down => site.down_since(status).map(|since| Trouble::Down(ago(since))),
         SiteState::Failing => Some(Trouble::Failing),
         SiteState::Issues | SiteState::Unknown | SiteState::Up | SiteState::Paused => None,
     }

@@ -28,7 +28,7 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
 }
 
 fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
-    let opened_at = issue.lifecycle.opened_at();
+    let since = issue.first_failed_at();
     html! {
         li {
             (look::issue(issue.status(), issue.severity()))
@@ -39,7 +39,7 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
                         IssueStatus::Open => "Not acknowledged",
                         IssueStatus::Acknowledged => "Acknowledged",
                         IssueStatus::Resolved => {
-                            @if issue.lifecycle.resolved_by().is_some() { "Resolved by hand" }
+                            @if issue.lifecycle.resolved_by().is_some() { "Resolved manually" }
                             @else { "Resolved by a check" }
                         }
                     }
@@ -47,11 +47,11 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
             }
             span.quiet.nb.n {
                 @match issue.lifecycle.resolved_at() {
-                    Some(end) => (time::duration(end.duration_since(opened_at))),
-                    None => (layout::lasting(opened_at, view.now)),
+                    Some(end) => (time::duration(end.duration_since(since))),
+                    None => (layout::lasting(since, view.now)),
                 }
                 br;
-                span.small { (layout::ago(opened_at, view.now)) }
+                span.small { (layout::ago(since, view.now)) }
             }
         }
     }

@@ -91,6 +91,11 @@ impl Scale {
         self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
+    /// When the last place ends.
+    fn end(&self) -> Timestamp {
+        self.at(usize::try_from(self.places).unwrap_or(0))
+    }
+
     /// The labels below the plot, from left to right.
     fn ticks(&self, range: Range, now: Timestamp) -> Vec<Markup> {
         let all = self.step.as_secs() * self.places;
@@ -146,9 +151,9 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                 p.in.quiet { "No response times in the last " (range.words()) "." }
             } @else {
                 div.in {
-                    // The script draws a larger plot from the values in the table.
+                    // The script draws a plot to zoom into, from the values in the table and the marks in the picture.
                     div data-step=(scale.step.as_secs()) data-from=(scale.start.as_second())
-                        data-reach=(reach) data-bands=(spans(view)) {
+                        data-to=(scale.end().as_second()) data-reach=(reach) data-bands=(spans(view)) {
                         (drawn(&scale, &points, reach, view))
                         div.row.far.m2 {
                             div.legend {
@@ -220,10 +225,17 @@ fn spans(view: &SiteView<'_>) -> String {
     spans.collect::<Vec<_>>().join(" ")
 }
 
-/// When the site was down, according to its status issue.
+/// When the site was down, according to its status issue: the latest outage from its first failed check, earlier ones
+/// from when the issue opened.
 fn outages(issues: &[Issue]) -> impl Iterator<Item = (Timestamp, Option<Timestamp>)> {
     let down = issues.iter().filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown);
-    down.flat_map(|issue| issue.timeline.spans())
+    down.flat_map(|issue| {
+        let mut spans = issue.timeline.spans();
+        if let Some((from, _)) = spans.last_mut() {
+            *from = issue.first_failed_at();
+        }
+        spans
+    })
 }
 
 fn table(points: &[Point], scale: &Scale) -> Markup {

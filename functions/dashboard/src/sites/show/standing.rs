@@ -33,10 +33,10 @@ fn since(view: &SiteView<'_>) -> Option<Timestamp> {
         SiteState::Down => view
             .active()
             .filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown)
-            .map(|issue| issue.lifecycle.opened_at())
+            .map(Issue::first_failed_at)
             .min(),
         SiteState::Failing => view.access.stored.tools.get(&Tool::Status)?.failing_since,
-        SiteState::Issues => view.active().map(|issue| issue.lifecycle.opened_at()).min(),
+        SiteState::Issues => view.active().map(Issue::first_failed_at).min(),
         SiteState::Up => {
             view.history.issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max()
         }
@@ -66,7 +66,7 @@ pub(super) fn notices(view: &SiteView<'_>) -> Markup {
                 (look.shape())
                 p {
                     b { bdi { (words::headline(issue, &view.access.stored.site)) } }
-                    " for " (layout::lasting(issue.lifecycle.opened_at(), view.now)) "."
+                    " for " (layout::lasting(issue.first_failed_at(), view.now)) "."
                     @if issue.status() == IssueStatus::Open { " Not acknowledged." } @else { " Acknowledged." }
                 }
                 a.btn.s href={ "/issues/" (issue.id) } { "View issue" }

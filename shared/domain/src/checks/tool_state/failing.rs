@@ -59,6 +59,13 @@ impl ToolState {
         self.failing_since = Some(failures.first);
     }
 
+    /// The first failed check of the active issue `status:down`, if there is one.
+    pub fn down_since(&self) -> Option<Timestamp> {
+        let tracker = &self.trackers.get(&Fingerprint::StatusDown)?.tracker;
+        let failures = tracker.issue().and(tracker.failures())?;
+        Some(failures.first)
+    }
+
     /// The change of the list of failing sites from `before` to this state; `None` if the list stays as it is.
     pub fn failing_change(&self, before: &Self) -> Option<FailingChange> {
         if self.failing_since == before.failing_since {
