@@ -13,15 +13,16 @@ function inShort(seconds) {
   return (isMidnight ? day : HOUR).format(date);
 }
 
-// Times and values of the table, the oldest first. What has no row is a gap.
+// Times and values of the table, the oldest first: each row in the middle of its time. What has no row is a gap.
 function read(part) {
+  const step = Number(part.dataset.step);
   const rows = [...part.querySelectorAll("tbody tr")].reverse();
   const values = Array.from({ length: (rows[0]?.cells.length ?? 2) - 1 }, () => []);
   const times = [];
   for (const row of rows) {
-    const at = Date.parse(row.querySelector("time").dateTime) / 1000;
-    if (at > times.at(-1) + part.dataset.step * part.dataset.reach) {
-      times.push(times.at(-1) + Number(part.dataset.step));
+    const at = Date.parse(row.querySelector("time").dateTime) / 1000 + step / 2;
+    if (at > times.at(-1) + step * part.dataset.reach) {
+      times.push(times.at(-1) + step);
       for (const line of values) line.push(null);
     }
     times.push(at);
@@ -120,7 +121,7 @@ function draw() {
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
-    hint.textContent = mean == null ? HINT : `${inOwnZone.format(dated(times[cursor.idx]))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
+    hint.textContent = mean == null ? HINT : `${inOwnZone.format(dated(times[cursor.idx] - part.dataset.step / 2))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
   }
   const options = {
     width: plot.clientWidth,
