@@ -148,7 +148,7 @@ async fn beyond_a_hundred_transitions_one_message_says_that_some_are_missing() {
     assert_eq!(to(&received, &program), ["channel.missed"]);
     let mut notified = to(&received, &people);
     notified.sort();
-    assert_eq!(notified, ["DOWN: site.test", "ALERTS NOT SENT: Ops"]);
+    assert_eq!(notified, ["ALERTS NOT SENT: Ops", "DOWN: site.test"]);
     scene.redeliver().await;
     assert_eq!(scene.notified(), [""; 0], "once");
     scene.turn(sites[0], 200).await;
