@@ -32,7 +32,7 @@ NPM = {"x86_64": "x64", "aarch64": "arm64", "linux": "linux", "darwin": "darwin"
 OCI = {"x86_64": "amd64", "aarch64": "arm64"}
 # The id of the image's user, which no other user has.
 USER = 65532
-DESCRIPTION = "Watches websites: a monitor with an API and pages in one program"
+DESCRIPTION = "Monitors websites: uptime, certificates, DNS, broken links and page speed"
 
 
 def unpack(wheel, stage):

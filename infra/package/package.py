@@ -2,7 +2,8 @@
 
     package.py OUTPUT [ARCHITECTURE=FOLDER ...]
 
-Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` writes them. Without any FOLDER, only the templates are written.
+Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` writes them. Without any FOLDER, only the
+templates are written.
 """
 
 import hashlib
