@@ -19,7 +19,8 @@ use vedette_runtime::health::{Health, Notice, Ongoing};
 /// The variable that says where to reach the operator.
 pub const OPERATOR_URL: &str = "VEDETTE_OPERATOR_URL";
 
-/// How long everything must be fine before the operator is told so: a disk that is almost full soon fills up again.
+/// How long there must be no problem before the operator is notified of that. A disk that is almost full soon fills up
+/// again.
 const CALM: Duration = Duration::from_secs(60);
 
 /// The pauses before further attempts to send.

@@ -71,7 +71,7 @@ impl Worker {
         }
     }
 
-    /// Handles a message, and retries it later if that fails. Other messages run meanwhile.
+    /// Handles a message, and retries it later if that fails. Other messages are handled in the meantime.
     async fn deliver(self, delivery: QueueDelivery) {
         let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
