@@ -226,9 +226,9 @@ impl Agent {
         let posted = self.client.post(url).timeout(POST_TIME).body(body).send().await;
         match posted.map(|answer| answer.status()) {
             Ok(StatusCode::OK) => info!("checked a site for the service"),
-            Ok(status) => warn!(status = status.as_u16(), "an answer was refused"),
+            Ok(status) => warn!(status = status.as_u16(), "the service refused an answer"),
             Err(error) => {
-                warn!(error = %ErrorChain(&error.without_url()), "an answer was not delivered");
+                warn!(error = %ErrorChain(&error.without_url()), "could not send an answer to the service");
             }
         }
     }

@@ -41,7 +41,8 @@ pub(crate) struct Run {
     /// A PEM file with certificate authorities to trust for the service, in addition to the system's
     #[arg(long, value_name = "FILE", env = "VEDETTE_AGENT_CA")]
     ca_file: Option<PathBuf>,
-    /// Allow http:// for a service on another machine; anybody in between can then read the token and sites' headers
+    /// Allow http:// for a service on another machine. Anybody on the way can then read the token and sites' request
+    /// headers
     #[arg(long)]
     allow_http: bool,
 }
@@ -68,7 +69,7 @@ pub(crate) enum Command {
 }
 
 impl AgentCommand {
-    /// The options of the agent to run; none for the other commands.
+    /// The options of the agent to run. `None` for the other commands.
     pub(crate) const fn as_run(&self) -> Option<&Run> {
         if self.command.is_some() { None } else { Some(&self.run) }
     }
@@ -172,7 +173,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// An agent with its token. Not `Debug`, as the token is a secret.
+/// An agent with its token. Not `Debug`, because the token is a secret.
 #[derive(Serialize)]
 struct Created {
     token: String,

@@ -126,7 +126,7 @@ impl Show for Installed {
 struct Package {
     /// Its folder, below the folder of the installation.
     path: String,
-    /// The path of its archive, below the registry.
+    /// The path of its archive, below the address of the registry.
     archive: String,
     /// SHA-512 of the archive.
     hash: Vec<u8>,
@@ -243,7 +243,7 @@ async fn fetch(client: &Client, registry: &Url, package: &Package) -> Result<Vec
                 attempt += 1;
             }
             Err(error) => {
-                // The URL may hold a password.
+                // The URL may contain a password.
                 let why = ErrorChain(&error.without_url()).to_string();
                 return Err(Failure::refused(format!(
                     "{} cannot be downloaded: {why}",

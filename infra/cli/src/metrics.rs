@@ -1,4 +1,4 @@
-//! `vedette metrics`: the metrics of the service on this machine.
+//! `vedette metrics`: prints the metrics of the service on this machine.
 
 use serde::Serialize;
 use vedette_embedded::Report;

@@ -1,4 +1,4 @@
-//! Which table the command is about.
+//! The table that a command works on.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use crate::Failure;
 use crate::aws::stack::Stack;
 use crate::aws::{Account, Refusal};
 
-/// How long a service may take to say how it is.
+/// How long a service may take to report its health.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which table the command is about.
+/// The table that a command works on.
 #[derive(Debug, Args)]
 #[command(next_help_heading = crate::GLOBAL)]
 pub(crate) struct Target {
@@ -64,7 +64,7 @@ pub(crate) struct Deployed {
 }
 
 impl Target {
-    /// Whether the command is about a deployment.
+    /// Whether the command works on a deployment.
     pub(crate) fn is_aws(&self) -> Result<bool, Failure> {
         match (&self.stack, self.aws) {
             (Some(_), false) => Err(Failure::Usage("--stack says which stack of --aws".to_owned())),
@@ -77,7 +77,7 @@ impl Target {
         self.stack.as_deref()
     }
 
-    /// The data folder, where the table is on this machine.
+    /// The data folder, if the table is on this machine.
     pub(crate) fn data(&self) -> &Path {
         &self.data
     }
@@ -121,7 +121,7 @@ impl Target {
         }
     }
 
-    /// Has a failure say which table does not answer.
+    /// Adds to a failure which table does not answer.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Unreachable(why) => Failure::Unreachable(self.does_not_answer(&why)),
@@ -175,7 +175,7 @@ pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
 }
 
 impl Opened {
-    /// Whether no service works on the table, nor will until it is closed.
+    /// Whether no service uses the table, and none can until it is closed.
     pub(crate) const fn is_alone(&self) -> bool {
         self.file.is_some()
     }
@@ -188,8 +188,8 @@ impl Opened {
     }
 }
 
-/// What a service says of its own health. One that does not say is found out by the table, which it does
-/// not answer for either.
+/// Reads the problems that a service reports about itself. If the service does not answer, the table does not either,
+/// and that reports the problem.
 async fn notices(socket: &Socket) -> Vec<Notice> {
     match timeout(PATIENCE, socket.report(Report::Health)).await {
         Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
@@ -224,7 +224,7 @@ pub(crate) async fn open_deployment(
 
 /// The deployment that the environment names.
 pub(crate) fn named_by_the_environment() -> Result<(Service, Deployment), Failure> {
-    // What may be right on this machine says nothing about the deployment's tools.
+    // The tools of this machine may be different from those of the deployment.
     if AuditorKind::read(&environment)?.is_none() {
         let problem = "must say who audits pages in the deployment; --stack finds it".to_owned();
         return Err(ConfigError { name: AuditorKind::VARIABLE, problem }.into());
@@ -247,7 +247,7 @@ fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
         store,
-        // Messages and schedules live in the service's process, which finds its work in the table.
+        // Messages and schedules are in the memory of the service, which finds its work in the table.
         queue: Queue::Local(LocalQueue::new()),
         scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
         clock,

@@ -1,4 +1,4 @@
-//! `vedette token`: access to the API. A secret is shown once, when its token is made.
+//! `vedette token`: manages access tokens of the API. A secret is shown once, when its token is created.
 
 use std::collections::BTreeSet;
 
@@ -175,7 +175,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// A new token with its secret. Not `Debug`, as the secret itself is not.
+/// A new token with its secret. Not `Debug`, because the secret is not.
 #[derive(Serialize)]
 struct Created {
     secret: String,
@@ -203,7 +203,7 @@ impl Show for Created {
     }
 }
 
-/// The token that worked until now.
+/// A token that was revoked.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Revoked(Shown);

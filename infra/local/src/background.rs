@@ -40,7 +40,7 @@ async fn rebuild(app: App, start: Timestamp) {
     caught("releasing channels", vedette_notifier::release(&app, start)).await;
     let sent = caught("sending outstanding work", vedette_reconciler::redeliver_all(&app)).await;
     if let Some(sent @ 1..) = sent {
-        info!(sent, "outstanding work was sent again");
+        info!(sent, "sent outstanding work again");
     }
 }
 

@@ -211,7 +211,7 @@ impl Metrics {
                     }));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection for metrics could not be accepted");
+                    warn!(%error, "could not accept a connection for metrics");
                     sleep(BREATH).await;
                 }
             }

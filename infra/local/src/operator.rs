@@ -183,9 +183,9 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
     loop {
         let delay = again.next();
         match (send(report.clone()).await, delay) {
-            (SendOutcome::Delivered, _) => return info!("the operator was notified"),
+            (SendOutcome::Delivered, _) => return info!("notified the operator"),
             (SendOutcome::Retry { why, .. } | SendOutcome::Held { why, .. }, Some(delay)) => {
-                warn!(why, ?delay, "the operator could not be notified; trying again later");
+                warn!(why, ?delay, "could not notify the operator; trying again later");
                 sleep(delay).await;
             }
             (
@@ -194,7 +194,7 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
                 | SendOutcome::Refused { why }
                 | SendOutcome::Gone { why },
                 _,
-            ) => return error!(why, "the operator could not be notified; check {OPERATOR_URL}"),
+            ) => return error!(why, "could not notify the operator; check {OPERATOR_URL}"),
         }
     }
 }

@@ -345,11 +345,11 @@ impl Service {
             }
         };
         if timeout(GRACE, ended).await.is_err() {
-            warn!("a part of the service was cut off by the shutdown");
+            warn!("the shutdown interrupted a part of the service");
         }
         self.loops.shutdown().await;
         if timeout(GRACE, self.database.close()).await.is_err() {
-            warn!("the table was not closed in time");
+            warn!("could not close the table in time");
         }
         drop(self.folder);
     }

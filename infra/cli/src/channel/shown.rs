@@ -1,4 +1,5 @@
-//! What `vedette channel` shows: nothing by which somebody could post to a channel, but a new key.
+//! The output of `vedette channel`. Except for a new signing key, it contains nothing with which somebody could post to
+//! a channel.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +84,7 @@ impl Shown {
     }
 }
 
-/// What a filter lets through.
+/// The alerts that a filter selects.
 fn wanted<T: Copy>(values: &BTreeSet<T>, as_str: fn(T) -> &'static str) -> String {
     if values.is_empty() {
         return "all".to_owned();
@@ -128,7 +129,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// A new channel. Not `Debug`, as it may show its key.
+/// A new channel. Not `Debug`, because it may contain its key.
 #[derive(Serialize)]
 pub(super) struct Added {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +160,7 @@ impl Show for Added {
     }
 }
 
-/// A webhook with its new key. Not `Debug`, as the key itself is not.
+/// A webhook with its new key. Not `Debug`, because the key is not.
 #[derive(Serialize)]
 pub(super) struct NewKey {
     signing_key: String,
@@ -184,7 +185,7 @@ fn key_text(key: &str) -> String {
     format!("\nsigning key  {key}\n\nThe key cannot be shown again.\n")
 }
 
-/// A channel that took a test.
+/// A channel that received a test message.
 #[derive(Serialize)]
 pub(super) struct Arrived {
     uuid: ChannelId,
@@ -203,7 +204,7 @@ impl Show for Arrived {
     }
 }
 
-/// The channel that was removed.
+/// A channel that was removed.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(super) struct Removed(pub(super) Shown);
@@ -214,7 +215,7 @@ impl Show for Removed {
     }
 }
 
-/// The messages that did not arrive, and those that wait.
+/// The messages that did not arrive, and those that are waiting.
 #[derive(Serialize)]
 pub(super) struct Failures {
     state: Standing,
@@ -231,14 +232,14 @@ struct Attempt {
     why: String,
 }
 
-/// Something to be sent.
+/// A message to send.
 #[derive(Serialize)]
 struct Pending {
     what: String,
     issue: Option<IssueId>,
     #[serde(serialize_with = "wire::optional::serialize")]
     failing_since: Option<Timestamp>,
-    /// None where it was given up, or the channel is disabled.
+    /// `None` if it was given up, or the channel is disabled.
     #[serde(serialize_with = "wire::optional::serialize")]
     due: Option<Timestamp>,
 }

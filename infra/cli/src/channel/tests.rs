@@ -341,7 +341,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
         // The next attempt is due after the one that failed.
         bench.pass(60);
         let failed = bench.try_out(&team, &channel, answer).await;
-        let said = format!("the test did not arrive: {why}");
+        let said = format!("the test message did not arrive: {why}");
         assert_eq!((failed.code, failed.said), (1, said));
         assert!(bench.waiting(&channel).await.is_empty(), "it is not sent hours later");
     }
@@ -365,7 +365,7 @@ async fn a_test_that_nobody_sends_is_taken_back() {
     let (bench, team) = bench().await;
     bench.add(&team, "slack", SECRET, "").await;
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
-    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    assert_eq!(said, "the test message was not sent within 1 s: is the service running?");
     let channel = bench.channel(&team, "Slack").await;
     assert!(bench.waiting(&channel).await.is_empty());
 }
@@ -377,7 +377,7 @@ async fn a_test_that_somebody_else_asked_for_is_left_to_them() {
     let channel = bench.channel(&team, "Slack").await;
     let theirs = vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
-    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    assert_eq!(said, "the test message was not sent within 1 s: is the service running?");
     assert_eq!(bench.waiting(&channel).await, [theirs]);
 }
 

@@ -1,5 +1,4 @@
-//! What is wrong with a deployment: each thing that it needs, looked at in the order in which they
-//! depend on each other.
+//! Finds problems with a deployment. It examines the parts in the order in which they depend on each other.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -24,20 +23,19 @@ use crate::dlq::{DeadLetters, is_missing};
 use crate::output::moment;
 use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credentials, no_stack};
 
-/// Places for functions that are left to the API's routes, and to redelivery.
+/// Concurrent executions that must remain for the API's routes and for redelivery.
 const PLACES_FOR_ROUTES: u64 = 10;
 
-/// How far polled runs, which are sent every minute, may be behind.
+/// How late polled runs may be, which are sent every minute.
 const DISPATCHED_WITHIN: SignedDuration = SignedDuration::from_mins(5);
 
 const RENEW: &str = "log in again (`aws sso login`), or name a profile with AWS_PROFILE";
 const DEPLOY: &str = "deploy the stack again with this version's template.yaml";
 
-/// Looks at a deployment, as far as there is something to look at.
+/// Examines a deployment, as far as it exists.
 ///
 /// # Errors
-///
-/// When the environment, which is to name the deployment, does not.
+/// If the environment should name the deployment, but does not.
 pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<Health, Failure> {
     let mut health = Health::default();
     let Some(region) = account.region() else {
@@ -97,7 +95,7 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     Ok(health)
 }
 
-/// Tells of something that could not be looked at.
+/// Reports something that could not be examined.
 fn refused(health: &mut Health, what: &str, refusal: &Refusal) {
     if refusal.is_of_credentials() {
         let problem = no_credentials(refusal);
@@ -141,7 +139,7 @@ fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
     }
 }
 
-/// Says no where there is no table to look further at.
+/// Examines the table. Returns whether there is one.
 async fn examine_table(app: &App, health: &mut Health) -> bool {
     match super::examine(app, health).await {
         Ok(true) => {}
@@ -174,7 +172,7 @@ fn judge_switch(
     }
 }
 
-/// Looks for the queues; returns the ARNs of those that are there.
+/// Looks for the queues. Returns the ARNs of those that exist.
 async fn examine_queues(deployed: &Deployed, health: &mut Health) -> Vec<(Destination, String)> {
     let client = Client::new(&deployed.account.sdk);
     let asked = Destination::ALL.map(|queue| {
@@ -261,7 +259,7 @@ struct Settings {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct AccountLimit {
-    /// Those that no function has reserved for itself.
+    /// Executions that no function has reserved.
     unreserved_concurrent_executions: u64,
 }
 
@@ -270,7 +268,7 @@ async fn lambda<T: for<'a> Deserialize<'a>>(account: &Account, path: String) -> 
     serde_json::from_str(&answer).map_err(Refusal::silence)
 }
 
-/// Looks whether functions receive from the queues, and whether the account has places for them.
+/// Checks whether functions receive messages from the queues, and whether the account's concurrency is enough for them.
 async fn examine_places(
     app: &App,
     account: &Account,
@@ -334,7 +332,7 @@ async fn examine_places(
     }
 }
 
-/// Asks each outpost once, about an address that every outpost must refuse. So it connects to nothing.
+/// Asks each outpost once, about an address that every outpost must refuse, so that it connects to nothing.
 async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
     const REFUSED_EVERYWHERE: &str = "http://169.254.169.254/";
     let Ok(url) = REFUSED_EVERYWHERE.parse() else { return };
@@ -398,7 +396,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     }
 }
 
-/// Looks since when polled runs have not been sent.
+/// Finds out since when polled runs have not been sent.
 async fn examine_dispatch(app: &App, health: &mut Health) {
     let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
                   that calls it each minute is switched on";
