@@ -91,7 +91,7 @@ def problems():
 
 
 def is_silent(told):
-    return [what for what in told if what.startswith("no runs of buckets were sent since ")]
+    return [what for what in told if what.startswith("the polling scheduler has sent no runs since ")]
 
 
 def scheduled(notes):

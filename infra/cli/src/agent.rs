@@ -126,7 +126,7 @@ async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
     let agents = app.store.agents().await?;
     if agents.iter().any(|agent| agent.location == *name) {
         return Err(Failure::refused(format!(
-            "there is an agent {name} already; `vedette agent rotate` gives it a new token"
+            "there is already an agent {name}; `vedette agent rotate` gives it a new token"
         )));
     }
     if agents.len() >= WITNESSES_MAX {
@@ -184,7 +184,7 @@ struct Created {
 impl Show for Created {
     fn text(&self) -> String {
         let known = record([("agent", self.agent.name.to_string()), ("token", self.token.clone())]);
-        format!("{known}\nThe token is not kept and cannot be shown again.\n")
+        format!("{known}\nVedette does not keep the token, so it cannot be shown again.\n")
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         ");
         assert_eq!(
             bench.refused("agent add frankfurt").await,
-            "there is an agent frankfurt already; `vedette agent rotate` gives it a new token"
+            "there is already an agent frankfurt; `vedette agent rotate` gives it a new token"
         );
         let rotated = bench.json("agent rotate frankfurt").await;
         let other = rotated["token"].as_str().and_then(Secret::parse).expect("a token");

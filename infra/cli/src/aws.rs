@@ -119,7 +119,7 @@ impl Account {
     pub(crate) async fn credentials(&self) -> Result<Credentials, Refusal> {
         let provider = self.sdk.credentials_provider().ok_or_else(|| Refusal {
             code: String::new(),
-            message: "nobody provides any".to_owned(),
+            message: "no provider has any".to_owned(),
         })?;
         provider.provide_credentials().await.map_err(Refusal::silence)
     }

@@ -131,7 +131,7 @@ fn not_made(error: BackupError) -> Failure {
 /// The contents of a backup, for people.
 fn contents(record: &BackupRecord) -> String {
     let BackupRecord { items, users, teams, sites, .. } = record;
-    format!("{sites} sites of {teams} teams, {users} users, {items} items in all")
+    format!("{sites} sites of {teams} teams, {users} users, {items} items in total")
 }
 
 #[derive(Serialize)]
@@ -199,7 +199,7 @@ impl Show for Restored {
     fn text(&self) -> String {
         let Self { data, record } = self;
         format!(
-            "Restored into {}: {}, as of {}.\nStart the service on this folder to go on.\n",
+            "Restored into {}: {}, as of {}.\nStart the service on this folder to continue.\n",
             data.display(),
             contents(record),
             moment(record.created_at)

@@ -291,7 +291,7 @@ fn unpack(archive: &[u8], target: &Path) -> io::Result<()> {
         }
         let path: PathBuf = entry.path()?.components().skip(1).collect();
         if path.components().any(|part| !matches!(part, Component::Normal(_))) {
-            return Err(io::Error::other(format!("{} leads out of its folder", path.display())));
+            return Err(io::Error::other(format!("{} is outside of its folder", path.display())));
         }
         let path = target.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o755);
         for name in ["package/../../out", "package/./../out"] {
             let refused = unpack(&archive(name, "x", 0o644), folder.path()).expect_err(name);
-            assert!(refused.to_string().contains("leads out"), "{refused}");
+            assert!(refused.to_string().contains("outside of"), "{refused}");
         }
         assert!(!folder.path().parent().expect("a folder").join("out").exists());
     }

@@ -201,8 +201,7 @@ async fn confirm(app: &App, which: &Which) -> Result<Shown, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         let confirmed = confirm_channel(app, &channel, Actor::Operator).await?;
-        confirmed
-            .ok_or_else(|| Failure::refused(format!("{} has been confirmed already", channel.name)))
+        confirmed.ok_or_else(|| Failure::refused(format!("{} is already confirmed", channel.name)))
     });
     Shown::read(app, &channel.await?).await
 }
@@ -233,7 +232,7 @@ async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
             channel.with_new_key(&target, key.clone(), app.clock.now()).ok_or_else(|| {
                 let (name, kind) = (&channel.name, channel.target.kind());
                 Failure::refused(format!(
-                    "{name} is a channel of the kind {kind}, which has no key"
+                    "{name} is a channel of the kind {kind}, which has no signing key"
                 ))
             })?;
         save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;

@@ -118,12 +118,12 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
         TableState::Missing => {
             health.problem(
                 "the table does not exist",
-                "restore it from a backup, or let `vedette serve` or the template make a new one",
+                "restore it from a backup, or let `vedette serve` or the template create a new one",
             );
             return Ok(false);
         }
         TableState::WithoutWorkIndex => health.problem(
-            "the table lacks the index of outstanding work, so the reconciler is blind",
+            "the table lacks the index of outstanding work, so the reconciler finds none",
             "add the index `work` as template.yaml declares it",
         ),
         TableState::Whole => {
@@ -140,7 +140,7 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
             if neglected > 0 {
                 health.problem(
                     format!(
-                        "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
+                        "work that is overdue by more than 5 minutes: {neglected}; the reconciler is not running, or it fails"
                     ),
                     "run `vedette serve`, or look at the log of the function `redelivery`",
                 );
@@ -150,8 +150,8 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
     let unreadable = app.store.unreadable_blocks(COUNTED).await?;
     if unreadable > 0 {
         health.problem(
-            format!("blocks of checks that cannot be read, and are missing in histories: {unreadable}"),
-            "let no other version of Vedette write to this table; the blocks were set aside, and expire",
+            format!("blocks of checks that cannot be read, and are missing from the history: {unreadable}"),
+            "stop other versions of Vedette that write to this table; the unreadable blocks were set aside, and will expire",
         );
     }
     health.teams = Some(app.store.all_teams().await?.len());
@@ -241,7 +241,7 @@ impl Show for Health {
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
         let facts = facts.map(|(name, fact)| format!("{name}: {fact}\n"));
         let unseen = found.iter().flat_map(|found| &found.unseen);
-        let unseen = unseen.map(|what| format!("not looked at: {what}\n"));
+        let unseen = unseen.map(|what| format!("not examined: {what}\n"));
         let problems = self.problems.iter().map(|Problem { since, what, remedy }| {
             let since = since.map(|since| format!(" since {}", moment(since))).unwrap_or_default();
             format!("problem{since}: {what}\n  to do: {remedy}\n")
@@ -307,7 +307,7 @@ mod tests {
           "overdue": 2,
           "problems": [
             {
-              "what": "due for more than 5 minutes: 1; no reconciler runs, or it fails",
+              "what": "work that is overdue by more than 5 minutes: 1; the reconciler is not running, or it fails",
               "remedy": "run `vedette serve`, or look at the log of the function `redelivery`"
             }
           ]

@@ -121,7 +121,7 @@ enum Command {
     /// Report whether the service on this machine runs and works
     ///
     /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; or
-    /// with 3 if no service runs on the data folder or it does not answer. `doctor` examines more, and takes
+    /// with 3 if no service is running on the data folder or it does not answer. `doctor` examines more, and takes
     /// longer.
     Health,
     /// Print the metrics of the service on this machine

@@ -62,7 +62,7 @@ impl Show for Shown {
              missing; {removed} removed.\n"
         );
         if *retired > 0 {
-            text += &format!("{retired} schedules of the other kind removed.\n");
+            text += &format!("Removed {retired} schedules of the other kind.\n");
         }
         text
     }

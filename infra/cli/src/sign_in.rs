@@ -49,7 +49,7 @@ impl SignIn {
     }
 }
 
-const NO_BASE: &str = "where the pages of the deployment are is not known: --url says it";
+const NO_BASE: &str = "the address of the deployment's dashboard is not known; set it with --url";
 
 #[derive(Serialize)]
 struct Created {

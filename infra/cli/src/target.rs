@@ -67,7 +67,7 @@ impl Target {
     /// Whether the command works on a deployment.
     pub(crate) fn is_aws(&self) -> Result<bool, Failure> {
         match (&self.stack, self.aws) {
-            (Some(_), false) => Err(Failure::Usage("--stack says which stack of --aws".to_owned())),
+            (Some(_), false) => Err(Failure::Usage("--stack needs --aws".to_owned())),
             (_, is_aws) => Ok(is_aws),
         }
     }
@@ -105,7 +105,7 @@ impl Target {
     pub(crate) async fn report(&self, report: Report) -> Result<Option<Vec<u8>>, Failure> {
         let folder = self.data.display();
         let none =
-            || Failure::Unreachable(format!("no service runs on the data folder `{folder}`"));
+            || Failure::Unreachable(format!("no service is running on the data folder `{folder}`"));
         if !Folder::was_used(&self.data).unwrap_or(false) {
             return Err(none());
         }
@@ -144,7 +144,7 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     let service = Config::read(&environment)?.service;
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
     if !Folder::was_used(data).map_err(|error| unreachable(&error))? {
-        return Err(Failure::Unreachable("there is none; `vedette serve` makes it".to_owned()));
+        return Err(Failure::Unreachable("there is none; `vedette serve` creates it".to_owned()));
     }
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
@@ -226,17 +226,17 @@ pub(crate) async fn open_deployment(
 pub(crate) fn named_by_the_environment() -> Result<(Service, Deployment), Failure> {
     // The tools of this machine may be different from those of the deployment.
     if AuditorKind::read(&environment)?.is_none() {
-        let problem = "must say who audits pages in the deployment; --stack finds it".to_owned();
+        let problem =
+            "must name the auditor of the deployment; with --stack, it is found".to_owned();
         return Err(ConfigError { name: AuditorKind::VARIABLE, problem }.into());
     }
     Ok((Service::read(&environment)?, Deployment::read(&environment)?))
 }
 
-pub(crate) const NO_REGION: &str =
-    "no region is set: AWS_REGION names it, or `region` in the profile";
+pub(crate) const NO_REGION: &str = "no region is set; set AWS_REGION, or `region` in the profile";
 
 pub(crate) fn no_credentials(why: &Refusal) -> String {
-    format!("there are no valid credentials for AWS: {why}")
+    format!("there are no valid AWS credentials: {why}")
 }
 
 pub(crate) fn no_stack(name: &str, region: &str) -> String {
@@ -313,14 +313,14 @@ mod tests {
         assert_eq!(failure.to_string(), "there is no stack `shop` in eu-central-1");
         let without = |account: &mut Arranged| _ = account.outputs.remove("Auditor");
         let failure = opened(without, STACK).await.map(drop).expect_err("an output is missing");
-        let expected = "the stack `vedette` is of another version than this command: its output \
+        let expected = "the stack `vedette` and this command have different versions: its output \
                         Auditor is not set";
         assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
         let expired = |account: &mut Arranged| {
             account.refuse_after("cloudformation", 0, "ExpiredToken");
         };
         let failure = opened(expired, STACK).await.map(drop).expect_err("expired");
-        let expected = "there are no valid credentials for AWS: ExpiredToken: by a test";
+        let expected = "there are no valid AWS credentials: ExpiredToken: by a test";
         assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
     }
 }

@@ -199,7 +199,7 @@ impl Show for Created {
             ("expires", moment(token.expires_at)),
             ("secret", self.secret.clone()),
         ]);
-        format!("{known}\nThe secret is not kept and cannot be shown again.\n")
+        format!("{known}\nVedette does not keep the secret, so it cannot be shown again.\n")
     }
 }
 
@@ -286,7 +286,7 @@ mod tests {
         expires  2027-05-22 09:54:00 UTC
         secret   vdt_22222222222222222222222222222222224VD7kb
 
-        The secret is not kept and cannot be shown again.
+        Vedette does not keep the secret, so it cannot be shown again.
         ");
         for wrong in ["--days 0", "--days 3651", "--scope sites", "--name"] {
             let command = format!("token create --email ada@example.com --name x {wrong}");

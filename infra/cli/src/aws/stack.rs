@@ -133,7 +133,7 @@ impl Stack {
         let output = OUTPUTS.iter().find(|(name, _)| *name == variable);
         let output = output.map_or(variable, |(_, output)| output);
         Failure::Usage(format!(
-            "the stack `{}` is of another version than this command: its output {output} {problem}",
+            "the stack `{}` and this command have different versions: its output {output} {problem}",
             self.name
         ))
     }

@@ -113,7 +113,7 @@ impl Show for Shown {
 impl Show for Vec<Shown> {
     fn text(&self) -> String {
         if self.is_empty() {
-            return "The team has no channels: nobody is told of its issues.\n".to_owned();
+            return "The team has no channels, so nobody is notified of its issues.\n".to_owned();
         }
         let rows = self.iter().map(|channel| {
             [
@@ -153,7 +153,7 @@ impl Show for Added {
             (Some(key), _) => format!("{known}{}", key_text(key)),
             (None, Standing::Unconfirmed) => {
                 let to = printable(&self.channel.to);
-                format!("{known}\n{to} is asked to confirm, and gets no alerts until then.\n")
+                format!("{known}\n{to} must confirm the address, and gets no alerts until then.\n")
             }
             (None, _) => known,
         }
@@ -177,7 +177,7 @@ impl NewKey {
 impl Show for NewKey {
     fn text(&self) -> String {
         let key = key_text(&self.signing_key);
-        format!("{}{key}The key before it signs as well for 24 hours.\n", self.channel.text())
+        format!("{}{key}The old key stays valid for 24 hours.\n", self.channel.text())
     }
 }
 
@@ -200,7 +200,7 @@ impl Arrived {
 
 impl Show for Arrived {
     fn text(&self) -> String {
-        format!("{} took the test.\n", printable(&self.name))
+        format!("{} received the test message.\n", printable(&self.name))
     }
 }
 
@@ -269,10 +269,10 @@ impl Show for Failures {
     fn text(&self) -> String {
         let state = self.disabled.as_ref().map_or_else(
             || format!("The channel is {}.\n", self.state.as_str()),
-            |why| format!("The channel is disabled since {}.\n", printable(&why.text())),
+            |why| format!("The channel has been disabled since {}.\n", printable(&why.text())),
         );
         let log = match &self.log[..] {
-            [] => "Everything arrived lately.\n".to_owned(),
+            [] => "All recent messages arrived.\n".to_owned(),
             log => {
                 let rows = log.iter().map(|it| [moment(it.at), it.what.clone(), it.why.clone()]);
                 table(["FAILED", "WHAT", "WHY"], rows)

@@ -84,7 +84,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         let what = match alert {
             AlertMessage::Issue { issue, .. } => format!("alerts about issue {issue}"),
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
-            AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
+            AlertMessage::Team(team) => format!("deriving the alerts of team {team} again"),
             AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
         };
         return (what, None, None);
@@ -110,7 +110,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         Err(_) => {
             const SHOWN: usize = 60;
             let start: String = body.chars().take(SHOWN).collect();
-            (format!("no message of this service: {start}"), None, None)
+            (format!("not a message of this service: {start}"), None, None)
         }
     }
 }

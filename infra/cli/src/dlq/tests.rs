@@ -136,7 +136,7 @@ async fn whoever_stops_halfway_has_sent_twice_and_lost_nothing() {
         let said = deployment.refused("dlq redrive status").await;
         assert_eq!(
             said,
-            "the dead letters of status: InternalError: by a test; sent again before: 7"
+            "the dead letters of status: InternalError: by a test; 7 were sent again before that"
         );
         assert_eq!(deployment.bodies("status").len(), 7 + twice, "{operation}");
         assert_eq!(deployment.bodies("status-dlq").len(), 25 - 7, "{operation}");
