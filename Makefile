@@ -221,8 +221,9 @@ bench: rust ## Measure everything, including the comparison, in an hour, and wri
 	cargo build --locked --release --package vedette --package vedette-bench
 	@written() { target/release/vedette-bench "$$@" | tee target/measurement && target/release/vedette-bench write "$$1" < target/measurement; }; \
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),$(if $(WRITE),written,target/release/vedette-bench) $(ARGS),\
-		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do written $$measurement; done; \
-		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison; exit $$failed))
+		failed=0; for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do \
+			written $$measurement || { echo "$$measurement failed, so its table is unchanged" >&2; failed=1; }; done; \
+		($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison || failed=1; exit $$failed))
 
 # RUSTC_BOOTSTRAP lets the stable compiler instrument code. Only sanitizers need more, and there is no unsafe code for
 # them to check. New inputs are kept in fuzz/corpus, and failing ones in fuzz/artifacts.

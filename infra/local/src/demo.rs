@@ -99,8 +99,9 @@ pub enum DemoError {
     #[error("the demo in {} is incomplete: remove the folder and start again", .0.display())]
     Incomplete(PathBuf),
     /// The folder is the demo's, and the service was started without it.
-    #[error("the data folder {} contains the demo: start with --demo, or choose another folder with --data",
-    #.0.display())]
+    #[error(
+        "the data folder {} contains the demo: start with --demo, or choose another folder with --data", .0.display()
+    )]
     Unwanted(PathBuf),
     /// Nothing can be written, or no address is free.
     #[error(transparent)]

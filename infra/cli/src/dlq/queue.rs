@@ -174,7 +174,7 @@ impl DeadLetters {
         let name = self.name;
         match done {
             Err(why) => Err(Failure::refused(format!(
-                "the dead letters of {name}: {why}; {sent} were sent again before that"
+                "the dead letters of {name}: {why}; messages sent again before that: {sent}"
             ))),
             Ok(()) if left > 0 => Err(Failure::refused(format!(
                 "the dead letters of {name}: not of this deployment and left: {left}; sent again: \
@@ -210,7 +210,7 @@ impl DeadLetters {
                 status => {
                     let reason = task.failure_reason.as_deref().or(status).unwrap_or("no reason");
                     return Err(Failure::refused(format!(
-                        "the dead letters of {}: {reason}; {moved} were sent again before that",
+                        "the dead letters of {}: {reason}; messages sent again before that: {moved}",
                         self.name
                     )));
                 }

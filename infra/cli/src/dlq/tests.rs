@@ -136,7 +136,7 @@ async fn whoever_stops_halfway_has_sent_twice_and_lost_nothing() {
         let said = deployment.refused("dlq redrive status").await;
         assert_eq!(
             said,
-            "the dead letters of status: InternalError: by a test; 7 were sent again before that"
+            "the dead letters of status: InternalError: by a test; messages sent again before that: 7"
         );
         assert_eq!(deployment.bodies("status").len(), 7 + twice, "{operation}");
         assert_eq!(deployment.bodies("status-dlq").len(), 25 - 7, "{operation}");
