@@ -1,7 +1,8 @@
-//! Writes a year of checks, faster than the service would. The service itself writes the first check of each day, and
-//! with it the counters of the day before, as well as the first check of each kind. All other rows are copies of these
-//! under keys from the store, so they are what the service would have written. Scheduled status checks that completed
-//! are packed.
+//! Writes a year of checks, faster than the service would.
+//!
+//! The service itself writes the first check of each day, and with it the counters of the day before, as well as the
+//! first check of each kind. All other rows are copies of these under keys from the store, so they are what the service
+//! would have written. Scheduled status checks that completed are packed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;

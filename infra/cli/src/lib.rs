@@ -1,7 +1,10 @@
-//! The commands of the operator: users, teams, sign-ins, tokens, plans, issues, channels, schedules. Every command
-//! works on the table, so the same command works on a process on this machine and on a deployment. If a change requires
-//! further work, the reconciler finds it in the table. Each group of commands has one file with its arguments, code,
-//! output and tests. `run` executes a command line with an [`App`] and an output that the caller passes in.
+//! The commands of the operator: users, teams, sign-ins, tokens, plans, issues, channels, schedules.
+//!
+//! Every command works on the table, so the same command works on a process on this machine and on a deployment. If a
+//! change requires further work, the reconciler finds it in the table.
+//!
+//! Each group of commands has one file with its arguments, code, output and tests. `run` executes a command line with
+//! an [`App`] and an output that the caller passes in.
 
 mod agent;
 mod args;
@@ -148,10 +151,11 @@ enum Command {
     /// Replaces nothing: it refuses a folder that is not empty or that a service uses, and a backup that is damaged or
     /// was made by a newer version.
     Restore(backup::Restore),
-    /// Copy teams with their history between a data folder and a deployment, or two folders First stop the service of
-    /// the source folder, or pause the teams with `plan deactivate`. At the end, all items of both tables are compared.
-    /// The copied channels are disabled. A team, user or address that already exists in the destination is never
-    /// overwritten. If a copy is interrupted, run it again to finish it.
+    /// Copy teams with their history between a data folder and a deployment, or two folders
+    ///
+    /// First stop the service of the source folder, or pause the teams with `plan deactivate`. At the end, all items of
+    /// both tables are compared. The copied channels are disabled. A team, user or address that already exists in the
+    /// destination is never overwritten. If a copy is interrupted, run it again to finish it.
     Copy(copy::Copy),
     /// Run one tool on a URL
     ///
@@ -216,6 +220,7 @@ impl Cli {
     /// Runs the command on the table that its options name, and writes to standard output.
     ///
     /// # Errors
+    ///
     /// Why the command has failed.
     pub async fn execute(&self) -> Result<(), Failure> {
         // A command prints its result, not a log.

@@ -1,6 +1,7 @@
-//! Compares Vedette's engines with other tools, in one run on this machine: `make comparison`. The target, the engine
-//! and the other tool are processes of their own, so that the cost of each can be measured. They take turns, and their
-//! medians are compared, so that other work of the machine affects all of them alike.
+//! Compares Vedette's engines with other tools, in one run on this machine: `make comparison`.
+//!
+//! The target, the engine and the other tool are processes of their own, so that the cost of each can be measured. They
+//! take turns, and their medians are compared, so that other work of the machine affects all of them alike.
 
 mod crawl;
 mod crawler;

@@ -1,7 +1,8 @@
-//! `--demo`: example sites with a month of history, in a folder of their own. The history is recorded as checkers
-//! record it, while a simulated clock runs through the month. After that, the sites are checked like any others. This
-//! process itself serves them, on a loopback address that only this mode allows. One of them goes down now and then.
-//! The certificate of another is only recorded, and never checked.
+//! `--demo`: example sites with a month of history, in a folder of their own.
+//!
+//! The history is recorded as checkers record it, while a simulated clock runs through the month. After that, the sites
+//! are checked like any others. This process itself serves them, on a loopback address that only this mode allows. One
+//! of them goes down now and then. The certificate of another is only recorded, and never checked.
 
 use std::fs;
 use std::io;

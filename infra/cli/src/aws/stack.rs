@@ -107,6 +107,7 @@ impl Stack {
     /// Reads the configuration of the stack's functions, and where its parts are.
     ///
     /// # Errors
+    ///
     /// If an output is missing or invalid, because the stack has another version.
     pub(crate) fn deployment(&self) -> Result<(Service, Deployment), Failure> {
         let read = |name: &str| self.variable(name);
@@ -122,6 +123,7 @@ impl Stack {
     /// Reads the outposts. There are none if the version of the stack does not have them.
     ///
     /// # Errors
+    ///
     /// If the output is invalid, because the stack has another version.
     pub(crate) fn outposts(&self, account: &Account, clock: &Clock) -> Result<Outposts, Failure> {
         let read = |name: &str| self.variable(name);

@@ -89,7 +89,7 @@ async fn messages_are_shown_in_words_and_stay() {
     // What is none of ours is shown as it begins.
     deployment.aws.account().put_message("dns-dlq", "\u{1b}[31m{", None);
     let ran = deployment.run("dlq show dns").await;
-    assert!(ran.out.contains("no message of this service: \u{fffd}[31m{"), "{}", ran.out);
+    assert!(ran.out.contains("not a message of this service: \u{fffd}[31m{"), "{}", ran.out);
 }
 
 #[tokio::test]

@@ -35,6 +35,7 @@ const DEPLOY: &str = "deploy the stack again with this version's template.yaml";
 /// Examines a deployment, as far as it exists.
 ///
 /// # Errors
+///
 /// If the environment should name the deployment, but does not.
 pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<Health, Failure> {
     let mut health = Health::default();
