@@ -623,7 +623,7 @@ mod tests {
             |file: &Path| ErrorChain(&to_file(&data, file).expect_err("refused")).to_string();
 
         fs::write(path(&elsewhere, "there"), "kept").expect("written");
-        assert!(refused(&path(&elsewhere, "there")).contains("there exists already"));
+        assert!(refused(&path(&elsewhere, "there")).contains("there already exists"));
         assert!(refused(&path(&data, "beside.db")).contains("is the data folder itself"));
         assert!(refused(&path(&elsewhere, "missing/backup.db")).contains("No such file"));
         let held = File::open(elsewhere.path()).expect("a folder");
