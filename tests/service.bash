@@ -19,7 +19,7 @@ finish() {
         kill "$pid" 2>/dev/null || true
         wait "$pid" 2>/dev/null || true
     fi
-    # What the service said of itself is of interest only when something went wrong.
+    # The output of the service is of interest only if something went wrong.
     if ((code != 0)) && [[ -s $work/log ]]; then
         echo "--- the service's log:" >&2
         tail -n 40 "$work/log" >&2
@@ -31,11 +31,11 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# A folder with something in it already may be given.
+# The caller can pass a folder that is not empty.
 [[ ! -v service_data ]] || cp -a "$service_data" "$work/data"
 # Read from at once.
 touch "$work/out"
-# Nobody outside this machine is asked, and nothing is audited.
+# The service sends no requests to other machines, and audits no pages.
 env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 VEDETTE_ALLOW_RECEIVERS=127.0.0.0/8 \
     VEDETTE_DOH=nobody=https://127.0.0.1:1/dns-query VEDETTE_RDAP=none VEDETTE_AUDITOR=none \
     "${service_environment[@]}" \

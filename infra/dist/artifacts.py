@@ -1,4 +1,4 @@
-"""Packs one binary in every form that people install it in, but those that tools of their own make.
+"""Packs one binary into all artifacts for which there is no other tool.
 
     artifacts.py unpack WHEEL STAGE                  takes the binary and the bill of materials out of the wheel
     artifacts.py pack STAGE TARGET VERSION OUTPUT    an archive, packages for npm, an image and compose.yaml
@@ -27,12 +27,12 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
-# Rust's names of processors and systems, and those of others.
+# The names of processors and systems in Rust, and in npm and OCI images.
 NPM = {"x86_64": "x64", "aarch64": "arm64", "linux": "linux", "darwin": "darwin"}
 OCI = {"x86_64": "amd64", "aarch64": "arm64"}
-# The user of the image: nobody else's number.
+# The id of the image's user, which no other user has.
 USER = 65532
-DESCRIPTION = "Watches websites: a monitor with an API and pages in one program"
+DESCRIPTION = "Monitors websites: uptime, certificates, DNS, broken links and page speed"
 
 
 def unpack(wheel, stage):
@@ -45,7 +45,7 @@ def unpack(wheel, stage):
                 (stage / "vedette").write_bytes(data)
                 (stage / "vedette").chmod(0o755)
             elif entry.filename.endswith(".cyclonedx.json"):
-                # It says in which folder of this machine each package was built.
+                # It contains the folder of this machine in which each package was built.
                 data = data.replace(f"file://{ROOT}".encode(), b"file:///vedette")
                 (stage / "bill.cdx.json").write_bytes(data)
             elif entry.filename.endswith("/RECORD"):
@@ -58,7 +58,7 @@ def unpack(wheel, stage):
 
 
 class Tar:
-    """An archive whose entries have nobody's name and no time of their own."""
+    """An archive whose entries all have the same owner and time."""
 
     def __init__(self):
         self.buffer = io.BytesIO()
@@ -85,16 +85,16 @@ class Tar:
 
 
 def compressed(data):
-    # Of a hundred megabytes, the last percent would take minutes.
+    # For a hundred megabytes, saving the last percent would take minutes.
     return gzip.compress(data, compresslevel=9 if len(data) < 100_000_000 else 6, mtime=0)
 
 
 def archive(stage, name):
-    """What is unpacked anywhere and run."""
+    """Writes the archive that you can unpack and run anywhere."""
     tar = Tar()
     tar.folder(name)
     tar.file(f"{name}/vedette", stage / "vedette", 0o755)
-    # For one version.
+    # The old name of the program, for one more version.
     tar.link(f"{name}/vedette-local", "vedette")
     tar.file(f"{name}/LICENSE", ROOT / "LICENSE")
     for kind in ("completions", "man"):
@@ -104,7 +104,7 @@ def archive(stage, name):
 
 
 def npm(stage, processor, system, version, output):
-    """The package that people name, and the one with the program of this platform, which it brings."""
+    """Writes the package that people install, and its dependency with the program for this platform."""
     name = f"vedette-{NPM[system]}-{NPM[processor]}"
     common = {"version": version, "description": DESCRIPTION, "license": "Apache-2.0"}
     platforms = [f"vedette-{system}-{arch}" for system in ("linux", "darwin") for arch in ("x64", "arm64")]
@@ -135,14 +135,14 @@ def npm(stage, processor, system, version, output):
 
 
 def certificates(folder):
-    """The authorities that Debian trusts, as one file."""
+    """Returns the certificate authorities that Debian trusts, as one file."""
     found = sorted(pathlib.Path(folder).glob("usr/share/ca-certificates/mozilla/*.crt"))
     assert len(found) > 100, f"{folder} has {len(found)} authorities"
     return b"".join(path.read_bytes().rstrip(b"\n") + b"\n" for path in found)
 
 
 def root(stage):
-    """The whole root of the image: the program, the C library that it is linked to, authorities, a user."""
+    """Returns all files of the image: the program, its C library, certificate authorities, and a user."""
     tar = Tar()
     for folder in ("etc", "etc/ssl", "etc/ssl/certs", "usr", "usr/bin", "usr/lib", "usr/lib64", "var", "var/lib"):
         tar.folder(folder)
@@ -152,7 +152,7 @@ def root(stage):
         tar.link(name, f"usr/{name}")
     tar.file("usr/bin/vedette", stage / "vedette", 0o755)
     libc = pathlib.Path(os.environ["LIBC"])
-    # The parts of the C library that a program may be linked to, or that it loads to look up a name.
+    # The parts of the C library to which a program may be linked, or which it loads to look up a name.
     parts = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|nss_dns|nss_files))\.so\.\d+")
     found = {path.name: path for path in sorted(libc.glob("lib/*-linux-gnu/*")) if parts.fullmatch(path.name)}
     assert "libc.so.6" in found, f"{libc} has no C library"
@@ -169,18 +169,18 @@ def root(stage):
 
 
 def add_user(tar, users, groups):
-    """The user of the image, beside others."""
+    """Adds the image's user to the other users."""
     user = f"vedette:x:{USER}:{USER}::/var/lib/vedette:/nonexistent\n"
     tar.add("etc/passwd", data=f"{users}{user}".encode())
     tar.add("etc/group", data=f"{groups}vedette:x:{USER}:\n".encode())
 
 
-# What a root of Debian holds that no image needs.
+# Files of a Debian root that an image does not need.
 LEFT_OUT = re.compile(r"(dev|proc|sys|run|tmp|var/(cache|log|tmp|lib/apt/lists))/.+|opt/vedette/bootstrap")
 
 
 def debian(root):
-    """A root of Debian without its caches and logs. Nothing in it gives anybody more rights."""
+    """Returns a Debian root without caches and logs, and without programs that give more rights."""
     tar = Tar()
     for folder, folders, files in os.walk(root):
         folders.sort()
@@ -200,7 +200,7 @@ def debian(root):
 
 
 def browser(stage, processor, version, root):
-    """An image that has Lighthouse, its Node and Debian's Chromium, too."""
+    """Writes the image that also contains Lighthouse, Node and Debian's Chromium."""
     tar = Tar()
     for folder in ("usr", "usr/bin", "var", "var/lib", "etc"):
         tar.folder(folder)
@@ -215,7 +215,7 @@ def browser(stage, processor, version, root):
 
 
 def image(layers, processor, version, tag, variables=()):
-    """An image as an archive that Docker, Podman and registries' clients load."""
+    """Writes an image as an archive that Docker, Podman and clients of registries can load."""
     blobs = {}
 
     def blob(data, kind, **more):
@@ -259,7 +259,7 @@ def image(layers, processor, version, tag, variables=()):
         "config": blob(json.dumps(config).encode(), f"{oci}.config.v1+json"),
         "layers": [blob(compressed(layer), f"{oci}.layer.v1.tar+gzip") for layer in layers],
     }
-    # By the first of these names clients that know OCI call it, by the second Docker.
+    # Clients that support OCI use the first of these names, and Docker uses the second.
     names = {"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": f"docker.io/library/vedette:{tag}"}
     index = {
         "schemaVersion": 2,
@@ -294,7 +294,7 @@ def pack(stage, target, version, output):
 
 
 def sums(output):
-    """The list of checksums, as `sha256sum --check` reads it."""
+    """Writes the list of checksums, as `sha256sum --check` reads it."""
     made = sorted(path for path in output.iterdir() if path.name != "SHA256SUMS")
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
     (output / "SHA256SUMS").write_text("".join(lines))

@@ -1,8 +1,8 @@
-"""Cuts a release, and says what a release brings.
+"""Prepares a release, and prints its changes.
 
-    release.py cut VERSION DATE    the changelog's next version becomes VERSION, and so do all packages
-    release.py notes VERSION       prints what the changelog says of a version
-    release.py collect FOLDER      puts what several builds made into one folder, with one list of checksums
+    release.py cut VERSION DATE    gives the unreleased changes and all packages this version
+    release.py notes VERSION       prints the changes of a version from the changelog
+    release.py collect FOLDER      copies the artifacts of several builds into one folder, with one list of checksums
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def cut(version, date):
     if f"## [{version}]" in changes:
         sys.exit(f"version {version} has been released")
     if not re.search(rf"^{re.escape(UNRELEASED)}\n+###? ", changes, re.M):
-        sys.exit("the changelog says of nothing that is to be released")
+        sys.exit("the changelog has no unreleased changes")
     heading = f"{UNRELEASED}\n\n## [{version}] - {date}"
     changelog.write_text(once(changes, rf"^{re.escape(UNRELEASED)}$", heading, changelog.name))
     manifest.write_text(once(packages, r'^version = "\d+\.\d+\.\d+"$', f'version = "{version}"', manifest.name))
@@ -44,7 +44,7 @@ def notes(version):
 
 
 def collect(folder):
-    """Builds of several platforms bring some files alike, such as the package that is for all."""
+    """Copies artifacts into one folder. Some, such as the npm package for all platforms, come from every build."""
     made = {}
     for path in sorted(folder.glob("*/*")):
         if path.name == "SHA256SUMS":

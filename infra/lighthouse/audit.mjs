@@ -1,11 +1,10 @@
 // Audits one page with Lighthouse, in a Chromium of its own.
 //
-// The first line of stdin is {url, header: {name, value} | null, chromium: [program, ...arguments],
-// proxy: {url, credentials: {username, password}}}. stdout is the report, or
-// {runtimeError: {code, message}} when there is none, or {browserError} when there is no browser.
-// Chromium is controlled by a pipe: no port is open to others, and it ends when this process does. It
-// stays in the group of this process, so that both can be killed together. When stdin ends, whoever
-// asked is gone.
+// The first line of stdin is {url, header: {name, value} | null, chromium: [program, ...arguments], proxy: {url,
+// credentials: {username, password}}}. stdout is the report, or {runtimeError: {code, message}} when there is none, or
+// {browserError} when there is no browser. Chromium is controlled by a pipe: no port is open to others, and it ends
+// when this process does. It stays in the group of this process, so that both can be killed together. When stdin ends,
+// the caller has gone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -16,7 +15,7 @@ const CONFIG = {
   extends: "lighthouse:default",
   settings: {
     onlyCategories: ["performance"],
-    // Pictures and maps for people, six times as large as all the rest.
+    // Screenshots and source maps, which take six times as much as the rest of the report.
     skipAudits: ["final-screenshot", "screenshot-thumbnails", "script-treemap-data"],
     disableFullPageScreenshot: true,
   },
@@ -30,7 +29,7 @@ class Pipe {
     this.to = to;
     from.on("data", (chunk) => this.#read(chunk));
     from.on("close", () => this.onclose?.());
-    // Chromium has left, which "close" tells.
+    // Chromium has ended, which the event "close" reports.
     for (const stream of [to, from]) stream.on("error", () => {});
   }
 
@@ -55,8 +54,8 @@ class Pipe {
 }
 
 /**
- * Sends `header` with the page's requests to its own host, and never in clear text for an encrypted
- * page. Frames of other hosts, and what they embed, are none of its business.
+ * Sends `header` with the page's requests to its own host, but not over http if the page uses https. Frames from other
+ * hosts do not send it.
  */
 async function sendHeader(page, url, header) {
   const site = new URL(url);
@@ -69,10 +68,10 @@ async function sendHeader(page, url, header) {
       const others = Object.entries(request.headers).filter(
         ([name]) => name.toLowerCase() !== header.name.toLowerCase(),
       );
-      // These hold for this request, and not for where it is redirected to.
+      // These apply only to this request, and not to the target of a redirect.
       changed.headers = [...others.map(([name, value]) => ({ name, value })), header];
     }
-    // A request that is gone needs no answer; one that cannot carry the header must not go without.
+    // A request that has ended needs no answer. One that cannot have the header must not be sent without it.
     session
       .send("Fetch.continueRequest", { requestId, ...changed })
       .catch(() => session.send("Fetch.failRequest", { requestId, errorReason: "Aborted" }))
@@ -101,7 +100,7 @@ async function launch([program, ...given]) {
   const connection = puppeteer.connect({ transport: new Pipe(to, from), defaultViewport: null });
   const browser = await Promise.race([connection, ended]);
   const close = async () => {
-    // Closed in order, it takes its own processes along, and leaves none for others to reap.
+    // If the browser is closed properly, it ends its own processes, and leaves none for others to reap.
     setTimeout(() => browserProcess.kill("SIGKILL"), 2000).unref();
     browser.close().catch(() => {});
     await exit;
@@ -109,11 +108,11 @@ async function launch([program, ...given]) {
   return { browser, ended, close };
 }
 
-/** Proves the browser to its proxy, which it then does with every request of every page. */
+/** Has the browser present its credentials to the proxy. It then does so with every request of every page. */
 async function authenticate(browser, { url, credentials }) {
   const page = await browser.newPage();
   await page.authenticate(credentials);
-  // There is nothing to see.
+  // The response does not matter.
   await page.goto(url).catch(() => {});
   await page.close();
 }

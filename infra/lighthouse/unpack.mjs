@@ -12,5 +12,5 @@ const { inflate } = await import("@sparticuz/chromium");
 for (const archive of ["al2023.tar.br", "fonts.tar.br", "swiftshader.tar.br", "chromium.br"]) {
   await inflate(fileURLToPath(new URL(archive, from)));
 }
-// The user who installs is not always the one who runs.
+// The user who runs Chromium may be another one than the one who installs it.
 await chmod(`${to}chromium`, 0o755);

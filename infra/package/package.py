@@ -1,9 +1,9 @@
-"""Writes what is deployed without a compiler: the functions as archives, and templates that find them in a bucket.
+"""Writes the files for a deployment without a compiler: the functions as archives, and templates that use them.
 
     package.py OUTPUT [ARCHITECTURE=FOLDER ...]
 
-Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` leaves them. Without any, the templates alone
-are written.
+Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` writes them. Without any FOLDER, only the
+templates are written.
 """
 
 import hashlib
@@ -13,12 +13,13 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# No archive says when it was made: the same binaries are the same archive, and change nothing that is deployed.
+# Archives contain no time of their creation, so that the same binaries give the same archive, and nothing is deployed
+# again.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def archive(binary, path):
-    """Packs a binary as Lambda's runtime expects it."""
+    """Writes an archive with a binary, as Lambda expects it."""
     entry = zipfile.ZipInfo("bootstrap", EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.create_system = 3
@@ -29,12 +30,12 @@ def archive(binary, path):
 
 
 def functions(template):
-    """The folders of functions that a template builds."""
+    """Returns the folders of the functions that a template builds."""
     return sorted(set(re.findall(r"^ +CodeUri: functions/([\w-]+)", template, re.M)))
 
 
 def packaged(template, prefix):
-    """The template with archives of a bucket in place of what is to be built."""
+    """Returns the template with archives in a bucket instead of functions that must be built."""
     parameters = f"""Parameters:
   CodeBucket:
     Description: Bucket of this region with the archives of the functions
@@ -45,7 +46,7 @@ def packaged(template, prefix):
     assert template.count("\nParameters:\n") == 1
     template = template.replace("\nParameters:\n", f"\n{parameters}")
     template = re.sub(r"^ +Metadata: \{ BuildMethod: rust-cargolambda \}\n", "", template, flags=re.M)
-    # Not a parameter: an update would keep the value that it had.
+    # This is not a parameter, because an update of a stack would keep the old value.
     key = prefix + r"${Architecture}/\1.zip"
     code = f'CodeUri: {{ Bucket: !Ref CodeBucket, Key: !Sub "{key}" }}'
     template = re.sub(r"CodeUri: functions/([\w-]+)", code, template)
@@ -63,7 +64,7 @@ def main(output, *built):
         for architecture, folder in built.items()
         for name in functions(templates["template.yaml"])
     }
-    # The names differ where the code does, so that CloudFormation notices an update.
+    # If the code changes, so do the names, so that CloudFormation notices an update.
     digest = hashlib.sha256()
     for (architecture, name), binary in sorted(binaries.items()):
         digest.update(f"{architecture}/{name} ".encode() + hashlib.sha256(binary.read_bytes()).digest())

@@ -1,7 +1,7 @@
-// Takes pictures of the pages of a running service, in light and in dark: those of the documentation, and in another
-// folder each page as phones, laptops and large screens show it.
+// Takes pictures of the pages of a running service, with the light and the dark theme: those of the documentation, and
+// in another folder each page at the width of phones, laptops and large screens.
 //
-//   take.mjs LINK DOCS ALL    a link that signs in, and where the pictures go
+//   take.mjs LINK DOCS ALL a link that signs in, and the folders for the pictures
 import { mkdirSync } from "node:fs";
 import { launch } from "../../tests/browser/browser.mjs";
 
@@ -11,7 +11,7 @@ const chromium = await launch();
 const page = await chromium.newPage();
 mkdirSync(all, { recursive: true });
 
-/** The page at an address as it is told: for the documentation, and at each width as a whole. */
+/** Takes pictures of a page: for the documentation if it has a height, and the whole page at each width. */
 async function take(name, path, height) {
   await page.goto(new URL(path, link).href);
   for (const scheme of ["light", "dark"]) {

@@ -1,5 +1,4 @@
-// Judges what was sent with libraries of the other side: webhooks' signatures, cards for Teams, and embeds
-// for Discord.
+// Checks messages with the receivers' own libraries: signatures of webhooks, cards for Teams, and embeds for Discord.
 
 const assert = require("node:assert");
 const fs = require("node:fs");
@@ -40,7 +39,7 @@ for (const { body } of sent.discord) {
   assert.strictEqual(embeds.length, 1);
   for (const { title, description, url, color, timestamp, fields, ...rest } of embeds) {
     assert.deepStrictEqual(rest, {});
-    // Each of these refuses what Discord would.
+    // Each of these refuses the same as Discord.
     const embed = new EmbedBuilder().setTitle(title).setColor(color).setTimestamp(new Date(timestamp));
     embed.setDescription(description).setFields(...fields).setURL(url ?? null);
     assert.deepStrictEqual(embed.toJSON().fields, fields);

@@ -73,7 +73,8 @@ def operate(*arguments, given=None):
 
 
 def here(link):
-    """The link as this process can follow it: browsers take names under localhost for this machine, Python may not."""
+    """Changes a link so that this process can follow it. Browsers resolve names under localhost to this machine, but
+    Python may not."""
     return link.replace("//vedette.localhost:", "//127.0.0.1:")
 
 

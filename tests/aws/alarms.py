@@ -1,4 +1,4 @@
-"""What the template's alarms make of what functions have written.
+"""Evaluates the template's alarms on what functions have logged.
 
 The emulator evaluates no alarm over several metrics. It leaves each as it was deployed, with all names filled in, and
 this evaluates one over the lines of logs: metrics of functions' own, in CloudWatch's embedded format, and how often
@@ -35,13 +35,13 @@ def state(folder, name, since):
 
 
 def tells(folder, name, state):
-    """Whom an alarm tells that it has come into a state."""
+    """The topics that an alarm notifies when it enters a state."""
     actions = {"ALARM": "AlarmActions", "OK": "OKActions"}.get(state, "InsufficientDataActions")
     return deployed(folder, name).get(actions) or []
 
 
 def deployed(folder, name):
-    """An alarm as CloudFormation was to make it."""
+    """An alarm as the template declares it."""
     return json.loads((folder / "alarms" / f"{name}.json").read_text())
 
 
@@ -53,7 +53,7 @@ def figure(stat, since):
     if metric["Namespace"] == "AWS/Lambda":
         counted = metric["MetricName"]
         runs = written(f"/aws/lambda/{dimensions['FunctionName']}", since)
-        # Where a function was not invoked, there is no data on its errors either.
+        # If a function was not invoked, there is no data about its errors either.
         if not any(line.startswith("START ") for line in runs):
             return None
         if counted == "Invocations":
@@ -84,7 +84,7 @@ def embedded(stack, since=0):
 
 
 def written(group, since):
-    """What a function has written since an instant."""
+    """What a function has logged since an instant."""
     try:
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
         events = [event for page in pages for event in page["events"]]
@@ -94,7 +94,7 @@ def written(group, since):
 
 
 def evaluate(expression, figures):
-    """The value of an expression of CloudWatch over figures: what is reckoned with no data is no data."""
+    """Evaluates an expression of CloudWatch over figures. Without data, there is no result."""
     text = re.sub(r"\bAND\b", "and", re.sub(r"\bOR\b", "or", expression))
     text = re.sub(r"\bIF\(", "choose(", text)
     choose = lambda condition, then, otherwise: then if condition else otherwise

@@ -1,4 +1,4 @@
-"""The AWS emulator: ministack, with the gaps mended that the story would fall into.
+"""The AWS emulator: ministack, with fixes for what the story needs.
 
     emulator.py WORK_FOLDER
 
@@ -37,7 +37,7 @@ WORK = pathlib.Path(sys.argv[1])
 
 
 def wrap(module, name):
-    """Replaces a function by one that is given the replaced one first."""
+    """Replaces a function with one that gets the original as its first argument."""
 
     def decorate(wrapper):
         inner = getattr(module, name)
@@ -48,7 +48,7 @@ def wrap(module, name):
 
 
 def wrap_create(resource_type):
-    """The same for what CloudFormation calls to make a resource."""
+    """Does the same for a function that CloudFormation calls to create a resource."""
     handlers = provisioners._RESOURCE_HANDLERS[resource_type]
 
     def decorate(wrapper):
@@ -66,10 +66,10 @@ writing = threading.Lock()
 
 
 def record(role, action, resource, keys, refusal):
-    """Writes a decision down, once: who asked for what, in which partitions, and if they may."""
+    """Records a decision, once: who requested what, in which partitions, and whether it was allowed."""
     shown = keys
     if keys is not None and not refusal:
-        # Policies name partitions by what they begin with; of a refusal the whole is of interest.
+        # Policies name partitions by their prefix. For a refusal, the whole key is of interest.
         shown = sorted({"".join(key.partition("#")[:2]) for key in keys})
     decision = {"role": role, "action": action, "resource": resource, "keys": shown}
     line = json.dumps(decision | {"allowed": not refusal})
@@ -82,7 +82,7 @@ def record(role, action, resource, keys, refusal):
 
 @wrap(iam_evaluator, "enforce")
 def enforce(inner, access_key, action, service, region, resource_arn="*", service_context=None):
-    """Asks about the partitions of a DynamoDB call and about the role that a call passes on, too,
+    """Also asks about the partitions of a DynamoDB call, and about the role that a call passes on,
     and keeps what was decided about roles. A batch of SQS is asked about as an action of its own, which
     IAM does not know: who may send a message may send ten."""
     context = dict(service_context or {})
@@ -99,7 +99,7 @@ def enforce(inner, access_key, action, service, region, resource_arn="*", servic
         access_key, action, service, region, resource_arn=resource_arn, service_context=context
     )
     principal = iam_evaluator.resolve_principal(access_key or "", get_account_id())
-    # The root user, with whom the test deploys and looks, may do anything.
+    # The root user, with which the test deploys and reads, may do anything.
     if getattr(principal, "policies", None) is not None:
         role = role_name(principal.arn)
         record(role, action, resource_arn, keys, refusal)
@@ -115,7 +115,7 @@ def role_name(arn):
 
 
 def ask(role, action, resource, context=None, policies=None):
-    """Asks whether a role may do what the emulator does in its name without a request. Returns the
+    """Asks whether a role may do what the emulator does for it without a request. Returns the
     refusal, if it is one."""
     asked = iam_evaluator.EvalContext(
         principal_arn=f"arn:aws:sts::{get_account_id()}:assumed-role/{role}/service",
@@ -135,7 +135,7 @@ def ask(role, action, resource, context=None, policies=None):
     return refusal
 
 
-# --- IAM: what a request is about ---------------------------------------------------------------
+# --- IAM: the resources of a request ------------------------------------------------------------
 
 transaction_keys = contextvars.ContextVar("transaction_keys")
 passed_role = contextvars.ContextVar("passed_role", default=None)
@@ -162,7 +162,7 @@ def dynamodb_service_context(inner, body):
 
 
 def transaction_items(request):
-    """Table, item or key, and all else of each action of a transaction, in the order of the questions."""
+    """The table, the item or key, and everything else of each action of a transaction, in order."""
     for item in request.get("TransactItems", []):
         for member in ("ConditionCheck", "Put", "Update", "Delete", "Get"):
             if member in item:
@@ -171,7 +171,7 @@ def transaction_items(request):
 
 
 def attributes(action):
-    """The attributes that a write has, changes or compares, words of its expressions among them."""
+    """The attributes that a write has, changes or compares. This includes the keywords of its expressions."""
     names = action.get("ExpressionAttributeNames") or {}
     found = set(action.get("Item") or {})
     for member in ("UpdateExpression", "ConditionExpression"):
@@ -181,7 +181,7 @@ def attributes(action):
 
 
 def plain_items(request):
-    """Table and item, or key, of all that any other request names."""
+    """The table and the item or key of everything that any other request names."""
     table = request.get("TableName")
     if "Item" in request or "Key" in request:
         yield table, request.get("Item") or request["Key"]
@@ -197,7 +197,7 @@ def plain_items(request):
 
 
 def queried_key(request):
-    """What a query says its attributes equal."""
+    """The values that a query requires of its attributes."""
     names = request.get("ExpressionAttributeNames") or {}
     values = request.get("ExpressionAttributeValues") or {}
     equal = re.findall(r"([#\w]+)\s*=\s*(:\w+)", request["KeyConditionExpression"])
@@ -205,7 +205,7 @@ def queried_key(request):
 
 
 def leading_key(table, item):
-    """The partition that an item is in, or that a query is about: the table's, or an index's."""
+    """The partition of an item or a query, in the table or in an index."""
     described = dynamodb._tables[table.rpartition("/")[2]]
     indexes = described.get("GlobalSecondaryIndexes") or []
     schemas = [described["KeySchema"], *(index["KeySchema"] for index in indexes)]
@@ -239,14 +239,14 @@ def extract_resource_arn(inner, service, method, path, headers, body, query, *re
 
 @wrap(changesets, "_apply_transforms")
 def apply_transforms(inner, template, provided, previous=None):
-    """A value that a parameter does not allow is refused only after the transforms, which fail of it."""
+    """An invalid value of a parameter is refused only after the transforms, which fail because of it."""
     changesets._resolve_parameters(template, provided, previous)
     return inner(template, provided, previous)
 
 
 @wrap(language_extensions, "_literal_sub")
 def literal_sub(inner, node):
-    """A reference whose name is put together with a value of a mapping is refused."""
+    """A reference whose name contains a value of a mapping is refused."""
     name = inner(node)
     if name is None and isinstance(node, dict) and isinstance(node.get("Fn::Sub"), list):
         name, variables = node["Fn::Sub"]
@@ -284,7 +284,7 @@ def create_api(inner, logical_id, props, stack_name):
 
 @wrap_create("AWS::Lambda::EventSourceMapping")
 def create_event_source_mapping(inner, logical_id, props, stack_name):
-    """A number from a parameter stays text, of which the poller of all mappings dies."""
+    """A number from a parameter stays text, which crashes the poller of all mappings."""
     scaling = props.get("ScalingConfig")
     if scaling:
         scaling = {name: int(value) for name, value in scaling.items()}
@@ -315,7 +315,7 @@ def is_true(value):
 
 @wrap_create("AWS::CloudWatch::Alarm")
 def create_alarm(inner, logical_id, props, stack_name):
-    """An alarm on several metrics is refused; it is left for the story, which evaluates it."""
+    """An alarm on several metrics is refused. This keeps it for the story, which evaluates it."""
     if "Metrics" in props:
         name = props.get("AlarmName") or f"{stack_name}-{logical_id}"
         (WORK / "alarms").mkdir(exist_ok=True)
@@ -326,7 +326,7 @@ def create_alarm(inner, logical_id, props, stack_name):
 
 
 def update_alarm(name, _, props, stack_name, logical_id):
-    """The same, when the table of an alarm is another one."""
+    """The same for an alarm whose table has changed."""
     return alarms["create"](logical_id, {**props, "AlarmName": name}, stack_name)
 
 
@@ -335,7 +335,7 @@ alarms["update"] = update_alarm
 
 
 def create_query_definition(logical_id, props, stack_name):
-    """Saved queries are unknown; nobody asks them here."""
+    """Saved queries are unknown. Nothing here uses them."""
     return f"{stack_name}-{logical_id}", {}
 
 
@@ -345,11 +345,11 @@ provisioners._RESOURCE_HANDLERS["AWS::Logs::QueryDefinition"] = {
 }
 
 
-# --- What services do in the name of a role -----------------------------------------------------
+# --- What services do with a role ---------------------------------------------------------------
 
 
 def client_of_role(service, role_arn):
-    """A client that signs as a session of a role: IAM is asked about its calls as about any."""
+    """A client that signs its calls as a session of a role, so that IAM decides about them as about any."""
     role = role_name(role_arn)
     digest = hashlib.sha256(role_arn.encode()).hexdigest()
     access_key, secret, token = f"ASIA{digest[:16].upper()}", digest[16:], digest
@@ -370,7 +370,7 @@ def client_of_role(service, role_arn):
 
 
 def scheduler_may_assume(role_arn, schedule_arn):
-    """Whether a role's trust policy lets EventBridge Scheduler take it for a schedule."""
+    """Whether a role's trust policy allows EventBridge Scheduler to use it for a schedule."""
     role = iam._roles.get(role_name(role_arn))
     group = schedule_arn.rpartition("/")[0].replace(":schedule/", ":schedule-group/")
     asked = iam_evaluator.EvalContext(
@@ -401,7 +401,7 @@ def invoke_target(inner, target, event, rule, view=None):
     if not scheduler_may_assume(role_arn, rule["Arn"]):
         record(role_name(role_arn), "sts:AssumeRole", rule["Arn"], None, True)
         return None
-    # Schedules fire at whole minutes, and the ticker comes by each second.
+    # Schedules fire at whole minutes, and the ticker runs every second.
     shape = "%Y-%m-%dT%H:%M:%SZ" if rule["Arn"] in fired else "%Y-%m-%dT%H:%M:00Z"
     fired.discard(rule["Arn"])
     slot = time.strftime(shape, time.gmtime(event["Time"]))
@@ -422,7 +422,7 @@ fired = set()
 
 @wrap(scheduler, "_tick_schedules")
 def tick_schedules(inner):
-    """A schedule cannot be had to fire, and most cadences are longer than a test."""
+    """There is no way to make a schedule fire, and most cadences are longer than a test."""
     for scope, schedule in list(scheduler._schedules._data.items()):
         named = WORK / "fire" / schedule["Name"]
         if named.exists():
@@ -438,14 +438,14 @@ def run_sqs_batch(inner, mapping, function, *rest):
     role = role_name(function["config"]["Role"])
     queue = mapping["EventSourceArn"]
     needed = ("sqs:ReceiveMessage", "sqs:GetQueueAttributes", "sqs:DeleteMessage")
-    # What is refused is received again when the messages become visible.
+    # Messages whose deletion is refused are received again when they become visible.
     if not any([ask(role, action, queue) for action in needed]):
         inner(mapping, function, *rest)
 
 
 @wrap(lambda_svc, "_execute_function_docker")
 def execute_image(inner, function, event, request_id):
-    """An image is run by Docker; its function is started without, by the command that it is given."""
+    """An image needs Docker. This starts its function without Docker, with the image's command."""
     config = function["config"]
     [command] = config["ImageConfigResponse"]["ImageConfig"]["Command"]
     config = {**config, "Runtime": "provided.al2023", "Handler": command}
@@ -471,7 +471,7 @@ def emit_lambda_logs(inner, function, *rest, **named):
 
 
 def execution_credentials(config):
-    """The credentials of a function, left where the test finds them."""
+    """Writes the credentials of a function to a file for the test."""
     made = given_credentials(config)
     folder = WORK / "credentials"
     folder.mkdir(exist_ok=True)
@@ -480,7 +480,7 @@ def execution_credentials(config):
 
 
 async def handle_request(method, path, headers, body, *rest):
-    """What DynamoDB answers, or that there is too much to do."""
+    """The answer of DynamoDB, or a throttle."""
     with contextlib.suppress(FileNotFoundError):
         if (WORK / "throttle").read_text() in body.decode():
             code = "com.amazonaws.dynamodb.v20120810#ThrottlingException"
@@ -494,7 +494,7 @@ dynamodb.handle_request = handle_request
 
 
 async def handle_mail(method, path, *rest):
-    """What SES answers, or that more is sent than it takes."""
+    """The answer of SES, or a throttle."""
     if (WORK / "busy").exists() and path == "/v2/email/outbound-emails":
         code = "TooManyRequestsException"
         headers = {"Content-Type": "application/json", "x-amzn-ErrorType": code}

@@ -66,13 +66,13 @@ class Target(http.server.BaseHTTPRequestHandler):
 
 
 class Api:
-    """An API, and a token for it."""
+    """An API with a token."""
 
     def __init__(self, base, token, host=None):
         self.base, self.token, self.host = base, token, host
 
     def ask(self, method, path, body=None):
-        """What is answered, as it was sent."""
+        """The body of an answer, unchanged."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         headers |= {"Host": self.host} if self.host else {}
         data = None if body is None else json.dumps(body).encode()
@@ -84,7 +84,7 @@ class Api:
         return json.loads(self.ask("GET", path))["data"]
 
     def answers(self, team):
-        """What is answered about every site, check and issue, by path."""
+        """The answers about every site, check and issue, by path."""
         sites = [site["uuid"] for site in self.get(f"/teams/{team}/sites?per_page=100")]
         issues = [issue["uuid"] for status in ("active", "resolved")
                   for issue in self.get(f"/issues?status={status}&per_page=100")]
@@ -125,7 +125,7 @@ def service(folder, base):
 
 
 def deployed():
-    """Where the emulator serves the deployment's API, and the host by which it finds it."""
+    """The address at which the emulator serves the deployment's API, and the host name for it."""
     outputs = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
     base = next(one["OutputValue"] for one in outputs if one["OutputKey"] == "ApiBaseUrl")
     gateway = os.environ["AWS_ENDPOINT_URL"]
@@ -134,7 +134,7 @@ def deployed():
 
 
 def history(home, api, team, port):
-    """A site that stays up, and one that goes down and is back; then nothing is checked any more."""
+    """A site stays up, and another goes down and comes back. After that, nothing is checked any more."""
     checked = {"status": {"enabled": True, "cadence_minutes": 1}}
     tools = {tool: {"enabled": False} for tool in TOOLS} | checked
     sites = {}
@@ -150,7 +150,7 @@ def history(home, api, team, port):
     until("there is history", lambda: len(api.get(f"/sites/{next(iter(sites))}/checks?per_page=100")) == 100)
     for site, url in sites.items():
         api.ask("PATCH", f"/sites/{site}", {"url": url, **OFF})
-    # What was sent before is run or dropped.
+    # Messages that were sent before are handled or dropped.
     time.sleep(3)
 
 
@@ -187,7 +187,7 @@ def main():
 
 
 def differences(before, after):
-    """The first answers that differ, from where they do."""
+    """The first answers that differ, from the first difference on."""
     found = [(path, before.get(path, b""), after.get(path, b"")) for path in before | after
              if before.get(path) != after.get(path)]
     at = [len(os.path.commonprefix(answers)) for _, *answers in found]

@@ -1,4 +1,4 @@
-"""What the functions' roles may do, held to what they did.
+"""Compares what the functions' roles may do with what they have done.
 
     permissions.py WORK_FOLDER STACK
 
@@ -26,8 +26,8 @@ CONFLICT = "a closed block is looked for after a conflict, or where the clock wa
 LEARNING = "while channels learn of a deletion, notifications stay until redelivery looks again"
 GIVEN_UP = "redelivery gives up a check on demand only after ten minutes"
 
-# What is allowed and the story does not use: policy, action, and resource or partition, as
-# patterns; and why it is allowed all the same.
+# Permissions that the story does not use: patterns of policy, action, and resource or partition, and the reason why
+# they are granted.
 EXCEPTIONS = [
     (
         "ScheduleRole/*",
@@ -113,7 +113,7 @@ def matches(value, patterns):
 
 
 def unused(statement, decisions):
-    """Each action on a resource, and each partition, that a statement allows without need."""
+    """Each action on a resource, and each partition, that a statement allows but nothing has used."""
     conditions = statement.get("Condition", {}).get("ForAllValues:StringLike", {})
     partitions = as_list(conditions.get("dynamodb:LeadingKeys", []))
     if partitions:
@@ -134,7 +134,7 @@ def unused(statement, decisions):
 
 
 def judge():
-    """What is wrong with what was decided."""
+    """The problems with the recorded decisions."""
     decisions = [json.loads(line) for line in (WORK / "decisions.jsonl").read_text().splitlines()]
     for taken in decisions:
         if not taken["allowed"]:
@@ -163,7 +163,7 @@ def judge():
 
 
 def attempt(call, **request):
-    """Whether IAM lets a call be made."""
+    """Whether IAM allows a call."""
     try:
         call(**request)
     except ClientError as error:
@@ -172,19 +172,19 @@ def attempt(call, **request):
     return True
 
 
-# Functions that may write their log, and nothing else.
+# Functions that may only write their log.
 CONFINED = [f"{STACK}-browser"]
 [described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
 outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
 if "OutpostRegions" in outputs:
     CONFINED.append(f"{STACK}-outpost")
 
-# What the function may do that writes members and tokens.
+# What the function that writes members and tokens may do.
 ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
 
 
 def plant():
-    """What could be written by functions that must not."""
+    """The writes that are allowed to functions that must not make them."""
     table = outputs["TableName"]
 
     def item(prefix):
@@ -203,7 +203,7 @@ def plant():
             aws_secret_access_key=secret,
             aws_session_token=token,
         )
-        # A token, its user, and the list of teams are written by the operator, and by one function.
+        # Only the operator and one function may write a token, its user, and the list of teams.
         for prefix in ("K#", "U#", "G"):
             items = [put("S#"), put(prefix)]
             transaction = [{"Put": {"TableName": table, **one}} for one in items]
@@ -237,7 +237,7 @@ def plant():
                 ),
             }
             yield from (f"{file.stem} {what}" for what, succeeded in tried.items() if succeeded)
-        # A plan is given by the operator, whatever of a team a function may write otherwise.
+        # Only the operator may change a plan, whatever else of a team a function may write.
         team = item("T#")
         plan = {"plan": {"S": "agency"}}
         named = {
@@ -256,7 +256,7 @@ def plant():
         for what, succeeded in tried.items():
             if succeeded:
                 yield f"{file.stem} {what} the plan of a team"
-        # Were everything denied, the above would show nothing.
+        # If everything was denied, the checks above would prove nothing.
         if file.stem == f"{STACK}-monitoring-update":
             settings = {"TableName": table, "Item": item("T#") | {"cfg": {"N": "1"}}}
             if not attempt(client.put_item, **settings):

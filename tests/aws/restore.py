@@ -1,4 +1,4 @@
-"""What operators do with a deployment besides running it: they package it, deploy that, and restore it.
+"""An operator packages the deployment, deploys the package, and restores its table.
 
     restore.py WORK_FOLDER STACK VEDETTE SAM BUILT_FOLDER
 
@@ -37,7 +37,7 @@ def say(what):
 
 
 def operate(*arguments, stack=STACK):
-    """Runs the operator's command; returns what it says."""
+    """Runs the operator's command, and returns its output."""
     command = [VEDETTE, "--aws", "--stack", stack, "--json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{arguments}: {done.returncode}: {done.stdout} {done.stderr}"
@@ -75,7 +75,8 @@ def ask(stack, path, token=None):
 
 
 def package():
-    """The folder that `make package` writes, with scripts in place of binaries. Writes it twice: it is the same."""
+    """Writes the folder of `make package`, with scripts instead of binaries. Checks that a second run writes the
+    same."""
     for name in (path.name for path in (ROOT / "functions").iterdir()):
         folder = WORK / "packaging" / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,7 +95,7 @@ def package():
 
 
 def deploy_the_package(dist):
-    """Only a bucket and CloudFormation are asked, as by `aws s3 sync` and `aws cloudformation deploy`."""
+    """Deploys only with a bucket and CloudFormation, as `aws s3 sync` and `aws cloudformation deploy` do."""
     bucket = boto3.client("s3")
     region = {"LocationConstraint": os.environ["AWS_REGION"]}
     bucket.create_bucket(Bucket=BUCKET, CreateBucketConfiguration=region)
@@ -123,7 +124,7 @@ def deploy_the_package(dist):
 
 
 def make_a_team(stack):
-    """A user with a team; returns a token of theirs, and the team."""
+    """Adds a user with a team. Returns a token of the user, and the team."""
     email = f"ada-{stack}-{time.time_ns()}@example.com"
     operate("user", "create", "--name", "Ada", "--email", email, "--verified", stack=stack)
     team = operate("team", "create", "--name", "Restored", "--owner", email, stack=stack)
@@ -132,7 +133,7 @@ def make_a_team(stack):
 
 
 def deploy(section):
-    """Deploys by a configuration as an operator has it: all parameters stand in one file."""
+    """Deploys with a configuration like an operator's, with all parameters in one file."""
     environment = os.environ | {"SAM_CLI_TELEMETRY": "0"}
     command = [SAM, "deploy", "--template-file", "template.yaml", "--config-env", section, "--no-progressbar"]
     done = subprocess.run(
@@ -142,7 +143,7 @@ def deploy(section):
 
 
 def configure(section, values):
-    """Writes a section of samconfig.toml with all parameters. What has spaces is quoted once more."""
+    """Writes a section of samconfig.toml with all parameters. Values with spaces are quoted twice."""
     lines = [json.dumps(f'{name}="{value}"') for name, value in sorted(values.items()) if value != ""]
     listed = "".join(f"    {line},\n" for line in lines)
     config = (ROOT / "samconfig.toml").read_text() + f"""
@@ -169,7 +170,7 @@ def delete_the_stack():
 
 
 def restore_by_the_guide(source):
-    """Runs the commands in the guide's section on a table, with its name instead of the example's."""
+    """Runs the commands in the guide's section for a table, with the table's name instead of the example's."""
     guide = (ROOT / "docs/guides/aws.md").read_text()
     section = guide[guide.index("## Restore\n") : guide.index("## Tear down")]
     commands = re.sub(r"\\\n", " ", section).splitlines()
@@ -184,7 +185,7 @@ def restore_by_the_guide(source):
 
 
 def named(options):
-    """Options of the AWS command line, as its SDK names them."""
+    """Converts options of the AWS command line to the names in its SDK."""
     found, options = {}, list(options)
     while options:
         name = options.pop(0).removeprefix("--")
@@ -200,7 +201,7 @@ def named(options):
 
 
 def is_as_before(before, arn, token, team):
-    """The stack uses a table, and has lost nothing."""
+    """Checks that the stack uses a table and has lost nothing."""
     expected = before | {"TableArn": arn}
     now = parameters()
     lost = {name: (value, now.get(name)) for name, value in expected.items() if now.get(name) != value}
@@ -223,7 +224,7 @@ def main():
     token, team = make_a_team(STACK)
     team = team.get("uuid") or team["team"]
     before = parameters()
-    # Values of an operator's own, which a restored stack must not lose.
+    # Values that an operator has chosen, which a restored stack must not lose.
     before |= {"LogRetentionDays": "90", "StageRate": "321"}
     own = output(STACK, "TableName")
     arn = table.describe_table(TableName=own)["Table"]["TableArn"]

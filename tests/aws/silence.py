@@ -1,4 +1,4 @@
-"""Alarms and the doctor report silence: an operator switches the dispatcher of a separate stack off and on again.
+"""Alarms and the doctor report silence: an operator turns the polling scheduler of a separate stack off and on again.
 
     silence.py WORK_FOLDER STACK VEDETTE off|on
 
@@ -22,8 +22,8 @@ import alarms
 
 WORK, STACK, VEDETTE, STEP = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
 NOTES = WORK / "silence.json"
-# The gauge tells of the five minutes that ended five minutes ago. What was sent last comes within a minute, and the
-# next run would have been due within another one.
+# The gauge covers the five minutes that ended five minutes ago. The last messages arrive within a minute, and the next
+# run would have been due within another one.
 TOLD_AFTER, PERIOD = 7 * 60, 5 * 60
 schedules = boto3.client("scheduler")
 [described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
@@ -36,10 +36,10 @@ def say(what):
 
 
 def operate(*arguments):
-    """Runs the operator's command; returns what it says."""
+    """Runs the operator's command, and returns its output."""
     command = [VEDETTE, "--aws", "--stack", STACK, "--json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    # With 1 the doctor says that there are problems.
+    # Exit code 1 means that the doctor has found problems.
     is_told = done.returncode == 0 or (done.returncode == 1 and arguments == ("doctor",))
     assert is_told, f"{arguments}: {done.returncode}: {done.stdout} {done.stderr}"
     return json.loads(done.stdout)
@@ -72,7 +72,7 @@ def until(what, found, seconds):
 
 
 def switch(state):
-    """Does to the dispatcher's schedule what the console's button does."""
+    """Turns the polling scheduler's schedule on or off, like the button in the console."""
     name = f"{STACK}-dispatch"
     given = schedules.get_schedule(Name=name)
     kept = ("ScheduleExpression", "FlexibleTimeWindow", "Target")
@@ -81,7 +81,7 @@ def switch(state):
 
 
 def fire(name):
-    """Has a schedule fire now, which would be due at another time."""
+    """Makes a schedule fire now, although it is due at another time."""
     (WORK / "fire").mkdir(exist_ok=True)
     (WORK / "fire" / name).touch()
 
@@ -91,11 +91,11 @@ def problems():
 
 
 def is_silent(told):
-    return [what for what in told if what.startswith("no runs of buckets were sent since ")]
+    return [what for what in told if what.startswith("the polling scheduler has sent no runs since ")]
 
 
 def scheduled(notes):
-    """When the site's last run came that a bucket had sent."""
+    """The time of the site's last run that the polling scheduler has sent."""
     listed = ask("GET", f"/sites/{notes['site']}/checks?type=status&automatic=true", notes["token"])
     return [check["uuid"] for check in listed if check["run_reason"] == "scheduled"]
 
@@ -106,7 +106,7 @@ def off():
     operate("team", "create", "--name", "Silent", "--owner", email, "--plan", "agency")
     token = operate("token", "create", "--email", email, "--name", "silence")["secret"]
     [team] = ask("GET", "/teams", token)
-    # The emulator itself, which is up: what is down is looked after without a schedule.
+    # The site is the emulator itself, which is up. A site that is down also has runs without a schedule.
     tools = {"status": {"enabled": True, "cadence_minutes": 1}}
     url = f"{os.environ['AWS_ENDPOINT_URL']}/_ministack/health"
     body = {"url": url, "monitoring_settings": {"tools": tools}}
@@ -136,7 +136,7 @@ def on():
 
     def is_told():
         minute, second = divmod(int(time.time()), 60)
-        # The emulator's minutes drift, so that one may go by without a pass.
+        # The emulator's minutes drift, so there may be a minute without a pass.
         if minute * 60 % PERIOD == 0 and second > 30 and minute not in fired:
             fired.add(minute)
             fire(f"{STACK}-redelivery")
@@ -163,7 +163,7 @@ def on():
     fire(f"{STACK}-dispatch")
     until("checks run again", lambda: scheduled(notes)[:1] != before[:1], 90)
     until("vedette doctor finds no problem", lambda: not is_silent(problems()), 30)
-    # A function's log follows its invocation.
+    # The log of a function arrives after its invocation.
     is_quiet = lambda: alarms.state(WORK, f"{STACK}-DispatchSilentAlarm", enabled_at) == "OK"
     until("the dispatcher is switched on again, and its alarm is quiet", is_quiet, 90)
 

@@ -1008,7 +1008,7 @@ def run_the_team(team, cookie):
     guest = {"email": "guest@example.com", "role": "viewer"}
     visit("POST", f"{pages}/members", 303, cookie, **guest)
     link = letter(guest["email"])
-    # The next letters are one for the newcomer, and one that they ask for.
+    # The next emails are one for the newcomer, and one that they request.
     visit("POST", link)
     visit("POST", letter(guest["email"]), 303)
     visit("POST", "/sign-in", 200, **guest)
@@ -1067,12 +1067,12 @@ def check_that_all_was_asked():
 
 
 def check_that_nothing_complained():
-    """No function has written an error, or a warning, but of the receiver that is gone, and of what a busy
+    """No function has logged an error or a warning, except about the receiver that is gone, and about what a busy
     machine was too slow for."""
     lines = logged()
     assert lines, "no function has written a line"
-    # A request goes on where these writes take longer than a moment.
-    late = '"a request was not counted: the table does not answer"', '"the use of a token was not recorded"'
+    # A request continues if these writes take longer than a moment.
+    late = '"could not count a request: the table does not answer"', '"could not record the use of a token"'
     gone = '"a channel is failing"'
     wrong = [
         line
@@ -1085,7 +1085,7 @@ def check_that_nothing_complained():
 
 def rebuild():
     """Runs the nightly rebuild of timers, schedules and alerts."""
-    said = '"message":"timers and schedules were rebuilt"', '"message":"alerts were rebuilt"'
+    said = '"message":"rebuilt timers and schedules"', '"message":"rebuilt alerts"'
     told = lambda: [sum(text in line for line in logged()) for text in said]
     before = told()
     fire(f"{STACK}-rebuild")

@@ -12,18 +12,18 @@ const { default: lighthouse } = await load("lighthouse");
 
 const PERFECT = ["accessibility", "best-practices"];
 
-/** A Chromium, with the fonts that a file names. */
+/** Starts Chromium, with the fonts that a file names. */
 export const launch = ({ fonts } = {}) =>
   puppeteer.launch({
     executablePath: new URL("chromium", installed).pathname,
-    // As root and in containers, Chromium has no sandbox. It opens only our own pages.
+    // As root and in containers, Chromium has no sandbox. It opens only Vedette's own pages.
     args: ["--no-sandbox", "--headless=new", "--disable-gpu"],
-    // On a machine without a language, Chromium would use a name that no user's browser uses.
+    // On a machine without a language setting, Chromium would use one that no user's browser has.
     env: { ...process.env, LC_ALL: "en_US.UTF-8", ...(fonts && { CHROMIUM_FONTS: fonts }) },
     pipe: true,
   });
 
-/** A person's window: it keeps what went wrong in it. */
+/** A person's window, which records the errors in it. */
 export class Window {
   static async open(chromium, { scripts, address }) {
     const context = await chromium.createBrowserContext();
@@ -43,12 +43,12 @@ export class Window {
     Object.assign(this, { page, scripts, address, complaints: [] });
   }
 
-  /** The part of a page that is its own, as text. */
+  /** The main part of the page, as text. */
   text() {
     return this.page.$eval("main", (main) => main.innerText);
   }
 
-  /** What each row of the page's tables says. */
+  /** The text of each row in the page's tables. */
   rows() {
     return this.page.$$eval("main tbody tr", (rows) => rows.map((row) => row.innerText));
   }
@@ -61,14 +61,14 @@ export class Window {
     await this.page.goto(this.address + path);
   }
 
-  /** Follows a link, or presses a button, by what it says. */
+  /** Follows the link or presses the button with this text. */
   async press(words) {
     const role = `::-p-xpath(//main//*[self::a or self::button][normalize-space()=${JSON.stringify(words)}])`;
     const found = await this.page.waitForSelector(role, { timeout: 5_000 });
     await Promise.all([this.page.waitForNavigation(), found.evaluate((element) => element.click())]);
   }
 
-  /** The field with a label; the first of them on the page. */
+  /** The first field on the page with this label. */
   async field(label) {
     const path = `::-p-xpath(//label[normalize-space()=${JSON.stringify(label)}])`;
     return `[id="${await this.page.$eval(path, (element) => element.htmlFor)}"]`;
@@ -82,7 +82,7 @@ export class Window {
     await this.page.$eval(await this.field(label), (field) => { field.checked = false; });
   }
 
-  /** Loads a page again until it says something. */
+  /** Reloads a page until it contains a text. */
   async until(path, what, says) {
     for (const end = Date.now() + 60_000; Date.now() < end; ) {
       await this.go(path);
@@ -92,7 +92,7 @@ export class Window {
     throw new Error(`${path} never says that ${what}: ${await this.text()}`);
   }
 
-  /** Looks at the page as everybody must be able to. */
+  /** Checks that everybody can use the page. */
   async inspect() {
     const { page } = this;
     const where = this.path();
@@ -101,12 +101,12 @@ export class Window {
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${where} is ${wide} wide on ${width}`);
     }
-    // What judges pages is a script, too; they are the same without.
+    // axe is a script, too. The pages are the same without JavaScript.
     for (const scheme of this.scripts ? ["light", "dark"] : []) {
       // Ignores colors that are in transition.
       const still = { name: "prefers-reduced-motion", value: "reduce" };
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, still]);
-      // The policy lets no foreign script run, and the tools of developers are not asked.
+      // The content security policy allows no other scripts, but it does not apply to developer tools.
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
       const said = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
@@ -115,7 +115,7 @@ export class Window {
     assert.deepEqual(this.complaints, [], where);
   }
 
-  /** What Lighthouse says of a page in these categories. */
+  /** Lighthouse's points for a page in these categories. */
   async judge(path, onlyCategories) {
     const config = { extends: "lighthouse:default", settings: { onlyCategories, disableStorageReset: true } };
     const { lhr } = await lighthouse(this.address + path, { logLevel: "error" }, config, this.page);
@@ -124,7 +124,7 @@ export class Window {
     return lhr;
   }
 
-  /** Holds a page to all points of Lighthouse. */
+  /** Checks that Lighthouse gives a page all points. */
   async audit(path) {
     const lhr = await this.judge(path, PERFECT);
     for (const category of PERFECT) {

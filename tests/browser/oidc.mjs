@@ -13,7 +13,7 @@ const [api, port, data, modules] = process.argv.slice(2);
 const address = api.replace(/\/api\/v1$/, "");
 const { default: Provider } = await import(pathToFileURL(createRequire(`${modules}/`).resolve("oidc-provider")));
 
-// It says at length that what follows is for development only.
+// It prints long warnings that this is for development only.
 console.warn = console.info = () => {};
 // Its own forms take any name and password; here the name is the mail address. As it comes, it tells that to
 // who asks with the token, and not in the ID token.
@@ -41,7 +41,7 @@ const { user } = (await me.json()).data;
 
 const chromium = await launch();
 
-/** A window in which somebody has been at the provider, and has come back. */
+/** A window in which somebody has signed in at the provider and has come back. */
 async function signIn(email) {
   const window = await Window.open(chromium, { scripts: false, address });
   const { page } = window;
@@ -53,7 +53,7 @@ async function signIn(email) {
   await page.type("[name=password]", "any");
   const submit = () => Promise.all([page.waitForNavigation(), page.click("[type=submit]")]);
   await submit();
-  // It asks what we may know.
+  // It asks for consent.
   await submit();
   window.complaints.length = 0;
   return window;

@@ -1,6 +1,7 @@
-// Looks at pages at a fixed instant, which are files: what holds of all of them, and whether six of them look as they did.
+// Checks pages at a fixed instant, which are files: whether all of them keep the rules of layout, and whether six of
+// them look as before.
 //
-//   stills.mjs FOLDER [--update]    a folder that `vedette-bench stills` wrote; whether pictures that differ are replaced
+//   stills.mjs FOLDER [--update] the folder that `vedette-bench stills` wrote; replaces the pictures that differ
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -10,7 +11,8 @@ const [folder, update] = process.argv.slice(2);
 /** The pages that are compared, at these sizes. */
 const COMPARED = ["sites", "site", "issue", "settings", "channels", "sign-in"];
 const SIZES = [[390, 844], [1280, 900]];
-/** A pixel differs where one of its colors does by more than this, of 255; a picture, where so many of its pixels do. */
+/** A pixel differs if one of its colors differs by more than this, of 255. A picture differs if this many of its pixels
+ * do. */
 const COLOR = 32;
 const DIFFERENT = 0.001;
 /** From the narrowest phones to large screens; 640 is 1280 at a zoom of 200 %. */
@@ -19,7 +21,7 @@ const WIDTHS = [320, 390, 640, 1280, 2560];
 const types = { html: "text/html; charset=utf-8", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
 const server = createServer(({ url }, response) => {
   const file = `${folder}${url.startsWith("/assets/") ? url : `${url}.html`}`;
-  // What pages say without their script, which knows what time it is, and in which zone.
+  // Pages are shown without JavaScript, which would use the current time and the machine's time zone.
   if (!existsSync(file) || file.endsWith(".js")) return response.writeHead(404).end();
   response.writeHead(200, { "content-type": types[file.split(".").at(-1)] }).end(readFileSync(file));
 });
@@ -30,7 +32,7 @@ const names = readdirSync(folder).filter((name) => name.endsWith(".html")).map((
 const chromium = await launch({ fonts: new URL("fonts.conf", import.meta.url).pathname });
 const faults = [];
 
-/** What is wrong with the page as it is laid out. Runs in the page. */
+/** Returns the problems of the page's layout. Runs in the page. */
 function wrong() {
   const wrong = [];
   const width = document.documentElement.clientWidth;
@@ -79,7 +81,7 @@ function wrong() {
   return wrong;
 }
 
-/** Follows the focus through the page: each stop can be seen. */
+/** Moves the focus through the page, and checks that each focused element is visible. */
 async function walk(page, name) {
   const stops = await page.$$eval("a[href], button, input:not([type=hidden]), select, textarea, summary", (found) =>
     found.filter((element) => element.checkVisibility() && !element.disabled).length);
@@ -89,7 +91,7 @@ async function walk(page, name) {
       const focused = document.activeElement;
       const outlined = (element) => element && getComputedStyle(element).outlineStyle !== "none" && parseFloat(getComputedStyle(element).outlineWidth) >= 1;
       const around = ["tr", "label"].some((around) => outlined(focused.closest(around)));
-      // Of a date the part that is typed is marked.
+      // In a date field, the part that is being typed is marked.
       if (["date", "time"].includes(focused.type)) return null;
       return outlined(focused) || around ? null : `${focused.localName} “${focused.textContent.trim().slice(0, 40)}”`;
     });
@@ -101,7 +103,7 @@ async function walk(page, name) {
   }
 }
 
-/** How many of the pixels of two pictures differ, as a part of all of them. */
+/** The share of the pixels in which two pictures differ. */
 async function difference(page, one, other) {
   return page.evaluate(async (sources, color) => {
     const pixels = await Promise.all(sources.map(async (source) => {

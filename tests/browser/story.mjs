@@ -10,7 +10,7 @@ import { launch, Window } from "./browser.mjs";
 const [api, vedette, data] = process.argv.slice(2);
 const address = api.replace(/\/api\/v1$/, "");
 
-/** The sites that are watched, by their paths. */
+/** The monitored sites, by path. */
 const down = new Set();
 const target = createServer((request, response) => {
   response.statusCode = down.has(request.url) ? 503 : 200;
@@ -83,14 +83,14 @@ async function liveThrough(window, team, names) {
   }
 }
 
-/** A part of the response times is looked at, where there are scripts; their picture is there without. */
+/** With JavaScript, a person zooms into the response times. Without it, they are a picture. */
 async function lookCloser(window, site) {
   const { page } = window;
   await window.go(site);
   await window.inspect();
   const isShown = (what) => page.$eval(what, (element) => element.checkVisibility());
   assert.equal(await isShown("[data-step] > .drawn"), !window.scripts);
-  // On paper, too.
+  // The same when printed.
   await page.emulateMediaType("print");
   assert.equal(await isShown("[data-step] > .drawn"), true);
   await page.emulateMediaType("screen");
@@ -112,7 +112,7 @@ async function lookCloser(window, site) {
   await losesTheConnection(window);
 }
 
-/** A page that cannot be brought up to date says so at once, and when it can be, no more. */
+/** If a page cannot be refreshed, it says so at once, and no longer when it can be refreshed again. */
 async function losesTheConnection(window) {
   const { page } = window;
   const said = () => page.waitForSelector("#lost", { timeout: 5_000 });
@@ -120,7 +120,7 @@ async function losesTheConnection(window) {
   assert.match(await (await said()).evaluate((band) => band.innerText), /Connection lost at .*Trying again/);
   await page.setOfflineMode(false);
   await page.waitForSelector("#lost", { hidden: true, timeout: 10_000 });
-  // What could not be asked for was no fault of the page.
+  // The failed requests are not errors of the page.
   window.complaints.length = 0;
 }
 
@@ -165,7 +165,7 @@ async function useToken(window, name) {
   assert.equal((await use("/me")).status, 401);
 }
 
-/** A channel comes, and somebody is invited. */
+/** Adds a channel, and invites somebody. */
 async function runTheTeam(window, team, guest) {
   const pages = `/teams/${team}`;
   await window.go(`${pages}/channels`);

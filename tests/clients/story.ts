@@ -1,4 +1,4 @@
-// What a program in TypeScript says with the generated types; it only has to compile.
+// A program in TypeScript that uses the generated types. It only has to compile.
 import type { components, paths } from "./api";
 
 type Schemas = components["schemas"];

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 import schemathesis
 from hypothesis import strategies as st
 
-# Hosts below `.example` and `.test` are nobody's (RFC 2606), so that a site which is put under watch
-# here is never one of the internet.
+# Nobody owns hosts below `.example` and `.test` (RFC 2606), so the sites that are added here are never real ones.
 URL = re.compile(
     r"[Hh][Tt][Tt][Pp][Ss]?://[a-zA-Z][a-zA-Z0-9]{0,20}\.(example|test)"
     r"(:[1-9][0-9]{0,3})?(/[a-z0-9.~_-]{0,8}){0,3}(\?[a-z0-9=&]{0,12})?(#[a-z]{0,4})?"
@@ -21,7 +20,7 @@ fresh = itertools.count(1)
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Makes the URL of a site new in its team, and has the audited page on its host: without this
+    """Makes the URL of a site new in its team, and puts the audited page on the site's host. Without this,
     nearly all sites would be refused for the one or the other, and never for what is tried."""
     body = case.body
     if case.operation.method not in ("post", "patch") or not isinstance(body, dict):
@@ -41,8 +40,8 @@ def before_call(context, case, kwargs):
         settings["url"] = f"{origin}/page"
 
 
-# What a request may break although its form is right: rules about what is there already, about
-# time, or about two fields together.
+# Rules that a request can break although it matches its schema: about existing resources, about time, or about two
+# fields together.
 RULES = re.compile(
     "|".join(
         [
@@ -54,12 +53,12 @@ RULES = re.compile(
             r"The to field must be a date on or after from\.",
             r"The monitoring_settings\.quiet_time\.ends_at field must differ from starts_at\.",
             r"The monitoring_settings\.(quiet_time|escalation) field can be set at team level only\.",
-            # `before_call` sees to it where the page's URL is made up, not where an answer gave it.
+            # `before_call` ensures this for generated URLs of the page, but not for those from a response.
             r"The monitoring_settings\.tools\.performance\.settings\.url field must be on the site's domain .+\.",
             r"The name field must contain a visible character\.",
-            # Some six hundred names, which openapi.json does not list.
+            # There are some six hundred names, which openapi.json does not list.
             r"The time_zone field must be a name of the IANA database, such as Europe/Berlin\.",
-            # A form says which digits a time has, and not which months have 31 days. A rule has no form.
+            # A pattern says which digits a time has, but not which months have 31 days. A recurrence has no pattern.
             r"The starts_at field must be a local time from 2000 to 2199, such as 2026-11-29T02:00\.",
             r"The recurrence field must .+\.",
             r"The maintenance window (would be over already|must start on a day of its recurrence|is not active)\.",
@@ -68,7 +67,7 @@ RULES = re.compile(
             # openapi.json describes each expectation without the method.
             r"The expectations\.[0-9]+\.kind field needs the method GET, because a response to HEAD has no body\.",
             r"The expectations\.[0-9]+\.kind field must not be response_time a second time\.",
-            # Patterns say which characters a host name has, and not where.
+            # Patterns say which characters a host name has, but not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
             # Quotation marks around nothing.
             r"The dns_expected_records\.TXT\.[0-9]+ field must not be empty\.",
@@ -79,7 +78,7 @@ RULES = re.compile(
 
 @schemathesis.check
 def refused_by_a_rule(ctx, response, case):
-    """A request of the right form that is refused with 422 breaks one of the rules, and no other."""
+    """If a request that matches its schema is refused with 422, it must break one of the rules above."""
     if response.status_code != 422 or not case.meta or not case.meta.generation.mode.is_positive:
         return
     for field, messages in response.json()["errors"].items():

@@ -64,7 +64,7 @@ class Service:
         self.link = self.found(r"Dashboard +http://[^/]+(/\S+)")
 
     def found(self, pattern):
-        """What a part of a pattern matches in what the service said."""
+        """The text that a group of a pattern matches in the output of the service."""
         match = re.search(pattern, self.said)
         return match and match[1]
 
@@ -93,7 +93,7 @@ class Service:
         return text
 
     def pid(self):
-        """The program's own process: what has put it into its root waits for it outside."""
+        """The process of the program itself, not the one that started it in its root."""
         pid = self.process.pid
         while open(f"/proc/{pid}/comm").read() == "bwrap\n":
             pid = children(pid)[0]
@@ -112,7 +112,7 @@ def tutorial(command):
         service.sign_in()
         team = service.call("GET", "/teams")["data"][0]["uuid"]
         site = service.call("POST", f"/teams/{team}/sites", {"url": target})["data"]["uuid"]
-        # A person looks at the page until it says what became of a check.
+        # A person watches the page until it shows the result of a check.
         while "HTTP 200 in " not in service.page(f"/sites/{site}"):
             assert time.monotonic() - service.started < PATIENCE, "the page has no result"
             time.sleep(0.1)
@@ -167,7 +167,7 @@ def children(pid):
 
 
 def memory(pid):
-    """Megabytes that a process takes, and those that it started, beside their binaries' own pages."""
+    """The memory of a process and its children in megabytes, without the pages of their binaries."""
     anonymous = re.search(r"RssAnon:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]
     return int(anonymous) / 1024 + sum(map(memory, children(pid)))
 

@@ -177,7 +177,7 @@ async fn present(response: Response, head: &Parts) -> Response {
     let (method, asked) = (head.method.clone(), head.headers.clone());
     let presented = spawn_blocking(move || negotiate(response, &method, &asked)).await;
     presented.unwrap_or_else(|fault| {
-        error!(%fault, "an answer could not be written");
+        error!(%fault, "could not write a response");
         ApiError::internal(fault).into_response()
     })
 }

@@ -31,7 +31,7 @@ pub(crate) async fn with_lease<T>(
     }
     let done = run.await;
     if let Err(error) = app.store.release_lease(team, check, tool).await {
-        warn!(%team, %check, error = %ErrorChain(&error), "a lease was not released and will expire");
+        warn!(%team, %check, error = %ErrorChain(&error), "could not release a lease, which will expire");
     }
     Ok(Some(done))
 }

@@ -125,7 +125,7 @@ impl<T: Transport> Executor<'_, T> {
         let notifications =
             about.iter().map(|about| Notification::new(*about, self.channel, outcome, now));
         if let Err(error) = self.app.store.put_notifications(notifications).await {
-            warn!(channel = %self.channel.id, error = %ErrorChain(&error), "a notification is missing in the timeline of its issue");
+            warn!(channel = %self.channel.id, error = %ErrorChain(&error), "could not record a notification in the timeline of its issue");
         }
     }
 

@@ -70,7 +70,7 @@ pub async fn handle(
         AlertMessage::Team(team) => rederive(app, *team).await,
         AlertMessage::Rebuild(team) => {
             let Rebuilt { channels, missing, stray } = rebuild(app, *team).await?;
-            info!(%team, channels, missing, stray, "alerts were rebuilt");
+            info!(%team, channels, missing, stray, "rebuilt alerts");
             Ok(())
         }
     }

@@ -61,7 +61,7 @@ pub async fn gauge(app: &App) -> Result<Gauge, ReconcilerError> {
     for &team in teams.iter().cycle().skip(first).take(TEAMS.min(teams.len())) {
         match of_team(app, team, since, until).await {
             Err(error @ StoreError::Corrupt(_)) => {
-                warn!(%team, error = %ErrorChain(&error), "team cannot be read");
+                warn!(%team, error = %ErrorChain(&error), "could not read a team for the gauge");
             }
             read => gauge.add(read?),
         }
@@ -82,7 +82,7 @@ async fn of_team(
     for stored in readable(app, &sites).await?.values() {
         match of_site(app, stored, &team, since, until) {
             Err(error @ StoreError::Corrupt(_)) => {
-                warn!(site = %stored.site.id, error = %ErrorChain(&error), "site cannot be read");
+                warn!(site = %stored.site.id, error = %ErrorChain(&error), "could not read the site");
             }
             read => gauge.add(read?),
         }

@@ -37,12 +37,12 @@ async fn main() -> Result<(), Error> {
                 async move {
                     if event.payload.rebuild {
                         let teams = rebuild_all(app).await?;
-                        info!(teams, "timers, schedules and alerts are rebuilt");
+                        info!(teams, "requested the nightly rebuild of all teams");
                         return Ok(());
                     }
                     let redelivered = redeliver(app).await?;
                     let Redelivered { sent, failed, unreadable } = redelivered;
-                    info!(sent, failed, unreadable, "redelivered");
+                    info!(sent, failed, unreadable, "sent overdue work again");
                     let now = app.clock.now();
                     if is_time_for_gauge(now) {
                         // Overdue work has been sent, and the next period has a gauge of its own.
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Error> {
                                 metrics::emit(&figures, now);
                             }
                             Err(error) => {
-                                warn!(error = %ErrorChain(&error), "the gauge was not read");
+                                warn!(error = %ErrorChain(&error), "could not compute the gauge");
                             }
                         }
                     }
@@ -66,7 +66,7 @@ async fn main() -> Result<(), Error> {
                 let app = &app;
                 async move {
                     let sent = dispatch(app).await?;
-                    info!(sent, "dispatched");
+                    info!(sent, "sent recurring runs");
                     Ok::<_, Error>(())
                 }
             }))

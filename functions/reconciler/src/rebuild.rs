@@ -68,7 +68,7 @@ pub(crate) async fn timers(
         metrics::emit(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
     }
     let mended = rebuilt?;
-    info!(team = %id, sites = sites.len(), mended, recreated, "timers and schedules were rebuilt");
+    info!(team = %id, sites = sites.len(), mended, recreated, "rebuilt timers and schedules");
     if let Some(after) = sites.last().copied().filter(|_| has_next) {
         let next = Maintenance::Rebuild { team: id, after: Some(after) };
         app.queue.send(&Message::Maintenance(next), Duration::ZERO).await?;

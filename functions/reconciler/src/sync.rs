@@ -107,7 +107,7 @@ pub(crate) async fn readable(
     for &site in batch {
         match app.store.sites([site]).await {
             Err(error @ StoreError::Corrupt(_)) => {
-                warn!(?site, error = %ErrorChain(&error), "site cannot be read");
+                warn!(?site, error = %ErrorChain(&error), "could not read the site");
             }
             found => readable.extend(found?),
         }
@@ -139,7 +139,7 @@ pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, R
     for site in batch {
         match settled(app, &[site]).await {
             Err(error @ StoreError::Corrupt(_)) => {
-                error!(?site, error = %ErrorChain(&error), "site cannot be read");
+                error!(?site, error = %ErrorChain(&error), "could not read the site");
                 wanted.excused.insert(site);
                 wanted.unreadable += 1;
             }

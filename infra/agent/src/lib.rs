@@ -60,10 +60,10 @@ pub enum AgentError {
     /// Others could read the token and the sites' request headers.
     #[error("{0} does not use TLS; use https, or pass --allow-http in a network that you trust")]
     Plaintext(String),
-    /// The URL has another scheme, or none that a path can be joined to.
+    /// The URL has another scheme, or one to which no path can be appended.
     #[error("{0} is not the URL of a service, such as https://monitor.example.com")]
     Address(String),
-    /// The file has something else in it than a token.
+    /// The file contains something other than a token.
     #[error("the token file does not contain a token of `vedette agent add`")]
     Token,
     /// The certificate authorities cannot be read.
@@ -113,7 +113,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that checks targets with these engines.
+    /// Creates an agent that checks targets with these engines.
     ///
     /// # Errors
     ///
@@ -226,9 +226,9 @@ impl Agent {
         let posted = self.client.post(url).timeout(POST_TIME).body(body).send().await;
         match posted.map(|answer| answer.status()) {
             Ok(StatusCode::OK) => info!("checked a site for the service"),
-            Ok(status) => warn!(status = status.as_u16(), "an answer was refused"),
+            Ok(status) => warn!(status = status.as_u16(), "the service refused an answer"),
             Err(error) => {
-                warn!(error = %ErrorChain(&error.without_url()), "an answer was not delivered");
+                warn!(error = %ErrorChain(&error.without_url()), "could not send an answer to the service");
             }
         }
     }
@@ -248,7 +248,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// TLS by ring, which trusts the system's certificate authorities and those of a file.
+/// Configures TLS with ring, which trusts the system's certificate authorities and those in a file.
 fn tls(authorities: Option<PathBuf>) -> Result<ClientConfig, AgentError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -18,7 +18,7 @@ use vedette_domain::locations::Question;
 
 use super::*;
 
-/// A service that responds as a test has it, and takes answers.
+/// A service that gives the responses of a test, and accepts answers.
 #[derive(Default)]
 struct Service {
     /// The responses to the next requests for questions; after them, 401.
@@ -35,7 +35,7 @@ async fn questions(State(service): State<Arc<Service>>, headers: Headers) -> (St
         if answers.is_empty() { (401, json!({})) } else { answers.remove(0) }
     };
     if status == 401 {
-        // Not before a question from an earlier response is answered.
+        // Not before every question in an earlier response is answered.
         let wanted = service.taken.lock().expect("answers").is_empty();
         if wanted {
             let _ = tokio::time::timeout(Duration::from_millis(200), service.has_taken.notified())
@@ -99,7 +99,7 @@ async fn it_answers_each_question_once_and_ends_when_it_is_revoked() {
     let (service, url) = start(vec![(200, json!({ "questions": [] })), (200, asked)]).await;
     let ended = agent(url).run().await;
     assert!(matches!(ended, AgentError::Revoked), "{ended}");
-    // The metadata of cloud machines is out of reach.
+    // The guard refuses the address of cloud metadata.
     let taken = service.taken.lock().expect("answers").clone();
     assert_eq!(taken, [(id.to_owned(), json!({ "silent": "forbidden" }))]);
     let requests = service.requests.lock().expect("requests");

@@ -1,6 +1,6 @@
-// Lighthouse's points for the performance of each page, the median of three.
+// Prints Lighthouse's points for the performance of each page: the median of three audits.
 //
-//   judge.mjs ADDRESS PATH    where the pages are, and the path of a link that signs in
+//   judge.mjs ADDRESS PATH the address of the service, and the path of a link that signs in
 import { launch, Window } from "../../../tests/browser/browser.mjs";
 
 const LEAST = 95;
@@ -13,7 +13,7 @@ const window = await Window.open(chromium, { scripts: true, address });
 await window.go(link);
 await window.press("Sign in");
 
-/** The first link on a page that begins like this. */
+/** Returns the first link on a page that begins like this. */
 async function linked(path, start) {
   await window.go(path);
   return window.page.$eval(`main a[href^="${start}"]`, (link) => link.getAttribute("href"));

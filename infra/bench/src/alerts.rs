@@ -1,4 +1,4 @@
-//! What it costs to tell three channels of an opening: the table's units, and the processor's time.
+//! What it costs to notify three channels of a new issue: units of the table, and processor time.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -29,18 +29,18 @@ use crate::report::{line, table};
 use crate::seed;
 use vedette_store::Audit;
 
-/// How much to tell.
+/// How many alerts to send.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Openings, of a site each.
+    /// Issues that open, each of a different site
     #[arg(long, default_value_t = 1_000)]
     openings: u32,
 }
 
-/// The mail's sender.
+/// The sender of the emails.
 const FROM: &str = "alerts@vedette.test";
 
-/// Opens issues, tells a chat, an address and a webhook of each, and says what that took.
+/// Opens issues, notifies a chat, an email address and a webhook of each, and prints what that cost.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
     let (test, owner) = (&inside.test, inside.team().await);
@@ -49,7 +49,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     for number in 0..options.openings {
         let site = inside.new_site(&owner, &format!("https://shop-{number}.example")).await?;
         go_down(&inside, owner.team, site, RunReason::Scheduled).await?;
-        // When it is confirmed.
+        // The time of the confirmation retry.
         test.advance(SignedDuration::from_mins(2));
         test.meter().start();
         go_down(&inside, owner.team, site, RunReason::ConfirmationRetry).await?;
@@ -72,9 +72,9 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let (used, began) = (usage.cpu_seconds()?, Instant::now());
     let mut sent = 0;
     for (number, (message, _)) in issues.iter().enumerate() {
-        // Counting takes time, so one of many is counted.
+        // Counting takes time, so only one of them is counted.
         let is_counted = number == issues.len() / 2;
-        // Else they would be told together.
+        // Otherwise, one alert would be about several issues.
         test.advance(SignedDuration::from_mins(2));
         let taken = handle(&inside, &sender, message, is_counted).await?;
         fan_out = if is_counted { taken } else { fan_out };
@@ -97,11 +97,11 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         [name.to_owned()].into_iter().chain(figures).chain(trips).collect::<Vec<_>>()
     };
     let rows = vec![
-        row("the check that opens an issue, with its entry in the outbox", opening),
-        row("three channels learn of it", fan_out),
-        row("a chat, an address and a webhook are told", tell),
+        row("the check that opens an issue, with the entry of the outbox", opening),
+        row("recording it for the channels", fan_out),
+        row("sending the three messages", tell),
     ];
-    let headings = ["", "read units", "write units", "round trips", "rounds"];
+    let headings = ["", "read units", "write units", "round trips", "one after another"];
     table(headings.map(str::to_owned).to_vec(), rows)?;
     line(&format!(
         "{sent} alerts in {:.1} s: {:.0} a processor second, receivers in this process",
@@ -134,7 +134,7 @@ async fn handle(
     Ok(inside.test.meter().stop())
 }
 
-/// A status check of a site fails now.
+/// Saves a failed status check of a site.
 async fn go_down(
     inside: &Inside,
     team: TeamId,
@@ -161,7 +161,7 @@ fn channels(receiver: SocketAddr) -> [(&'static str, Target); 3] {
     ]
 }
 
-/// Takes whatever is posted.
+/// Starts a server that accepts every POST.
 fn receiver() -> Result<SocketAddr, Box<dyn Error>> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;

@@ -1,5 +1,4 @@
-//! People and programs that use the API of one process, while it checks many sites every minute: how
-//! long do they wait?
+//! How long clients of the API wait while the same process checks many sites every minute.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,34 +23,34 @@ use crate::process::{Service, Setup};
 use crate::recording_server::{RecordingServer, now};
 use crate::report::{line, percentile, table};
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The service's binary.
+    /// The service's binary
     #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
-    /// Sites of another team, which are checked every minute meanwhile.
+    /// Sites of another team, which the service checks every minute in the meantime
     #[arg(long, default_value_t = 10_000)]
     sites: usize,
-    /// Sites of the team whose sites the clients read and change; checked every minute, too.
+    /// Sites of the team whose sites the clients read and change; the service checks these every minute, too
     #[arg(long, default_value_t = 100)]
     own: usize,
-    /// Clients, each of which has one request under way.
+    /// Clients, each of which has one request in progress
     #[arg(long, default_value_t = 50)]
     clients: usize,
-    /// Milliseconds from the beginning of a client's request to that of its next one. The default is as
-    /// often as a token may ask. With 1, clients ask again as soon as they have an answer.
+    /// Milliseconds between the starts of a client's requests. The default is the rate limit of a token. With 1,
+    /// clients send the next request as soon as they have a response
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     pause: u64,
-    /// Seconds to measure.
+    /// Seconds to measure
     #[arg(long, default_value_t = 60)]
     seconds: u64,
 }
 
-/// What clients do by turns.
-const REQUESTS: [&str; 3] = ["GET a site", "GET sites, a page", "PATCH a site's name"];
+/// The requests that clients send in turn.
+const REQUESTS: [&str; 3] = ["a site", "a list of sites", "a change of a site's name"];
 
-/// Adds sites, and has clients send requests.
+/// Adds sites, and sends the clients' requests.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let setup =
@@ -71,7 +70,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         began.elapsed().as_secs_f64()
     ))?;
 
-    // First runs and schedules settle for a minute.
+    // Wait a minute for the sites' first runs.
     tokio::time::sleep(Duration::from_mins(1)).await;
     target.take();
     let (from, cpu) = (now()?, service.usage().cpu_seconds()?);
@@ -116,7 +115,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     service.stop().await
 }
 
-/// Another team of the service's user, made through the table's socket, as the operator's command line does.
+/// Adds another team of the service's user through the table's socket, as the operator's command line does.
 async fn new_team(data: &Path, service: &Service) -> Result<TeamId, Box<dyn Error>> {
     let Reached::Served(socket) = reach(data).await? else {
         return Err("the service has ended".into());
@@ -132,7 +131,7 @@ async fn new_team(data: &Path, service: &Service) -> Result<TeamId, Box<dyn Erro
     Ok(team.id)
 }
 
-/// What a client asks for in a round, and which of [`REQUESTS`] it is. Neighbors begin with another one.
+/// The request of a client in a round, and which of [`REQUESTS`] it is. The clients begin with different ones.
 fn request(
     service: &Service,
     team: TeamId,
@@ -152,7 +151,7 @@ fn request(
     (kind, request)
 }
 
-/// How long an answer took, all of it.
+/// How long it took to receive the whole response.
 struct Answer {
     took: Duration,
     is_success: bool,
@@ -166,7 +165,7 @@ async fn ask(
     request: impl Fn(usize) -> (usize, RequestBuilder),
 ) -> Result<Vec<(usize, Answer)>, reqwest::Error> {
     let pause = Duration::from_millis(options.pause);
-    // Clients begin one after the other.
+    // The clients' starts are spread out.
     tokio::time::sleep(pause * client as u32 / options.clients as u32).await;
     let mut ticks = interval(pause);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! Many sites checked every minute by one process: how late do checks start, and at what cost?
+//! How late checks start, and what they cost, when one process checks many sites every minute.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -18,42 +18,41 @@ use crate::recording_server::{RecordingServer, now};
 use crate::report::{line, percentile, table};
 use crate::seed;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The service's binary.
+    /// The service's binary
     #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
-    /// Sites, those that hang included.
+    /// Sites, including those that hang
     #[arg(long, default_value_t = 2_000)]
     sites: usize,
-    /// How many of a hundred sites hang: they take the request and never answer. Each share is
-    /// measured on its own.
+    /// Percentages of sites that hang: they accept the request and never answer. Each percentage is measured separately
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 30])]
     hanging: Vec<u8>,
-    /// Has sites hang from the beginning. Without it they answer at first, and hang all at once when
-    /// the measurement begins.
+    /// Sites hang from the beginning. Without this option, they answer at first, and all start to hang when the
+    /// measurement begins
     #[arg(long)]
     from_the_beginning: bool,
-    /// Has sites fail with 503 instead of hanging, all at once when the measurement begins, and asks so many agents
-    /// about them, which never answer. Needs --ip, as no agent is asked about a private address.
+    /// Sites fail with 503 instead of hanging, all from the same moment on, and this many agents are asked about them,
+    /// which never answer. Needs --ip, because agents are not asked about private addresses
     #[arg(long, default_value_t = 0, requires = "ip")]
     agents: usize,
-    /// The address of this machine at which the sites are.
+    /// The address of this machine at which the sites are
     #[arg(long)]
     ip: Option<IpAddr>,
-    /// Checks that the table holds before; as many of them expire as there are new ones.
+    /// Checks that the table contains at the start. As many of them expire as there are new ones
     #[arg(long, default_value_t = 0)]
     checks: usize,
-    /// Minutes to measure, of each share.
+    /// Minutes to measure for each percentage
     #[arg(long, default_value_t = 3)]
     minutes: u64,
-    /// Minutes of each row of the report.
+    /// Minutes in each row of the report
     #[arg(long, default_value_t = 1)]
     every: u64,
 }
 
-/// Measures each share of sites that hang.
+/// Measures each percentage of sites that hang.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for &share in &options.hanging {
@@ -77,7 +76,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
-/// Adds sites, waits, and compares when requests came in with their slots.
+/// Adds sites, waits, and compares the times of the requests with their slots.
 async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<dyn Error>> {
     let ip = options.ip.unwrap_or(Ipv4Addr::LOCALHOST.into());
     let (target, data) = (RecordingServer::start_at(ip)?, tempfile::tempdir()?);
@@ -97,7 +96,7 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
     let sites = service.watch(&target.address, pages).await?;
     line(&format!("{total} sites created in {:.1} s", began.elapsed().as_secs_f64()))?;
     if options.checks > 0 {
-        // Each site has had a check, which is copied.
+        // Each site has had one check, which is copied.
         tokio::time::sleep(Duration::from_mins(1)).await;
         service.stop().await?;
         let began = Instant::now();
@@ -111,7 +110,7 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
         let token = service.add_agent(&format!("agent-{number}")).await?;
         agents.spawn(service.silent_agent(token));
     }
-    // First runs and schedules settle for a minute.
+    // Wait a minute for the sites' first runs.
     tokio::time::sleep(Duration::from_mins(1)).await;
     target.hang();
     target.fail();
@@ -127,7 +126,7 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
         let (to, cpu) = (now()?, service.usage().cpu_seconds()? - cpu);
         let written = service.usage().written_megabytes()? - written;
         let (memory, disk) = (service.usage().megabytes()?.0, service.disk_megabytes()?);
-        // What was due by then may be on its way.
+        // Requests of checks that were due may still arrive.
         tokio::time::sleep(Duration::from_secs(2)).await;
         let lags = lags(&target, &sites[..healthy], from, to);
         let started: Vec<f64> = lags.iter().copied().filter(|lag| lag.is_finite()).collect();
@@ -147,7 +146,7 @@ async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<
     Ok(rows)
 }
 
-/// From each slot to its request, in milliseconds and sorted; infinite where none came.
+/// The time from each slot to its request, in milliseconds and sorted. It is infinite if no request came.
 pub(crate) fn lags(
     target: &RecordingServer,
     sites: &[SiteId],

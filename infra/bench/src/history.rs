@@ -1,4 +1,4 @@
-//! Pages of histories of the same days and ever more checks: does a page's cost grow with them?
+//! Whether a page of a history costs more if the same days have more checks.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -12,37 +12,37 @@ use crate::inside::{Ask, Inside};
 use crate::report::{line, median_ms, table};
 use crate::seed;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Checks of each history, the smallest first.
+    /// Checks in each history, the smallest first
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 100_000, 1_000_000])]
     checks: Vec<u64>,
-    /// How often each page is asked for.
+    /// How often each page is requested
     #[arg(long, default_value_t = 25)]
     rounds: usize,
 }
 
-/// The lists to look at.
+/// The lists to request.
 const LISTS: [(&str, &str); 10] = [
     ("all", ""),
-    ("type", "type=dns"),
-    ("status", "status=completed"),
+    ("one tool", "type=dns"),
+    ("completed", "status=completed"),
     ("automatic", "automatic=true"),
     ("on demand", "automatic=false"),
-    ("run_reason", "run_reason=incident_follow_up"),
-    ("from, to", "from=2026-03-01&to=2026-08-31"),
-    ("together", "type=status&status=completed&automatic=true&from=2026-03-01"),
-    ("rare status", RARE_FAILED),
-    ("rare, on demand", RARE_SKIPPED),
+    ("one reason", "run_reason=incident_follow_up"),
+    ("half of the days", "from=2026-03-01&to=2026-08-31"),
+    ("several filters", "type=status&status=completed&automatic=true&from=2026-03-01"),
+    ("25 failed automatic checks", RARE_FAILED),
+    ("25 skipped on-demand checks", RARE_SKIPPED),
 ];
 const RARE_FAILED: &str = "status=failed&automatic=true";
 const RARE_SKIPPED: &str = "status=skipped";
 
-/// The number of a page, given the number of the last one.
+/// Returns the number of a page, given the number of the last one.
 type Number = fn(u64) -> u64;
 
-/// Pages of a list.
+/// The pages of each list.
 const PAGES: [(&str, Number); 3] =
     [("first", |_| 1), ("middle", |last| last.div_ceil(2)), ("last", |last| last)];
 
@@ -53,10 +53,10 @@ struct Page {
     times: Vec<Duration>,
 }
 
-/// Fills the histories, then asks for their pages in turn.
+/// Fills the histories, then requests their pages in turn.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
-    // Today is counted in full.
+    // So the whole of today is counted.
     let midnight: Timestamp = "2026-11-21T00:00:00Z".parse()?;
     inside.test.set_clock(midnight - SignedDuration::from_secs(1));
     let owner = inside.team().await;
@@ -69,7 +69,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         sites.push((site, checks));
     }
 
-    // By list and page, then by site.
+    // One entry for each list and page, with one page for each site.
     let mut pages = Vec::new();
     for (list, query) in LISTS {
         for (name, number) in PAGES {
@@ -88,7 +88,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     report(&options.checks, &pages)
 }
 
-/// A page with what it takes from the table.
+/// A page with the units that it takes.
 async fn page(
     inside: &Inside,
     owner: &Member,
@@ -122,7 +122,7 @@ async fn page(
 }
 
 fn report(sizes: &[u64], pages: &[(String, Vec<Page>)]) -> Result<(), Box<dyn Error>> {
-    let mut headings = vec!["page".to_owned()];
+    let mut headings = vec!["list".to_owned()];
     headings.extend(sizes.iter().map(|size| format!("ms at {size}")));
     headings.push("ratio".to_owned());
     headings.extend(sizes.iter().map(|size| format!("read units at {size}")));
@@ -148,7 +148,7 @@ fn report(sizes: &[u64], pages: &[(String, Vec<Page>)]) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// The last of the values in terms of the first.
+/// The last value divided by the first.
 fn growth(values: &[f64]) -> f64 {
     values.first().zip(values.last()).map_or(f64::NAN, |(first, last)| last / first)
 }

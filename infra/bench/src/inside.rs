@@ -1,5 +1,5 @@
-//! The service under measurement, inside this process: the real handlers, the SDK's ordinary
-//! client, and an embedded table on a file of its own.
+//! The measured service inside this process: the real handlers, the usual client of the SDK, and an embedded table in a
+//! file of its own.
 
 use std::error::Error;
 use std::time::Duration;
@@ -29,24 +29,24 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// A request to the route of this name.
+    /// A request to the route with this name.
     pub(crate) fn of(route: &'static str) -> Self {
         Self { route, parameters: Vec::new(), query: String::new(), body: None }
     }
 
-    /// With a path parameter.
+    /// Adds a path parameter.
     pub(crate) fn at(mut self, name: &'static str, value: impl ToString) -> Self {
         self.parameters.push((name, value.to_string()));
         self
     }
 
-    /// With a query.
+    /// Adds a query.
     pub(crate) fn query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
         self
     }
 
-    /// With a body.
+    /// Adds a body.
     pub(crate) fn body(mut self, body: Value) -> Self {
         self.body = Some(body);
         self
@@ -54,7 +54,7 @@ impl Ask {
 }
 
 impl Inside {
-    /// A service without users, on an empty table.
+    /// Starts a service without users, on an empty table.
     pub(crate) async fn start() -> Result<Self, Box<dyn Error>> {
         let data = tempfile::tempdir()?;
         let file = data.path().join("table.db");
@@ -63,12 +63,12 @@ impl Inside {
         Ok(Self { test, database, _data: data })
     }
 
-    /// A team on the agency plan, and its owner.
+    /// Adds a team on the agency plan, and returns its owner.
     pub(crate) async fn team(&self) -> Member {
         new_team(&self.test, Plan::Agency).await
     }
 
-    /// The team of a member, as it is now.
+    /// Reads the team of a member.
     pub(crate) async fn settings_of(
         &self,
         member: &Member,
@@ -77,7 +77,7 @@ impl Inside {
         Ok(team.ok_or("no team")?)
     }
 
-    /// Asks as this member, and says how long the handler took; a refusal is an error.
+    /// Sends a request as this member. Returns the response, and how long the handler took; a refusal is an error.
     pub(crate) async fn ask(
         &self,
         member: &Member,
@@ -94,7 +94,7 @@ impl Inside {
         }
     }
 
-    /// Adds a site; its first runs wait in the queue.
+    /// Adds a site. Its first runs wait in the queue.
     pub(crate) async fn new_site(
         &self,
         owner: &Member,

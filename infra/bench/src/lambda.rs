@@ -1,5 +1,5 @@
-//! What a Lambda function costs beside its work: the time from its start to its first poll for an event,
-//! its first request, the memory that it keeps, its size. Each beside a function that only says hello.
+//! What a Lambda function costs apart from its work: the time from its start to its first poll for an event, its first
+//! request, its memory and its size. Each is compared with a function that only says hello.
 
 use std::error::Error;
 use std::fs;
@@ -26,21 +26,21 @@ use crate::pages::sign_in;
 use crate::process::Usage;
 use crate::report::{line, median_ms, table};
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// How often each function is started.
+    /// How often each function is started
     #[arg(long, default_value_t = 41)]
     starts: u32,
-    /// Requests to each function before its memory is looked at.
+    /// Requests to each function before its memory is measured
     #[arg(long, default_value_t = 1_000)]
     requests: u32,
-    /// Folder of the functions' binaries.
+    /// The folder with the functions' binaries
     #[arg(long, default_value = "target/release")]
     binaries: PathBuf,
 }
 
-/// The functions measured, the one that only says hello first.
+/// The measured functions. The first is the one that only says hello.
 const FUNCTIONS: [Function; 7] = [
     Function { binary: "vedette-hello", handler: "hello", asks: Asks::Route },
     Function { binary: "api", handler: "fallback", asks: Asks::Refusal },
@@ -51,13 +51,13 @@ const FUNCTIONS: [Function; 7] = [
     Function { binary: "dashboard", handler: "pages.read", asks: Asks::Page },
 ];
 
-/// `GET /api/v1/me` as the gateway hands it over.
+/// `GET /api/v1/me` as the gateway passes it.
 const ME: &str = include_str!("../../../events/api/me.get.json");
 
-/// `GET /` as the gateway hands it over.
+/// `GET /` as the gateway passes it.
 const SITES: &str = include_str!("../../../events/dashboard/sites.json");
 
-/// A minute of redelivery as its schedule hands it over.
+/// The event with which the schedule invokes redelivery.
 const REDELIVERY: &str = include_str!("../../../events/reconciler/redelivery.json");
 
 /// How long a function may take to start, or for a request.
@@ -70,20 +70,20 @@ struct Function {
     asks: Asks,
 }
 
-/// What a function is asked for.
+/// The event that a function gets.
 #[derive(Clone, Copy)]
 enum Asks {
     Route,
-    /// What is refused without a look at the table, which a start therefore does without.
+    /// A request that is refused without the table, so the function starts without it.
     Refusal,
     Check,
-    /// What follows for alerts from a change of the team.
+    /// A message that derives a team's alerts again.
     Alert,
     Redelivery,
     Page,
 }
 
-/// What the functions work on.
+/// What the functions work with.
 struct Deployment {
     _test: TestApp,
     binaries: PathBuf,
@@ -102,7 +102,7 @@ struct Started {
     round_trip: Duration,
 }
 
-/// What was measured of one function.
+/// The measurements of one function.
 #[derive(Default)]
 struct Measured {
     starts: Vec<Duration>,
@@ -114,12 +114,12 @@ struct Measured {
     size: f64,
 }
 
-/// Starts all functions in turn, and asks them.
+/// Starts all functions in turn, and sends them events.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let deployment = Deployment::start(&options.binaries).await?;
     let mut measured = FUNCTIONS.map(|_| Measured::default());
     for _ in 0..options.starts {
-        // In turn, so that what else the machine does falls on all of them.
+        // In turn, so that other work of the machine affects all of them.
         for (function, measured) in FUNCTIONS.iter().zip(&mut measured) {
             let started = deployment.start_function(function).await?;
             measured.starts.push(started.start);
@@ -142,7 +142,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 impl Deployment {
     async fn start(binaries: &Path) -> Result<Self, Box<dyn Error>> {
         let test = TestApp::start().await;
-        // The functions have a clock of their own.
+        // The functions use the system's clock.
         test.set_clock(Clock::system().now());
         let owner = new_team(&test, Plan::Agency).await;
         let target = WebServer::start().await;
@@ -156,7 +156,7 @@ impl Deployment {
         Ok(Self { _test: test, binaries, endpoint, owner, cookie, site, _target: target })
     }
 
-    /// Where a function's binary is.
+    /// The path of a function's binary.
     fn binary(&self, function: &Function) -> PathBuf {
         self.binaries.join(function.binary)
     }
@@ -214,7 +214,7 @@ impl Deployment {
     }
 }
 
-/// A message as the event source of a queue hands it over.
+/// A message as the event source of a queue passes it.
 fn queued(message: &impl Serialize) -> Result<Value, serde_json::Error> {
     Ok(json!({ "Records": [{
         "messageId": "6b01f32b-21b8-4c9a-8027-c6f92baed9b1",
@@ -255,7 +255,7 @@ fn report(options: &Options, measured: &[Measured]) -> Result<(), Box<dyn Error>
     });
     let Options { starts, requests, .. } = options;
     line(&format!(
-        "medians of {starts} starts and {requests} requests, and as multiples of hello's"
+        "medians of {starts} starts and {requests} requests; in parentheses, as multiples of hello's"
     ))?;
     let memory = format!("MB resident after {requests}");
     let headings = [
@@ -264,7 +264,7 @@ fn report(options: &Options, measured: &[Measured]) -> Result<(), Box<dyn Error>
         "of which the table's answer",
         "ms without it",
         "ms of the first request",
-        "ms of a warm one",
+        "ms of later ones",
         &memory,
         "MB of the binary",
     ];

@@ -25,39 +25,40 @@ use clap::Parser;
 /// What to measure.
 #[derive(Debug, Parser)]
 enum Measure {
-    /// How many checks a processor second stores.
+    /// How many checks one second of processor time runs and saves
     Rate(rate::Options),
-    /// The whole service beside Uptime Kuma.
+    /// The whole service, compared with Uptime Kuma
     Service(service::Options),
-    /// Whether one process keeps the cadence of many sites.
+    /// Whether one process checks many sites on time
     Cadence(cadence::Options),
-    /// How long requests to the API take while one process checks many sites.
+    /// How long requests to the API take while the same process checks many sites
     Api(api::Options),
-    /// Whether a page of a long history costs what one of a short history costs.
+    /// Whether a page of a long history costs more than one of a short history
     History(history::Options),
-    /// What requests and checks take from the table.
+    /// How many units of the table requests and checks take
     Requests(requests::Options),
-    /// How long a reconciliation of many teams takes.
+    /// How long a reconciliation of many teams takes
     Reconcile(reconcile::Options),
-    /// What it costs to tell channels of an opening.
+    /// What it costs to notify channels of a new issue
     Alerts(alerts::Options),
-    /// What the Lambda functions cost beside their work.
+    /// What Lambda functions cost apart from their work
     Lambda(lambda::Options),
-    /// What pages cost where there is much to show.
+    /// What pages cost that have much to show
     Pages(pages::Options),
-    /// Whether a deployment on AWS would keep up with very many sites: a simulation.
+    /// Whether a deployment on AWS keeps up with very many sites: a simulation
     Scale(scale::Options),
-    /// Measures nothing: writes a month of history, for `make pictures`.
+    /// Measures nothing: writes a month of history, for `make pictures`
     Pictures(pictures::Options),
-    /// Measures nothing: writes pages at a fixed instant as files, for `make stills`.
+    /// Measures nothing: writes pages at a fixed instant as files, for `make stills`
     Stills(stills::Options),
-    /// Measures nothing: puts the tables of a measurement, read from standard input, into the documentation.
+    /// Measures nothing: reads the output of a measurement from standard input, and writes its tables into the
+    /// documentation
     Write(write::Options),
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The HTTP client asks for a provider even where it speaks no TLS.
+    // The HTTP client needs a crypto provider even without TLS.
     let provider = rustls::crypto::ring::default_provider();
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {

@@ -1,4 +1,4 @@
-// Makes a user and monitors in Uptime Kuma's table: FILE ADDRESS COUNT.
+// Creates a user and monitors in Uptime Kuma's database: FILE ADDRESS COUNT.
 const [file, address, count] = process.argv.slice(1);
 const sqlite = require("@louislam/sqlite3");
 const table = new sqlite.Database(file);

@@ -1,4 +1,4 @@
-//! What the pages for browsers cost where there is much to show: a team of very many sites, and a site with a
+//! What pages of the dashboard cost that have much to show: those of a team with very many sites, and of a site with a
 //! very long history.
 
 use std::error::Error;
@@ -20,26 +20,26 @@ use crate::inside::Inside;
 use crate::report::{line, median_ms, table};
 use crate::seed;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Sites of the team.
+    /// Sites of the team
     #[arg(long, default_value_t = 10_000)]
     sites: usize,
-    /// Checks of the site with the long history.
+    /// Checks of the site with the long history
     #[arg(long, default_value_t = 1_000_000)]
     checks: u64,
-    /// How often each page is asked for.
+    /// How often each page is requested
     #[arg(long, default_value_t = 25)]
     rounds: usize,
 }
 
-/// Sites with a history to draw bars of: as many as the list shows at a time.
+/// Sites with a history, for which the list draws bars: as many as it shows at a time.
 const LISTED: usize = 25;
-/// Checks of each of them: some on each day of a year.
+/// Checks of each of these sites: some on each day of a year.
 const LISTED_CHECKS: u64 = 2_000;
 
-/// Fills the table, then asks for pages.
+/// Fills the table, then requests pages.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
     let midnight: Timestamp = "2026-11-21T00:00:00Z".parse()?;
@@ -65,21 +65,29 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let of_site = format!("/sites/{site}");
     let mut rows = Vec::new();
     for (name, path) in [
-        ("sites, the first 25", team.clone()),
-        ("sites, 25 that are up, with bars", format!("{team}?state=up")),
-        ("sites, a search", format!("{team}?search=77")),
-        ("sites, the last page", format!("{team}?page={}", options.sites.div_ceil(LISTED))),
-        ("site, 24 hours", of_site.clone()),
-        ("site, 30 days", format!("{of_site}?range=30d")),
-        ("site, a year", format!("{of_site}?range=1y")),
-        ("site, history of checks", format!("{of_site}/checks")),
-        ("site, report of a year", format!("{of_site}/report?from=2025-11-22&to=2026-11-20")),
+        ("the list of sites", team.clone()),
+        ("… those that are up, with their bars", format!("{team}?state=up")),
+        ("… a search", format!("{team}?search=77")),
+        ("… the last page", format!("{team}?page={}", options.sites.div_ceil(LISTED))),
+        ("a site, 24 hours", of_site.clone()),
+        ("… 30 days", format!("{of_site}?range=30d")),
+        ("… a year", format!("{of_site}?range=1y")),
+        ("its history of checks", format!("{of_site}/checks")),
+        ("its report of a year", format!("{of_site}/report?from=2025-11-22&to=2026-11-20")),
         ("events", format!("{team}/events")),
         ("settings", format!("{team}/settings")),
     ] {
         rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
     }
-    let headings = ["page", "ms, first", "ms, again", "KB", "KB gzipped", "read units", "rounds"];
+    let headings = [
+        "",
+        "ms, first request",
+        "ms, again",
+        "KB",
+        "KB gzipped",
+        "read units",
+        "calls one after another",
+    ];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
@@ -127,7 +135,7 @@ async fn page(
     ])
 }
 
-/// Asks for a page: its bytes, and how long they took, packed as they are sent.
+/// Requests a page. Returns its bytes, compressed as they are sent, and how long this took.
 async fn ask(
     inside: &Inside,
     dashboard: &Dashboard,
@@ -141,7 +149,7 @@ async fn ask(
     Ok((served.len(), began.elapsed()))
 }
 
-/// What a page answers.
+/// The response of a page.
 pub(crate) async fn get(
     test: &TestApp,
     dashboard: &Dashboard,

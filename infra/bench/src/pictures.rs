@@ -1,5 +1,5 @@
-//! History for pictures of the pages: written by the service's own handlers into a folder, on which `vedette serve` then
-//! runs. A link that signs in there is printed, as a path.
+//! Writes the history that pictures of the pages show, with the service's own handlers, into a folder on which `vedette
+//! serve` then runs. Prints the path of a link that signs in there.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -27,29 +27,29 @@ use crate::report::line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The data folder: empty, or not there yet
+    /// The data folder, which must be empty or not exist yet
     folder: PathBuf,
-    /// Further sites, which are checked once a day
+    /// More sites, which are checked once a day
     #[arg(long, default_value_t = 0)]
     more: u32,
 }
 
 /// Days of history.
 const DAYS: i64 = 30;
-/// A site, and how it fares.
+/// A site, and what happens to it.
 struct Story {
     name: &'static str,
     url: &'static str,
-    /// Milliseconds of an ordinary answer.
+    /// Its usual response time in milliseconds.
     usual: f64,
-    /// Hours before now at which it is down: from, until.
+    /// When it is down: from and until this many hours before now.
     down: &'static [(i64, i64)],
     score: u32,
-    /// Days that its certificate is valid.
+    /// How many days its certificate is still valid.
     certificate: i64,
 }
 
-/// A site that fares well.
+/// A site without any problem.
 const fn well(name: &'static str, url: &'static str, usual: f64, score: u32) -> Story {
     Story { name, url, usual, down: &[], score, certificate: 61 }
 }
@@ -83,7 +83,7 @@ const SITES: [Story; 12] = [
 /// A site that somebody has paused.
 const PAUSED: &str = "https://crm-old.shop.example/";
 
-/// What a site answers that is down.
+/// The response of a site that is down.
 const UNAVAILABLE: &str = "<html>\n<head><title>503 Service Temporarily Unavailable</title></head>\n<body>\n<center><h1>503 Service Temporarily Unavailable</h1></center>\n<hr><center>nginx</center>\n</body>\n</html>\n";
 
 /// Writes the history up to now.
@@ -108,7 +108,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Has a team watch the sites for so many days up to now.
+/// Has a team monitor the sites for this many days up to now.
 pub(crate) async fn live(
     test: &TestApp,
     owner: &Member,
@@ -177,7 +177,7 @@ pub(crate) async fn team(
     Ok(store_team(test, &team, &user).await)
 }
 
-/// The path of a link that signs in.
+/// Returns the path of a link that signs in.
 async fn link(test: &TestApp, owner: &Member) -> Result<String, Box<dyn Error>> {
     let secret = test.app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, owner.user, Clock::system().now());
@@ -211,7 +211,7 @@ async fn end(test: &TestApp, site: SiteId, tool: Tool, result: ToolResult) {
     test.end_run_with(site, check, Finish::Completed(result), evidence.as_ref()).await;
 }
 
-/// Adds a channel that was notified of the active issue of a site; returns the issue.
+/// Adds a channel that was notified of the active issue of a site. Returns the issue.
 pub(crate) async fn notify(
     test: &TestApp,
     owner: &Member,
@@ -228,7 +228,7 @@ pub(crate) async fn notify(
     Ok(issue.id)
 }
 
-/// Slower by day than by night, a little different each time, and sometimes down.
+/// The result of a check: slower by day than by night, a little different each time, and sometimes down.
 fn status(story: &Story, hour: i64) -> ToolResult {
     if story.down.iter().any(|(from, until)| (*until..*from).contains(&hour)) {
         return ToolResult::Status(status_result(story.url, 503, story.usual * 4.0));
@@ -275,7 +275,8 @@ fn audit(story: &Story, hour: i64) -> Result<ToolResult, serde_json::Error> {
     Ok(ToolResult::Performance(Box::new(serde_json::from_value(result)?)))
 }
 
-/// The certificate that is valid for so many days after the end of the story, as it is found at a time.
+/// The result of a certificate check at a time. The certificate is valid for this many days after the end of the
+/// history.
 fn certificate(
     story: &Story,
     end: Timestamp,

@@ -1,4 +1,4 @@
-//! The service under measurement: a process of its own, on a folder of its own.
+//! The measured service, in a process and a folder of its own.
 
 use std::error::Error;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) struct Service {
     data: PathBuf,
 }
 
-/// How a service is started.
+/// How to start a service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup<'a> {
     /// Its binary.
@@ -39,7 +39,7 @@ pub(crate) struct Setup<'a> {
 
 /// Sites in one request.
 const BULK: usize = 100;
-/// Clock ticks a second in `/proc/<pid>/stat`: `USER_HZ`, 100 on every Linux.
+/// Clock ticks a second in `/proc/<pid>/stat`. This is `USER_HZ`, which is 100 on every Linux.
 const TICKS: f64 = 100.0;
 
 impl Service {
@@ -62,7 +62,7 @@ impl Service {
         let token = loop {
             match fs::read_to_string(&token_file) {
                 Ok(token) if std::net::TcpStream::connect(&listen).is_ok() => break token,
-                _ if tries > 200 => return Err("the service does not start".into()),
+                _ if tries > 200 => return Err("the service did not start".into()),
                 _ => tokio::time::sleep(Duration::from_millis(50)).await,
             }
             tries += 1;
@@ -74,8 +74,8 @@ impl Service {
         Ok(Self { child, usage, base, token, client, binary, data })
     }
 
-    /// Adds the pages `<address>/<kind>/<number>` as sites, with status checks alone, every minute.
-    /// Returns the sites in the order of their numbers.
+    /// Adds the pages `<address>/<kind>/<number>` as sites with status checks only, every minute. Returns the sites in
+    /// the order of their numbers.
     pub(crate) async fn watch(
         &self,
         address: &str,
@@ -86,7 +86,7 @@ impl Service {
         self.watch_for(team, address, pages).await
     }
 
-    /// The same, for one of the user's teams.
+    /// Does the same for one of the user's teams.
     pub(crate) async fn watch_for(
         &self,
         team: TeamId,
@@ -115,7 +115,7 @@ impl Service {
         if sites.len() == urls.len() { Ok(sites) } else { Err("sites were not created".into()) }
     }
 
-    /// Adds an agent; its token.
+    /// Adds an agent, and returns its token.
     pub(crate) async fn add_agent(&self, name: &str) -> Result<String, Box<dyn Error>> {
         let mut command = Command::new(&self.binary);
         command.args(["--json", "agent", "add", name]).env("VEDETTE_DATA", &self.data);
@@ -124,7 +124,7 @@ impl Service {
         Ok(added["token"].as_str().ok_or("no token")?.to_owned())
     }
 
-    /// An agent that takes questions and never answers.
+    /// Runs an agent that takes questions and never answers.
     pub(crate) fn silent_agent(&self, token: String) -> impl Future<Output = ()> + 'static {
         let url = self.url("").replace("/api/v1", QUESTIONS_PATH);
         let request = self.client.post(url).bearer_auth(token);
@@ -143,7 +143,7 @@ impl Service {
         format!("{}{path}", self.base)
     }
 
-    /// GETs a path below the base address.
+    /// Requests a path below the base address with GET.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Box<dyn Error>> {
         let request = self.client.get(self.url(path)).bearer_auth(&self.token);
         Ok(request.send().await?.error_for_status()?.json().await?)
@@ -158,17 +158,17 @@ impl Service {
         Ok(request.send().await?.error_for_status()?.json().await?)
     }
 
-    /// A request below the base address, to be sent at any time.
+    /// Builds a request to a path below the base address.
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, self.url(path)).bearer_auth(&self.token)
     }
 
-    /// What it uses.
+    /// Its use of resources.
     pub(crate) const fn usage(&self) -> &Usage {
         &self.usage
     }
 
-    /// Megabytes that the table's files take.
+    /// The size of the table's files in megabytes.
     pub(crate) fn disk_megabytes(&self) -> Result<f64, Box<dyn Error>> {
         let mut bytes = 0;
         for file in fs::read_dir(&self.data)? {
@@ -177,7 +177,7 @@ impl Service {
         Ok(bytes as f64 / 1e6)
     }
 
-    /// Waits until the service ends on its own.
+    /// Waits until the service ends by itself.
     pub(crate) async fn stop(mut self) -> Result<(), Box<dyn Error>> {
         Command::new("kill").arg(self.usage.0.to_string()).status().await?;
         self.child.wait().await?;
@@ -185,21 +185,21 @@ impl Service {
     }
 }
 
-/// What a process uses, as reported by Linux.
+/// A process's use of resources, as Linux reports it.
 pub(crate) struct Usage(u32);
 
 impl Usage {
-    /// That of a process that was started here.
+    /// The use of a child process.
     pub(crate) fn of(child: &Child) -> Result<Self, Box<dyn Error>> {
         Ok(Self(child.id().ok_or("the process ended at once")?))
     }
 
-    /// That of this process.
+    /// The use of this process.
     pub(crate) fn own() -> Self {
         Self(std::process::id())
     }
 
-    /// Processor seconds used so far.
+    /// Processor seconds so far.
     pub(crate) fn cpu_seconds(&self) -> Result<f64, Box<dyn Error>> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0))?;
         let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -212,7 +212,7 @@ impl Usage {
         Ok(ticks / TICKS)
     }
 
-    /// The memory held now, and the most so far, in megabytes.
+    /// The current memory and the highest so far, in megabytes.
     pub(crate) fn megabytes(&self) -> Result<(f64, f64), Box<dyn Error>> {
         let now = self.told("status", "VmRSS:")? / 1024.0;
         Ok((now, self.told("status", "VmHWM:")? / 1024.0))
@@ -228,7 +228,11 @@ impl Usage {
         let line = told
             .lines()
             .find_map(|line| line.strip_prefix(name))
-            .ok_or("the service reports nothing")?;
-        Ok(line.split_whitespace().next().ok_or("the service reports nothing")?.parse()?)
+            .ok_or("Linux reports nothing about the process")?;
+        Ok(line
+            .split_whitespace()
+            .next()
+            .ok_or("Linux reports nothing about the process")?
+            .parse()?)
     }
 }

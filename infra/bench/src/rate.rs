@@ -1,4 +1,4 @@
-//! How many checks a processor second stores, and how long it takes to add many sites.
+//! How many checks one second of processor time runs and saves, and how long it takes to add many sites.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,26 +10,26 @@ use crate::process::{Service, Setup};
 use crate::recording_server::RecordingServer;
 use crate::report::table;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The service's binary.
+    /// The service's binary
     #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
-    /// Sites, each checked every five seconds.
+    /// Sites, each checked every five seconds
     #[arg(long, default_value_t = 1_000)]
     sites: usize,
-    /// Half-minutes to measure, with each way to wait for the disk.
+    /// Half-minutes to measure with each value of --fsync
     #[arg(long, default_value_t = 3)]
     rounds: usize,
 }
 
-/// Sites whose creation is timed, while the first checks of those before run.
+/// Sites whose creation is timed, while the first checks of the sites before them run.
 const TIMED: usize = 500;
 /// How long a round lasts.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// Has many sites checked far more often than anybody would, and counts.
+/// Has many sites checked far more often than usual, and counts the checks.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for fsync in ["everysec", "always"] {
@@ -41,7 +41,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         let created = began.elapsed();
         let rest = (TIMED..options.sites).map(|number| ("answer", number));
         service.watch(&target.address, rest).await?;
-        // First runs and schedules settle.
+        // Wait for the sites' first runs.
         tokio::time::sleep(Duration::from_secs(10)).await;
         let mut row = vec![fsync.to_owned(), format!("{:.1}", created.as_secs_f64())];
         for _ in 0..options.rounds {
@@ -56,7 +56,8 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         rows.push(row);
         service.stop().await?;
     }
-    let mut headings = vec!["writes wait".to_owned(), format!("s to create {TIMED} sites")];
+    let mut headings =
+        vec!["writes wait for the disk".to_owned(), format!("s to create {TIMED} sites")];
     headings.extend((1..=options.rounds).map(|n| format!("checks a CPU second, half-minute {n}")));
     headings.push("MB".to_owned());
     Ok(table(headings, rows)?)

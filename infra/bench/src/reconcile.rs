@@ -1,4 +1,4 @@
-//! How long a reconciliation of many teams takes where each call takes as long as in a cloud.
+//! How long a reconciliation of many teams takes if each call takes as long as on AWS.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -15,21 +15,21 @@ use crate::inside::{Ask, Inside};
 use crate::process::Usage;
 use crate::report::{line, table};
 
-/// How much to reconcile.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Teams.
+    /// Teams
     #[arg(long, default_value_t = 1_000)]
     teams: u64,
-    /// Sites of each.
+    /// Sites of each team
     #[arg(long, default_value_t = 10)]
     sites: u64,
-    /// Milliseconds that each call to table and scheduler takes at least.
+    /// The shortest duration of a call to the table or to EventBridge Scheduler, in milliseconds
     #[arg(long, default_value_t = 20)]
     latency: u64,
 }
 
-/// Measures a reconciliation that makes all schedules, and one that finds nothing missing.
+/// Measures a reconciliation that creates all schedules, and one that finds all of them.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
     for number in 0..options.teams {
@@ -46,11 +46,11 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     service.tools = Tool::ALL.to_vec();
     let deployment = deployment(Schedules::Each);
     let mut deployed = app(service, deployment, &aws.sdk(test.table.database.http_client()));
-    // What is sent while schedules are made is nothing to be measured.
+    // Messages are not part of the measurement.
     deployed.queue = test.app.queue.clone();
     let usage = Usage::own();
     let mut rows = Vec::new();
-    for what in ["all schedules are new", "nothing is missing"] {
+    for what in ["all schedules are new", "all schedules exist"] {
         {
             let mut account = aws.account();
             account.latency = Duration::from_millis(options.latency);
@@ -80,6 +80,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         "{} teams of {} sites, {} ms a call",
         options.teams, options.sites, options.latency
     ))?;
-    let headings = ["", "sites", "calls to the scheduler", "s in turn", "CPU s", "s"];
+    let headings =
+        ["", "sites", "calls to EventBridge Scheduler", "s, one after another", "CPU s", "s"];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }

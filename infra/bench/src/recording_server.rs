@@ -1,4 +1,4 @@
-//! What is watched: a web server that notes when somebody comes.
+//! The monitored sites: a web server that records when requests arrive.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,8 +12,8 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// A web server on a thread of its own, so that what it notes is when a request came in, and not
-/// when the measurement had time for it.
+/// A web server on a thread of its own, so that it records when a request arrived, and not when the measurement had
+/// time for it.
 pub(crate) struct RecordingServer {
     pub(crate) address: String,
     arrivals: Arc<Mutex<Vec<(usize, Timestamp)>>>,
@@ -22,13 +22,13 @@ pub(crate) struct RecordingServer {
 }
 
 impl RecordingServer {
-    /// A server on loopback whose pages `/answer/<number>` answer, `/hang/<number>` do until they are to hang, and
-    /// `/fail/<number>` until they are to fail.
+    /// Starts a server on the loopback interface. Its pages `/answer/<number>` always answer, `/hang/<number>` until
+    /// [`Self::hang`], and `/fail/<number>` until [`Self::fail`].
     pub(crate) fn start() -> Result<Self, Box<dyn Error>> {
         Self::start_at(Ipv4Addr::LOCALHOST.into())
     }
 
-    /// The same server on another address of this machine.
+    /// Starts the same server on another address of this machine.
     pub(crate) fn start_at(ip: IpAddr) -> Result<Self, Box<dyn Error>> {
         // Each site that hangs keeps a connection open.
         let mut files = getrlimit(Resource::Nofile);
@@ -73,17 +73,17 @@ impl RecordingServer {
         Ok(target)
     }
 
-    /// From now on, pages that are to hang take requests and never answer.
+    /// From now on, the pages `/hang/<number>` accept requests and never answer.
     pub(crate) fn hang(&self) {
         self.hangs.store(true, Ordering::Relaxed);
     }
 
-    /// From now on, pages that are to fail answer 503.
+    /// From now on, the pages `/fail/<number>` answer 503.
     pub(crate) fn fail(&self) {
         self.fails.store(true, Ordering::Relaxed);
     }
 
-    /// The requests since the last look, by site and time.
+    /// Returns the requests since the last call, with their site and time.
     pub(crate) fn take(&self) -> Vec<(usize, Timestamp)> {
         std::mem::take(&mut self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! Printing what was measured.
+//! Prints measurements.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub(crate) fn line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{text}")
 }
 
-/// Prints rows under their headings, as Markdown; all columns but the first hold numbers.
+/// Prints rows under their headings, as Markdown. All columns but the first contain numbers.
 pub(crate) fn table(headings: Vec<String>, rows: Vec<Vec<String>>) -> std::io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(headings);
@@ -23,7 +23,7 @@ pub(crate) fn table(headings: Vec<String>, rows: Vec<Vec<String>>) -> std::io::R
     line(&table.to_string())
 }
 
-/// The value below which this share of the sorted values lies.
+/// Returns the percentile of sorted values at this share.
 pub(crate) fn percentile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1);
     let place = (last as f64 * share).round() as usize;

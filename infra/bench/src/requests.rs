@@ -1,5 +1,4 @@
-//! What requests and checks take from the table: read and write units, round trips, how many of
-//! them one after another, time.
+//! What requests and checks cost: read and write units, round trips, how many of these one after another, and time.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -22,20 +21,20 @@ use crate::inside::{Ask, Inside, uuid};
 use crate::report::{line, median_ms, table};
 use crate::seed;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Sites of the large team, by the hundred.
+    /// Sites of the large team, in hundreds
     #[arg(long, default_value_t = 100)]
     hundreds: u32,
-    /// How often each request is sent.
+    /// How often each request is sent
     #[arg(long, default_value_t = 9)]
     rounds: u32,
 }
 
 const URL: &str = "https://shop.example";
 
-/// What was measured so far.
+/// The measurements so far.
 struct Bench {
     inside: Inside,
     engines: Engines,
@@ -43,7 +42,7 @@ struct Bench {
     rows: Vec<Vec<String>>,
 }
 
-/// Fills the table, and asks for one thing after the other.
+/// Fills the table, and sends one kind of request after the other.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
     let engines = Engines::new(loopback(), EngineConfig::default())?;
@@ -55,12 +54,12 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     bench.of_sites(&owner).await?;
     bench.of_checks(&owner).await?;
     bench.of_runs(&owner).await?;
-    let headings = ["", "read units", "write units", "round trips", "rounds", "ms"];
+    let headings = ["", "read units", "write units", "round trips", "one after another", "ms"];
     Ok(table(headings.map(str::to_owned).to_vec(), bench.rows)?)
 }
 
 impl Bench {
-    /// Lists of a team with `hundreds` × 100 sites, each with a check and some with an issue.
+    /// Measures lists of a team with `hundreds` × 100 sites, each with a check and some with an issue.
     async fn of_lists(&mut self, name: &str, hundreds: u32) -> Result<(), Box<dyn Error>> {
         let owner = self.inside.team().await;
         let team = owner.team;
@@ -184,7 +183,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Automatic runs, from the message to the saved check.
+    /// Measures automatic runs, from the message to the saved check.
     async fn of_runs(&mut self, owner: &Member) -> Result<(), Box<dyn Error>> {
         let (mut calm, mut opening, mut resolving) = (Costs::new(), Costs::new(), Costs::new());
         let target = WebServer::start().await;
@@ -209,13 +208,13 @@ impl Bench {
                 .await?;
             self.take_messages();
         }
-        self.rows.push(calm.row("automatic check, uneventful"));
-        self.rows.push(opening.row("automatic check that opens an issue"));
-        self.rows.push(resolving.row("automatic check that resolves one"));
+        self.rows.push(calm.row("automatic status check, uneventful"));
+        self.rows.push(opening.row("… that opens an issue"));
+        self.rows.push(resolving.row("… that resolves one"));
         Ok(())
     }
 
-    /// Measures a request, built for each round.
+    /// Measures a request, which is built for each round.
     async fn asked(
         &mut self,
         name: &str,
@@ -231,7 +230,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A site whose first check is done, a minute ago.
+    /// Adds a site whose first check was completed a minute ago.
     async fn watched(&self, owner: &Member, url: &str) -> Result<SiteId, Box<dyn Error>> {
         let site = self.inside.new_site(owner, url).await?;
         let configured = self.inside.settings_of(owner).await?;
@@ -241,7 +240,7 @@ impl Bench {
         Ok(site)
     }
 
-    /// An automatic status check of a site ends now.
+    /// Saves an automatic status check of a site.
     async fn record(
         &self,
         team: &TeamWithSettings,
@@ -271,7 +270,7 @@ impl Bench {
     }
 }
 
-/// A hundred new sites.
+/// A request that adds a hundred sites.
 fn bulk(owner: &Member, hundred: u32) -> Ask {
     let site = |number: u32| {
         json!({
@@ -283,8 +282,8 @@ fn bulk(owner: &Member, hundred: u32) -> Ask {
     Ask::of("sites.bulk").at("team", owner.team).body(json!({ "sites": sites }))
 }
 
-/// What one operation took in each round. Every other round is counted, and the rest timed, since
-/// counting takes time.
+/// What one operation cost in each round. Units are counted in every other round, and the other rounds are timed,
+/// because counting takes time.
 struct Costs {
     spent: Vec<Spent>,
     times: Vec<Duration>,
@@ -302,7 +301,7 @@ impl Costs {
         member: &Member,
         ask: &Ask,
     ) -> Result<Value, Box<dyn Error>> {
-        // The throttle counts requests by the minute.
+        // The rate limit counts requests by the minute.
         bench.inside.test.advance(SignedDuration::from_secs(7));
         self.begin(bench, round);
         let (answer, took) = bench.inside.ask(member, ask).await?;

@@ -1,6 +1,6 @@
-//! Whether a deployment on AWS would keep up with very many sites: a simulation of who sends their status
-//! checks and of the functions that do them, by the rules of `runtime::Consumer` and the quotas of AWS. No
-//! call leaves the process.
+//! Whether a deployment on AWS keeps up with very many sites. This simulates the schedules or the polling scheduler,
+//! and the functions that run status checks, by the rules of `runtime::Consumer` and the quotas of AWS. It makes no
+//! calls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -17,16 +17,16 @@ use crate::report::{line, percentile, table};
 /// What to simulate.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Numbers of sites.
+    /// Numbers of sites, separated by commas
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 275_000, 1_000_000, 10_000_000])]
     sites: Vec<u64>,
-    /// Targets of a thousand that do not answer.
+    /// How many of a thousand targets do not answer
     #[arg(long, default_value_t = 10)]
     hanging: u64,
-    /// Minutes between two checks of a site.
+    /// Minutes between two checks of a site
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     cadence: u32,
-    /// Processes that share the sites of a bucket and send their runs at once. It is one today.
+    /// Processes that send the runs of a bucket at the same time, each for a part of the sites. Vedette has one
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     processes: u32,
 }
@@ -36,34 +36,34 @@ type Time = u64;
 
 const SECOND: Time = 1_000_000;
 const MINUTE: Time = 60 * SECOND;
-/// Minutes that are simulated. The lag is that of the second half.
+/// Simulated minutes. The lag is that of the second half.
 const MINUTES: u64 = 10;
-/// Invocations a second of EventBridge Scheduler, by the quota of an account.
+/// Invocations a second of EventBridge Scheduler: the default quota of an account.
 const INVOCATIONS: u64 = 1_000;
-/// Messages a second of the one function that sends a bucket: 16 calls of 10 messages at a time, at
-/// 15 ms.
+/// Messages a second that the function of the polling scheduler sends: 16 calls with 10 messages each at a time, each
+/// of which takes 15 ms.
 const BUCKET_MESSAGES: u64 = 10_000;
-/// A check of a target that answers, in the mean.
+/// The mean duration of a check whose target answers.
 const ANSWERED: Time = 150_000;
-/// Runs that a function may have going on at once in an account, by its first quota.
+/// Concurrent executions in an account: the default quota.
 const PLACES_OF_AN_ACCOUNT: usize = 1_000;
-/// Write units of an uneventful check, and of a second that a new on-demand table has room for.
+/// Write units of an uneventful check that is not packed, and write units a second of a new on-demand table.
 const UNITS_OF_A_CHECK: u64 = 4;
 const UNITS_OF_A_NEW_TABLE: u64 = 4_000;
-/// An on-demand table carries twice its highest load at once, and grows within this time.
+/// Minutes in which an on-demand table doubles. It can take twice its highest load so far at once.
 const TABLE_DOUBLES_IN: u32 = 30;
 
-/// Who sends runs.
+/// What sends the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BodySender {
+enum MessageSender {
     /// A schedule for each site.
     Schedules,
-    /// So many functions, each minute's at once.
+    /// This many functions, which send all runs of a minute at its start.
     Buckets(u32),
 }
 
-impl BodySender {
-    /// The time that a message takes.
+impl MessageSender {
+    /// The time that it takes to send a message.
     const fn takes(self) -> Time {
         match self {
             Self::Schedules => SECOND / INVOCATIONS,
@@ -81,20 +81,20 @@ impl BodySender {
 
 /// How late runs are.
 struct Lag {
-    /// Half of them, in seconds.
+    /// The median, in seconds.
     median: f64,
-    /// All but the last of a hundred.
+    /// The 99th percentile.
     last: f64,
-    /// Checks that end in the busiest second.
+    /// How many checks end in the busiest second.
     peak: u64,
 }
 
-/// Prints how many places it takes for checks to be in time, and how late they are with these.
+/// Prints how many places are needed so that checks are on time, and how late they then are.
 pub(crate) fn simulate(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for &sites in &options.sites {
         let due = due(sites, options.cadence)?;
-        for sender in [BodySender::Schedules, BodySender::Buckets(options.processes)] {
+        for sender in [MessageSender::Schedules, MessageSender::Buckets(options.processes)] {
             rows.push(row(sites, &due, sender, options.hanging));
         }
     }
@@ -104,17 +104,17 @@ pub(crate) fn simulate(options: &Options) -> Result<(), Box<dyn Error>> {
     ))?;
     let headings = [
         "sites",
-        "sender",
+        "sent by",
         "places",
-        "lag s, median",
-        "lag s, 99 %",
-        "write units/s",
-        "minutes of a new table",
+        "seconds late, median",
+        "99 %",
+        "write units in the busiest second",
+        "minutes until a new table can take this",
     ];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
-/// How many sites are due in each minute of the cadence.
+/// Counts the sites that are due in each minute of the cadence.
 fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
     let mut due = vec![0; cadence as usize];
     let mut random = Random(1);
@@ -134,8 +134,8 @@ fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
     Ok(due)
 }
 
-/// The fewest places with which runs are hardly later than their sender makes them.
-fn row(sites: u64, due: &[u64], sender: BodySender, hanging: u64) -> Vec<String> {
+/// Finds the fewest places with which runs are hardly later than with any number of places.
+fn row(sites: u64, due: &[u64], sender: MessageSender, hanging: u64) -> Vec<String> {
     let sent = sent(due, sender);
     let lag = |places| consume(&sent, places, hanging);
     let best = lag(sent.len().clamp(1, 20_000));
@@ -151,7 +151,7 @@ fn row(sites: u64, due: &[u64], sender: BodySender, hanging: u64) -> Vec<String>
     let Lag { median, last, peak } = lag(places);
     let units = peak * UNITS_OF_A_CHECK;
     let doublings = (units as f64 / UNITS_OF_A_NEW_TABLE as f64).log2().ceil().max(0.0);
-    // Of a sender that falls behind, each minute is later than the one before.
+    // If the sender cannot keep up, each minute is later than the one before.
     let behind = due.iter().sum::<u64>() * sender.takes() > due.len() as u64 * MINUTE;
     let lag = |seconds: f64| if behind { "grows".to_owned() } else { format!("{seconds:.1}") };
     let over = if places > PLACES_OF_AN_ACCOUNT { " (quota)" } else { "" };
@@ -166,22 +166,22 @@ fn row(sites: u64, due: &[u64], sender: BodySender, hanging: u64) -> Vec<String>
     ]
 }
 
-/// When runs are due, and when their messages can be received, in the order of the latter.
-fn sent(due: &[u64], sender: BodySender) -> Vec<(Time, Time)> {
+/// When each run is due, and when its message can be received. Sorted by the latter.
+fn sent(due: &[u64], sender: MessageSender) -> Vec<(Time, Time)> {
     let mut random = Random(3);
     let mut sent = Vec::new();
     let mut free = 0;
     for (minute, &due) in (0..MINUTES).zip(due.iter().cycle()) {
         for number in 0..due {
-            // EventBridge Scheduler spreads what is due in a minute over it. A bucket is sent at once, with a
-            // second of the minute for each run.
+            // EventBridge Scheduler spreads the runs of a minute over the minute. The polling scheduler sends them all
+            // at its start, each with a delay of its own.
             let begin = minute * MINUTE;
             let (asked, slot) = match sender {
-                BodySender::Schedules => {
+                MessageSender::Schedules => {
                     let slot = begin + number * MINUTE / due;
                     (slot, slot)
                 }
-                BodySender::Buckets(_) => (begin, begin + random.next() % 60 * SECOND),
+                MessageSender::Buckets(_) => (begin, begin + random.next() % 60 * SECOND),
             };
             free = asked.max(free) + sender.takes();
             sent.push((slot, slot.max(free)));
@@ -191,7 +191,7 @@ fn sent(due: &[u64], sender: BodySender) -> Vec<(Time, Time)> {
     sent
 }
 
-/// A place of a function: an invocation with the runs that are going on in it.
+/// A place: an invocation with the runs that are in progress in it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     invocation: u32,
@@ -200,7 +200,7 @@ struct Place {
 }
 
 impl Place {
-    /// How many more messages it receives by itself.
+    /// How many more messages the invocation receives itself.
     fn room(self, now: Time) -> usize {
         let limits = Tool::Status.limits();
         let longest = micros(limits.function_timeout) - micros(limits.run.unsigned_abs());
@@ -213,15 +213,15 @@ fn micros(duration: std::time::Duration) -> Time {
     u64::try_from(duration.as_micros()).unwrap_or(Time::MAX)
 }
 
-/// What comes to pass at a place.
+/// What happens at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Done,
-    /// Its first runs have taken a second.
+    /// A second has passed since the invocation began.
     Slow(u32),
 }
 
-/// The functions at their work.
+/// All functions.
 struct Functions {
     places: Vec<Place>,
     idle: Vec<usize>,
@@ -233,7 +233,7 @@ struct Functions {
 }
 
 impl Functions {
-    /// Begins so many runs at a place.
+    /// Begins this many runs at a place.
     fn begin(&mut self, place: usize, runs: usize, now: Time) {
         for _ in 0..runs {
             let takes = if self.random.next() % 1_000 < self.hanging {
@@ -270,7 +270,7 @@ impl Functions {
     }
 }
 
-/// Lets so many places do all runs, and says how late they were.
+/// Simulates all runs with this many places. Returns how late they were.
 fn consume(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
     let mut functions = Functions {
         places: vec![Place::default(); places],
@@ -323,7 +323,7 @@ fn consume(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
     Lag { median: percentile(&lags, 0.5), last: percentile(&lags, 0.99), peak }
 }
 
-/// SplitMix64, so that each run gives the same.
+/// SplitMix64, so that each simulation gives the same figures.
 struct Random(u64);
 
 impl Random {
@@ -334,7 +334,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A time that is exponentially distributed.
+    /// Draws a time from an exponential distribution.
     fn exponential(&mut self, mean: Time) -> Time {
         let uniform = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
         (-(1.0 - uniform).ln() * mean as f64) as Time

@@ -1,8 +1,8 @@
-//! A year of checks, written faster than the service would write them.
+//! Writes a year of checks, faster than the service would.
 //!
-//! The service itself writes the first check of each day, and with it the counted day before, as
-//! well as the first check of each kind. All other rows are copies of these under the keys that the
-//! store makes: so they are what it would have written. Scheduled status checks that completed are packed.
+//! The service itself writes the first check of each day, and with it the counters of the day before, as well as the
+//! first check of each kind. All other rows are copies of these under keys from the store, so they are what the service
+//! would have written. Scheduled status checks that completed are packed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -28,13 +28,13 @@ use vedette_testkit::status_result;
 
 use crate::inside::Inside;
 
-/// Days of the history: all that the agency plan keeps.
+/// Days of history: as many as the agency plan keeps.
 pub(crate) const DAYS: u32 = 365;
-/// Automatic checks that failed, and on-demand ones that were skipped, however many there are in
-/// all.
+/// The number of automatic checks that failed, and of on-demand checks that were skipped, however many checks there are
+/// in total.
 pub(crate) const RARE: u64 = 25;
 
-/// A check to be there.
+/// A check to write.
 #[derive(Clone, Copy)]
 struct Seed {
     tool: Tool,
@@ -81,7 +81,7 @@ pub(crate) async fn history(
             *state = change.state;
             let pattern = stored(&inside.database, &key(&check))?;
             if copy(&pattern, &check, expires_at)? != pattern {
-                return Err("a copy is not what the service writes".into());
+                return Err("a copy differs from what the service writes".into());
             }
             patterns.entry((tool, seed.kind)).or_insert(pattern);
         }
@@ -93,7 +93,7 @@ pub(crate) async fn history(
     import(&inside.database, rows)
 }
 
-/// One check of each tool of a new site, as it has them within its first minutes.
+/// Writes one check of each tool of a new site, as the service does within the site's first minutes.
 pub(crate) async fn first_checks(inside: &Inside, site: SiteId) -> Result<(), Box<dyn Error>> {
     let (app, now) = (&inside.test.app, inside.test.now());
     let found = app.store.site(site.partition()).await?.ok_or("no site")?;
@@ -113,9 +113,9 @@ pub(crate) async fn first_checks(inside: &Inside, site: SiteId) -> Result<(), Bo
     Ok(app.store.commit(&changes).await?)
 }
 
-/// Adds checks of these sites to a closed table, a minute apart and packed, before the one that each has.
-/// The oldest of each site have expired since the expiry came by: as many as make it remove, on its
-/// way through the table, what sites checked every minute add. The rest stays.
+/// Adds packed checks of these sites to a closed table, a minute apart, before the one that each site has. Some of the
+/// oldest checks of each site have already expired: as many as the removal of expired items finds, on its way through
+/// the table, when sites are checked every minute. The others stay.
 pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<(), Box<dyn Error>> {
     let file = data.join("vedette.db");
     let database = Database::new(file.to_str().ok_or("a folder that is not Unicode")?)?;
@@ -131,7 +131,7 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
         .map(|site| Ok((*site, tool_state(&database, *site)?)))
         .collect::<Result<_, Box<dyn Error>>>()?;
     let mut blocks = Vec::new();
-    // In order of time, and not site by site, so that blocks are scattered over the file as in real use.
+    // In the order of time and not site by site, so that blocks are scattered over the file as in real use.
     let numbers: Vec<usize> = (1..=per_site).rev().collect();
     for numbers in numbers.chunks(CHECKS_PER_BLOCK) {
         for (site, state) in &states {
@@ -152,7 +152,7 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
     import(&database, blocks)
 }
 
-/// What is remembered of the status checks of a site.
+/// The status checks of a site so far.
 fn tool_state(database: &Database, site: SiteId) -> Result<ToolState, Box<dyn Error>> {
     let item = stored(database, &keys::tool(site.partition(), Tool::Status))?;
     match item.get("doc") {
@@ -161,10 +161,10 @@ fn tool_state(database: &Database, site: SiteId) -> Result<ToolState, Box<dyn Er
     }
 }
 
-/// Checks that a block holds where addresses are of usual length and answers take different times.
+/// Checks in a block, if addresses have the usual length and response times differ.
 const CHECKS_PER_BLOCK: usize = 60;
 
-/// Closed blocks with status checks of a site at these slots.
+/// Packs status checks of a site at these slots into closed blocks.
 fn packed(
     site: SiteId,
     slots: &[Timestamp],
@@ -220,8 +220,8 @@ fn seeds(site: SiteId, today: Date, checks: u64) -> Result<Vec<Seed>, Box<dyn Er
         .collect()
 }
 
-/// The sort of the n-th check: two tools by turns, so that both have some on every day, and most
-/// checks are scheduled and complete.
+/// The kind of the n-th check. The two tools take turns, so that both have checks on every day. Most checks are
+/// scheduled and complete.
 fn drawn(number: u64, rare: u64) -> (Tool, Kind) {
     let rare = match rare {
         0 => Some((Trigger::OnDemand, CheckStatus::Skipped)),
@@ -286,8 +286,8 @@ fn counted(date: Date, seeds: &[Seed]) -> Day {
     day
 }
 
-/// What the service writes with a check: its row, the state with the day's counters, and the day
-/// before where this is the first of another one.
+/// The items that the service writes with a check: its row, the state with the day's counters, and, if it is the first
+/// of a day, the day before.
 fn changed(
     read: &ToolState,
     seed: &Seed,

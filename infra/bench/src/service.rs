@@ -1,4 +1,4 @@
-//! The whole service beside Uptime Kuma: what it takes to have it, and the same monitors of the same target.
+//! The whole service compared with Uptime Kuma: their size and first start, and the same monitors of the same target.
 
 use std::error::Error;
 use std::fs;
@@ -14,44 +14,44 @@ use crate::process::{Service, Setup, Usage};
 use crate::recording_server::RecordingServer;
 use crate::report::{line, table};
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The service's binary.
+    /// The service's binary
     #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
-    /// The peer's folder, with its `server/server.js`.
+    /// The folder of Uptime Kuma, which contains `server/server.js`
     #[arg(long, env = "UPTIME_KUMA")]
     kuma: PathBuf,
-    /// The peer's Node.
+    /// The Node that runs Uptime Kuma
     #[arg(long, env = "NODE", default_value = "node")]
     node: PathBuf,
-    /// Monitors, each asked every twenty seconds.
+    /// Monitors, each of which sends a request every twenty seconds
     #[arg(long, default_value_t = 500)]
     monitors: usize,
-    /// Seconds to measure, with monitors and without.
+    /// Seconds to measure, with monitors and without
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Only measure sizes, first starts and idle memory.
+    /// Measure only sizes, first starts and idle memory
     #[arg(long)]
     first_start: bool,
 }
 
-/// As often as the peer can ask.
+/// The shortest interval that Uptime Kuma allows.
 const EVERY: &str = "20s";
-/// In how many times [`SETTLES`] all monitors have begun, or it is measured as it is.
+/// How many times [`SETTLES`] to wait for all monitors to begin. After that, it is measured anyway.
 const STARTS_WITHIN: u32 = 20;
-/// Until what starts with a process has ended; longer than all monitors take for one check.
+/// How long to wait after a start; longer than all monitors take for one check.
 const SETTLES: Duration = Duration::from_secs(30);
 
-/// First starts that are measured, each on an empty folder.
+/// How many first starts to measure, each on an empty folder.
 const STARTS: usize = 5;
-/// How often a starting service is asked whether it answers.
+/// How often to try whether a starting service answers.
 const ASKS: Duration = Duration::from_millis(5);
-/// How long a first start may take.
+/// The time limit for a first start.
 const STARTS_IN: Duration = Duration::from_secs(60);
 
-/// Starts both, and lets each ask the same target as often, one after the other.
+/// Starts one service after the other, each of which monitors the same target at the same interval.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     first_starts(options).await?;
     if options.first_start {
@@ -68,7 +68,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
-/// What is installed, how long a first start takes, and what it holds when nothing is monitored.
+/// Measures the installed size, the time of a first start, and the memory when nothing is monitored.
 async fn first_starts(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut ours = (Vec::new(), 0.0);
     let mut theirs = (Vec::new(), 0.0);
@@ -83,7 +83,7 @@ async fn first_starts(options: &Options) -> Result<(), Box<dyn Error>> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         first_start(&mut kuma(options, data.path(), address)?, address, rest, &mut theirs).await?;
     }
-    // Its packages are beside it in one folder.
+    // Its packages are in the same folder.
     let packages = options.kuma.parent().ok_or("it has no folder")?;
     let sizes =
         [size(&options.binary)?, size(packages)? + size(&fs::canonicalize(&options.node)?)?];
@@ -96,12 +96,11 @@ async fn first_starts(options: &Options) -> Result<(), Box<dyn Error>> {
         let median = seconds[seconds.len() / 2];
         vec![name.to_owned(), format!("{size:.0}"), format!("{median:.2}"), format!("{memory:.0}")]
     });
-    let headings = ["", "MB installed", "s to the first answer", "MB idle"];
+    let headings = ["", "MB installed", "s to first answer", "MB when idle"];
     Ok(table(headings.map(str::to_owned).to_vec(), rows.collect())?)
 }
 
-/// Starts a service that nobody has started before; adds the seconds until it answers, and remembers its memory
-/// after a rest.
+/// Starts a service for the first time. Adds the seconds until it answers, and records its memory after a while.
 async fn first_start(
     command: &mut Command,
     address: SocketAddr,
@@ -125,7 +124,7 @@ async fn first_start(
     Ok(())
 }
 
-/// Megabytes of a file, or of all files below a folder.
+/// The size of a file, or of all files below a folder, in megabytes.
 fn size(path: &Path) -> Result<f64, Box<dyn Error>> {
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() {
@@ -158,7 +157,7 @@ async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dy
     tokio::time::sleep(SETTLES).await;
     let idle = cpu_during(&Usage::of(&kuma)?, time).await?;
     kuma.kill().await?;
-    // There is no API: monitors are made as its page makes them, in its table.
+    // Uptime Kuma has no API, so this writes monitors to its database as its page does.
     let made = Command::new(&options.node)
         .args(["-e", include_str!("monitors.js")])
         .arg(data.path().join("kuma.db"))
@@ -167,7 +166,7 @@ async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dy
         .status()
         .await?;
     if !made.success() {
-        return Err("its monitors cannot be made".into());
+        return Err("its monitors could not be created".into());
     }
     let mut kuma = start(options, data.path()).await?;
     let row = row("Uptime Kuma", &Usage::of(&kuma)?, &target, options.monitors, idle, time).await?;
@@ -175,7 +174,7 @@ async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dy
     Ok(row)
 }
 
-/// The peer on a folder, with the database that needs nothing else.
+/// Starts Uptime Kuma on a folder, with SQLite, which needs nothing else.
 fn kuma(options: &Options, data: &Path, address: SocketAddr) -> Result<Command, Box<dyn Error>> {
     fs::write(data.join("db-config.json"), r#"{"type":"sqlite"}"#)?;
     let mut command = Command::new(&options.node);
@@ -203,7 +202,7 @@ async fn start(options: &Options, data: &Path) -> Result<Child, Box<dyn Error>> 
     Err("it does not start".into())
 }
 
-/// Processor seconds that a process uses in a while.
+/// Processor seconds that a process uses within this time.
 async fn cpu_during(usage: &Usage, time: Duration) -> Result<f64, Box<dyn Error>> {
     let before = usage.cpu_seconds()?;
     tokio::time::sleep(time).await;
@@ -218,7 +217,7 @@ async fn row(
     idle: f64,
     time: Duration,
 ) -> Result<Vec<String>, Box<dyn Error>> {
-    // The peer begins its monitors one after the other, which takes minutes.
+    // Uptime Kuma begins its monitors one after the other, which takes minutes.
     for _ in 0..STARTS_WITHIN {
         target.take();
         tokio::time::sleep(SETTLES).await;

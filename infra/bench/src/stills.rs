@@ -1,5 +1,5 @@
-//! The pages at a fixed instant, as files: the same bytes on every machine and day, so that pictures of them can be
-//! compared.
+//! Writes the pages at a fixed instant as files. These have the same bytes on every machine and day, so that pictures
+//! of them can be compared.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -21,16 +21,16 @@ use crate::report::line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Where the pages go, which is emptied
+    /// The folder for the pages. It is emptied first
     folder: PathBuf,
-    /// Sites of the team that has very many
+    /// Sites of the team that has very many of them
     #[arg(long, default_value_t = 1_000)]
     many: u32,
 }
 
-/// When the pages are looked at.
+/// The instant that the pages show.
 const NOW: &str = "2026-11-20T14:31:20Z";
-/// Days of history: fewer than in pictures for people, as every test run writes them.
+/// Days of history: fewer than in the pictures of the documentation, because every run of the tests writes them.
 const DAYS: i64 = 3;
 
 /// Writes the pages.
@@ -79,10 +79,10 @@ async fn ask(test: &TestApp, cookie: &str, path: &str) -> Result<Vec<u8>, Box<dy
     })
 }
 
-/// A person with their pages: what each is called as a file, and where it is.
+/// A person with their pages: the name of each file, and the path of the page.
 type Pages = (Member, Vec<(&'static str, String)>);
 
-/// A team like many, with every page of it.
+/// A usual team, with all of its pages.
 async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     let owner = team(test, "Example Shop", "ada@example.com").await?;
     let sites = live(test, &owner, DAYS, 0).await?;
@@ -133,7 +133,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     Ok((owner, pages))
 }
 
-/// Teams that are unlike most: without a site, with one, with one whose words are long, and with very many.
+/// Unusual teams: without a site, with one site, with one site whose name and texts are long, and with very many sites.
 async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>, Box<dyn Error>> {
     let long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
     let long_host = format!("{}.{}", "a".repeat(60), "b".repeat(60));

@@ -1,19 +1,19 @@
-//! Puts the tables that a measurement prints into the documentation.
+//! Writes the tables that a measurement prints into the documentation.
 
 use std::error::Error;
 use std::{fs, io};
 
 use clap::Args;
 
-/// The page that shows them, as seen from the folder in which `make` runs.
+/// The page with the tables, relative to the folder in which `make` runs.
 const PAGE: &str = "docs/explanation/measurements.md";
-/// Ends the part of the page that belongs to a measurement.
+/// The end of the part of the page that belongs to a measurement.
 const END: &str = "<!-- end of measurement -->\n";
 
 /// What to write.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The measurement whose output is on standard input.
+    /// The measurement whose output is on standard input
     measurement: String,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(fs::write(PAGE, replaced(&page, &options.measurement, &printed)?)?)
 }
 
-/// The page with the tables of a measurement from what it printed.
+/// Returns the page with the tables that a measurement has printed.
 fn replaced(page: &str, measurement: &str, printed: &str) -> Result<String, String> {
     let begin = begin(measurement);
     let place = page.split_once(&begin).and_then(|(before, rest)| {
@@ -39,12 +39,12 @@ fn replaced(page: &str, measurement: &str, printed: &str) -> Result<String, Stri
     Ok(format!("{before}{begin}\n{}\n{END}{after}", tables.join("\n")))
 }
 
-/// Begins the part of the page that belongs to a measurement.
+/// Returns the beginning of the part of the page that belongs to a measurement.
 fn begin(measurement: &str) -> String {
     format!("<!-- measurement: {measurement} -->\n")
 }
 
-/// The Markdown tables of a text.
+/// Returns the Markdown tables in a text.
 fn tables(text: &str) -> Vec<String> {
     let mut tables = Vec::new();
     let mut is_table = false;

@@ -41,7 +41,8 @@ pub(crate) struct Run {
     /// A PEM file with certificate authorities to trust for the service, in addition to the system's
     #[arg(long, value_name = "FILE", env = "VEDETTE_AGENT_CA")]
     ca_file: Option<PathBuf>,
-    /// Allow http:// for a service on another machine; anybody in between can then read the token and sites' headers
+    /// Allow http:// for a service on another machine. Anybody on the way can then read the token and sites' request
+    /// headers
     #[arg(long)]
     allow_http: bool,
 }
@@ -68,7 +69,7 @@ pub(crate) enum Command {
 }
 
 impl AgentCommand {
-    /// The options of the agent to run; none for the other commands.
+    /// The options of the agent to run. `None` for the other commands.
     pub(crate) const fn as_run(&self) -> Option<&Run> {
         if self.command.is_some() { None } else { Some(&self.run) }
     }
@@ -125,7 +126,7 @@ async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
     let agents = app.store.agents().await?;
     if agents.iter().any(|agent| agent.location == *name) {
         return Err(Failure::refused(format!(
-            "there is an agent {name} already; `vedette agent rotate` gives it a new token"
+            "there is already an agent {name}; `vedette agent rotate` gives it a new token"
         )));
     }
     if agents.len() >= WITNESSES_MAX {
@@ -172,7 +173,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// An agent with its token. Not `Debug`, as the token is a secret.
+/// An agent with its token. Not `Debug`, because the token is a secret.
 #[derive(Serialize)]
 struct Created {
     token: String,
@@ -183,7 +184,7 @@ struct Created {
 impl Show for Created {
     fn text(&self) -> String {
         let known = record([("agent", self.agent.name.to_string()), ("token", self.token.clone())]);
-        format!("{known}\nThe token is not kept and cannot be shown again.\n")
+        format!("{known}\nVedette does not keep the token, so it cannot be shown again.\n")
     }
 }
 
@@ -219,7 +220,7 @@ mod tests {
         ");
         assert_eq!(
             bench.refused("agent add frankfurt").await,
-            "there is an agent frankfurt already; `vedette agent rotate` gives it a new token"
+            "there is already an agent frankfurt; `vedette agent rotate` gives it a new token"
         );
         let rotated = bench.json("agent rotate frankfurt").await;
         let other = rotated["token"].as_str().and_then(Secret::parse).expect("a token");

@@ -19,7 +19,7 @@ use vedette_domain::maintenance::{Recurrence, parse_start};
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::time_zone::NamedZone;
 
-/// Fewer digits of a hash than this are too easily typed by mistake.
+/// The fewest digits of a hash. Fewer could match another token by mistake.
 const HASH_PREFIX_MIN: usize = 6;
 
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
@@ -62,7 +62,7 @@ pub(crate) fn email(text: &str) -> Result<String, EmailError> {
     parse_email(text).map(str::to_owned)
 }
 
-/// An address that mail can be sent to.
+/// An email address.
 pub(crate) fn mailbox(text: &str) -> Result<String, String> {
     let email = email(text).map_err(|error| error.to_string())?;
     Target::email(&email).map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
     one_of(Role::ALL.map(Role::as_str), Role::parse)
 }
 
-/// Where pages are, without a slash at the end; the API's base address says it as well.
+/// The address of the dashboard, without a slash at the end. The API's base URL is accepted as well.
 pub(crate) fn pages_base(text: &str) -> Result<String, &'static str> {
     let base = text.trim_end_matches('/');
     let base = base.strip_suffix("/api/v1").unwrap_or(base);
@@ -93,7 +93,7 @@ pub(crate) fn pages_base(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A role that can be given to somebody new; a team's first owner comes with the team.
+/// A role for a new member. A team gets its first owner when it is created.
 pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
     one_of([Role::Viewer, Role::Member, Role::Admin].map(Role::as_str), Role::parse)
 }

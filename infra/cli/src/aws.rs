@@ -1,7 +1,6 @@
-//! The account of a deployment: its credentials, and calls to those services of which a command asks
-//! one thing. For DynamoDB, SQS and EventBridge Scheduler there are the SDK's clients; those of
-//! CloudFormation and Lambda would take minutes to compile for a handful of calls, which are signed
-//! and sent here with what the clients are made of.
+//! The account of a deployment: its credentials, and calls to services without an SDK client. For DynamoDB, SQS and
+//! EventBridge Scheduler, there are clients. Those for CloudFormation and Lambda would take minutes to compile for a
+//! handful of calls. This module signs and sends these calls with code that the other clients bring anyway.
 
 #[cfg(feature = "aws")]
 mod credentials;
@@ -26,22 +25,22 @@ use vedette_runtime::{Clock, aws};
 
 use crate::Failure;
 
-/// An account in a region, as somebody's credentials see it.
+/// An account and region, with credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) sdk: SdkConfig,
 }
 
-/// Why AWS does not do as asked.
+/// Why a call to AWS has failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}{message}", .code, if .code.is_empty() { "" } else { ": " })]
 pub(crate) struct Refusal {
-    /// The service's word for it; empty if no service answered.
+    /// The service's error code; empty if no service answered.
     pub(crate) code: String,
     pub(crate) message: String,
 }
 
-/// Codes by which services refuse credentials, whatever is asked for.
+/// Error codes for invalid credentials, whatever the call.
 const UNKNOWN_CREDENTIALS: [&str; 6] = [
     "ExpiredToken",
     "ExpiredTokenException",
@@ -50,16 +49,16 @@ const UNKNOWN_CREDENTIALS: [&str; 6] = [
     "InvalidSignatureException",
     "SignatureDoesNotMatch",
 ];
-/// The error codes of services for missing permissions.
+/// Error codes for missing permissions.
 const DENIED: [&str; 3] = ["AccessDenied", "AccessDeniedException", "AuthorizationError"];
 
 impl Refusal {
-    /// Nobody answered.
+    /// The error for a call without an answer.
     pub(crate) fn silence(error: impl std::error::Error) -> Self {
         Self { code: String::new(), message: ErrorChain(&error).to_string() }
     }
 
-    /// The SDK's error for a refusal by a service, or for a missing answer.
+    /// Converts an error of the SDK, which is a service's error or a missing answer.
     pub(crate) fn of(error: impl std::error::Error + ProvideErrorMetadata) -> Self {
         match (error.code(), error.message()) {
             (Some(code), message) => {
@@ -74,13 +73,13 @@ impl Refusal {
         UNKNOWN_CREDENTIALS.contains(&self.code.as_str())
     }
 
-    /// Whether the credentials are good and do not allow this.
+    /// Whether the credentials are valid but do not allow this.
     pub(crate) fn is_denial(&self) -> bool {
         DENIED.contains(&self.code.as_str())
     }
 }
 
-/// One request to a service that has no client here.
+/// A request to a service without a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) service: &'static str,
@@ -91,7 +90,7 @@ pub(crate) struct Call {
 }
 
 impl Account {
-    /// The account that the SDK's variables and profiles name.
+    /// The account from the SDK's environment variables and profiles.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl Account {
         self.sdk.region().map(AsRef::as_ref)
     }
 
-    /// The credentials with which everything is asked.
+    /// The credentials for all calls.
     ///
     /// # Errors
     ///
@@ -120,12 +119,12 @@ impl Account {
     pub(crate) async fn credentials(&self) -> Result<Credentials, Refusal> {
         let provider = self.sdk.credentials_provider().ok_or_else(|| Refusal {
             code: String::new(),
-            message: "nobody provides any".to_owned(),
+            message: "no provider has any".to_owned(),
         })?;
         provider.provide_credentials().await.map_err(Refusal::silence)
     }
 
-    /// Asks a service that has no client here; returns the body of its answer.
+    /// Calls a service without a client. Returns the body of its answer.
     ///
     /// # Errors
     ///
@@ -190,7 +189,7 @@ fn read(response: &HttpResponse) -> Result<String, OrchestratorError<Refusal>> {
     Err(OrchestratorError::operation(refusal(response, &body)))
 }
 
-/// A refusal as the query protocol writes it, in XML, or as others do, in JSON.
+/// Reads an error, which is XML in the query protocol and JSON in others.
 fn refusal(response: &HttpResponse, body: &str) -> Refusal {
     let told: Value = serde_json::from_str(body).unwrap_or_default();
     let texts = stack::texts(body);
@@ -204,7 +203,7 @@ fn refusal(response: &HttpResponse, body: &str) -> Refusal {
     let message = in_json("message").or_else(|| in_json("Message"));
     let status = || format!("status {}", response.status());
     let code = code.unwrap_or_else(status);
-    // `namespace#Code:where it is explained`
+    // `namespace#Code:URL of an explanation`
     let code = code.rsplit('#').next().unwrap_or_default().split(':').next().unwrap_or_default();
     Refusal {
         code: code.to_owned(),

@@ -1,4 +1,4 @@
-//! `vedette backup` and `vedette restore`: the table of this machine in a file, and back.
+//! `vedette backup` and `vedette restore`: copy the table of this machine into a file, and back.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use vedette_runtime::Clock;
 use crate::Failure;
 use crate::output::{Output, Show, moment, wire};
 
-/// Whoever restores a backup learns which version made it.
+/// The version that made a backup, which `restore` prints.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ impl Backup {
     }
 }
 
-/// Ends when somebody interrupts or terminates this process.
+/// Completes when this process is interrupted or terminated.
 fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -99,7 +99,7 @@ impl Restore {
             Ok(Reached::Served(_)) => {
                 let why = FolderError::InUse(data.to_owned());
                 return Err(Failure::refused(format!(
-                    "{why}: stop the service, or name another folder with --data"
+                    "{why}: stop the service, or choose another folder with --data"
                 )));
             }
             Err(error) => return Err(Failure::because(error)),
@@ -128,10 +128,10 @@ fn not_made(error: BackupError) -> Failure {
     }
 }
 
-/// What is in a backup, for people.
+/// The contents of a backup, for people.
 fn contents(record: &BackupRecord) -> String {
     let BackupRecord { items, users, teams, sites, .. } = record;
-    format!("{sites} sites of {teams} teams, {users} users, {items} items in all")
+    format!("{sites} sites of {teams} teams, {users} users, {items} items in total")
 }
 
 #[derive(Serialize)]
@@ -199,7 +199,7 @@ impl Show for Restored {
     fn text(&self) -> String {
         let Self { data, record } = self;
         format!(
-            "Restored into {}: {}, as of {}.\nStart the service on this folder to go on.\n",
+            "Restored into {}: {}, as of {}.\nStart the service on this folder to continue.\n",
             data.display(),
             contents(record),
             moment(record.created_at)

@@ -126,7 +126,7 @@ impl Show for Installed {
 struct Package {
     /// Its folder, below the folder of the installation.
     path: String,
-    /// The path of its archive, below the registry.
+    /// The path of its archive, below the address of the registry.
     archive: String,
     /// SHA-512 of the archive.
     hash: Vec<u8>,
@@ -243,7 +243,7 @@ async fn fetch(client: &Client, registry: &Url, package: &Package) -> Result<Vec
                 attempt += 1;
             }
             Err(error) => {
-                // The URL may hold a password.
+                // The URL may contain a password.
                 let why = ErrorChain(&error.without_url()).to_string();
                 return Err(Failure::refused(format!(
                     "{} cannot be downloaded: {why}",
@@ -291,7 +291,7 @@ fn unpack(archive: &[u8], target: &Path) -> io::Result<()> {
         }
         let path: PathBuf = entry.path()?.components().skip(1).collect();
         if path.components().any(|part| !matches!(part, Component::Normal(_))) {
-            return Err(io::Error::other(format!("{} leads out of its folder", path.display())));
+            return Err(io::Error::other(format!("{} is outside of its folder", path.display())));
         }
         let path = target.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o755);
         for name in ["package/../../out", "package/./../out"] {
             let refused = unpack(&archive(name, "x", 0o644), folder.path()).expect_err(name);
-            assert!(refused.to_string().contains("leads out"), "{refused}");
+            assert!(refused.to_string().contains("outside of"), "{refused}");
         }
         assert!(!folder.path().parent().expect("a folder").join("out").exists());
     }

@@ -1,5 +1,5 @@
-//! `vedette channel`: where a team's alerts go, and what became of them. A URL that alerts are posted to
-//! is a password: it is read from a file or from standard input, and never shown again.
+//! `vedette channel`: manages the channels of a team, and shows what became of its alerts. The URL of a channel is as
+//! secret as a password, so it is read from a file or from standard input, and never shown again.
 
 mod add;
 mod shown;
@@ -154,7 +154,7 @@ async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
     Ok(shown)
 }
 
-/// The channel that is meant.
+/// The channel to work on.
 async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
     team::find(app, which.team).await?;
     let asked = which.channel.trim();
@@ -178,7 +178,8 @@ async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
     }
 }
 
-/// Changes a channel, as it is by then if somebody else was faster; refused where it `is` so already.
+/// Changes the current state of a channel, even if somebody else has just changed it. Refuses if the channel `is`
+/// already in the new state.
 async fn change(
     app: &App,
     which: &Which,
@@ -200,8 +201,7 @@ async fn confirm(app: &App, which: &Which) -> Result<Shown, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         let confirmed = confirm_channel(app, &channel, Actor::Operator).await?;
-        confirmed
-            .ok_or_else(|| Failure::refused(format!("{} has been confirmed already", channel.name)))
+        confirmed.ok_or_else(|| Failure::refused(format!("{} is already confirmed", channel.name)))
     });
     Shown::read(app, &channel.await?).await
 }
@@ -232,7 +232,7 @@ async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
             channel.with_new_key(&target, key.clone(), app.clock.now()).ok_or_else(|| {
                 let (name, kind) = (&channel.name, channel.target.kind());
                 Failure::refused(format!(
-                    "{name} is a channel of the kind {kind}, which has no key"
+                    "{name} is a channel of the kind {kind}, which has no signing key"
                 ))
             })?;
         save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;

@@ -1,4 +1,4 @@
-//! `vedette copy`: whole teams, with their history, from one table into another.
+//! `vedette copy`: copies whole teams, with their history, from one table into another.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::aws::Account;
 use crate::output::{Output, Show, record};
 use crate::target::{self, Opened, open_deployment};
 
-/// What a place begins with that is a deployment's stack.
+/// The prefix of a place that is the stack of a deployment.
 const STACK: &str = "aws:";
 /// The deployment that the environment names.
 const DEPLOYMENT: &str = "aws";
@@ -63,7 +63,7 @@ impl std::fmt::Display for Place {
 /// A table that was opened.
 pub(crate) struct Side {
     pub(crate) app: App,
-    /// Whether anything works on the table while it is open.
+    /// Whether a service uses the table while it is open.
     pub(crate) is_stopped: bool,
     opened: Option<Opened>,
 }
@@ -96,7 +96,8 @@ impl Side {
 }
 
 impl Copy {
-    /// Copies between the places; `account` is that of their deployments, which is looked for where it is not given.
+    /// Copies between the places. `account` is the account of their deployments; if it is `None`, the environment names
+    /// it.
     pub(crate) async fn run(
         &self,
         mut account: Option<Account>,
@@ -137,7 +138,7 @@ impl Copy {
         let copied = copy_teams(&from.app.store, &to.app.store, &order, now, &progress).await;
         bar.finish_and_clear();
         let copied = copied.map_err(failure)?;
-        // A service makes its schedules when it starts on the folder.
+        // A service creates its schedules when it starts on the folder.
         if is_deployment {
             reconcile(&to.app, &|_| {}).await.map_err(Failure::because)?;
         }
@@ -145,7 +146,7 @@ impl Copy {
     }
 }
 
-/// Says of which place a failure is.
+/// Adds to a failure the place that it is about.
 fn of(place: &Place, failure: Failure) -> Failure {
     match failure {
         Failure::Unreachable(why) => {
@@ -162,7 +163,7 @@ fn failure(error: CopyError) -> Failure {
     }
 }
 
-/// Draws on standard error, and nothing at all where that is no terminal.
+/// Draws progress on standard error if that is a terminal, and otherwise nothing.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} parts, {eta} left");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -1,4 +1,4 @@
-//! `vedette dlq`: messages that were given up, looked at and sent again.
+//! `vedette dlq`: shows messages that were given up, and sends them again.
 
 mod dead_letter;
 mod queue;
@@ -22,11 +22,11 @@ pub(crate) enum Command {
     Show {
         #[command(flatten)]
         which: Which,
-        /// The most messages to show of a queue
+        /// The most messages to show for each queue
         #[arg(long, default_value_t = 20)]
         limit: usize,
     },
-    /// Send messages again; each is acted on once, however often it is sent
+    /// Send messages again. Each takes effect once, however often it is sent
     Redrive {
         #[command(flatten)]
         which: Which,
@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The queue: a tool, `maintenance`, `alerts`, `letters` or `schedules`; without it, all
+    /// The queue: a tool, `maintenance`, `alerts`, `letters` or `schedules`; all queues if omitted
     #[arg(value_parser = queue::NAMES)]
     queue: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Which {
     }
 }
 
-/// How many messages `list` looks at for the oldest.
+/// How many messages `list` reads to find the oldest.
 const LOOKED_AT: usize = 100;
 
 impl Command {
@@ -112,7 +112,7 @@ impl Command {
 struct Row {
     queue: &'static str,
     messages: u64,
-    /// When the oldest of those that were looked at was first sent.
+    /// When the oldest of the messages that were read was first sent.
     #[serde(serialize_with = "wire::optional::serialize")]
     oldest: Option<Timestamp>,
 }
@@ -152,7 +152,7 @@ impl Show for Vec<DeadLetter> {
 #[derive(Serialize)]
 struct Redriven {
     queue: &'static str,
-    /// How many messages; `None` where that failed, as the error says.
+    /// How many messages there are. `None` if there is an `error`.
     sent: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,

@@ -1,5 +1,5 @@
-//! `vedette doctor`: what is wrong with a table and its reconciler, or with a whole deployment, and
-//! what to do about it.
+//! `vedette doctor`: finds problems with a table and its reconciler, or with a whole deployment, and says what to do
+//! about them.
 
 mod deployment;
 
@@ -18,14 +18,13 @@ use crate::Failure;
 use crate::aws::Account;
 use crate::output::{Output, Show, moment, wire};
 
-/// The reconciler looks every minute, and pushes back what it has looked at: work that is due for
-/// longer has not been looked at for several passes.
+/// How long work may be overdue. The reconciler handles overdue work every minute and postpones it, so several of its
+/// passes have missed work that is overdue for longer.
 const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
-/// How far the work in each shard of the index is counted; more than that is a problem, whatever its
-/// exact size.
+/// Up to how many pieces of work are counted in each shard of the index. More is a problem, whatever the exact number.
 const COUNTED: usize = 1_000;
 
-/// What to examine.
+/// The options of `vedette doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Confirm that this machine's clock is right after a jump
@@ -36,8 +35,8 @@ pub(crate) struct Doctor {
 }
 
 impl Doctor {
-    /// Examines a table and its reconciler. `notices` are what the service says of its own health; `data` is
-    /// the folder that holds the table, where it is on this machine.
+    /// Examines a table and its reconciler. `notices` are the problems that the service reports about itself. `data` is
+    /// the folder with the table, if it is on this machine.
     pub(crate) async fn run(
         &self,
         app: &App,
@@ -58,7 +57,7 @@ impl Doctor {
             health.problems.retain(|problem| problem.what != accepted);
         }
         match examine(app, &mut health).await {
-            // What the service says may be why the table does not answer.
+            // The problems that the service reports may be the reason why the table does not answer.
             Err(failure) if !health.problems.is_empty() => {
                 out.show(&health)?;
                 Err(failure)
@@ -101,7 +100,7 @@ fn tell(health: &Health, out: &mut Output<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Looks at the structure of the table's file, however long that takes.
+/// Checks the structure of the table's file, however long that takes.
 async fn examine_file(data: &Path, health: &mut Health) {
     match vedette_embedded::examine(data, None).await {
         Ok(Examination::Sound) => health.file = Some("sound"),
@@ -113,25 +112,24 @@ async fn examine_file(data: &Path, health: &mut Health) {
     }
 }
 
-/// Looks at the table, and at what is outstanding in it. Says no where there is no table to look
-/// further at.
+/// Examines the table and the outstanding work in it. Returns whether there is a table.
 async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
     match app.store.table_state().await? {
         TableState::Missing => {
             health.problem(
                 "the table does not exist",
-                "restore it from a backup, or let `vedette serve` or the template make a new one",
+                "restore it from a backup, or let `vedette serve` or the template create a new one",
             );
             return Ok(false);
         }
         TableState::WithoutWorkIndex => health.problem(
-            "the table lacks the index of outstanding work, so the reconciler is blind",
+            "the table lacks the index of outstanding work, so the reconciler finds none",
             "add the index `work` as template.yaml declares it",
         ),
         TableState::Whole => {
             if let Some(doubt) = app.store.clock().await?.and_then(|record| record.doubt) {
                 let reported = Reported::ClockJumped { jump: doubt.jump };
-                // A running service says the same.
+                // A running service reports this itself.
                 if health.problems.iter().all(|problem| problem.what != reported.what()) {
                     health.problem(reported.what(), reported.remedy());
                 }
@@ -142,7 +140,7 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
             if neglected > 0 {
                 health.problem(
                     format!(
-                        "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
+                        "work that is overdue by more than 5 minutes: {neglected}; the reconciler is not running, or it fails"
                     ),
                     "run `vedette serve`, or look at the log of the function `redelivery`",
                 );
@@ -152,8 +150,8 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
     let unreadable = app.store.unreadable_blocks(COUNTED).await?;
     if unreadable > 0 {
         health.problem(
-            format!("blocks of checks that cannot be read, and are missing in histories: {unreadable}"),
-            "let no other version of Vedette write to this table; the blocks were set aside, and expire",
+            format!("blocks of checks that cannot be read, and are missing from the history: {unreadable}"),
+            "stop other versions of Vedette that write to this table; the unreadable blocks were set aside, and will expire",
         );
     }
     health.teams = Some(app.store.all_teams().await?.len());
@@ -164,10 +162,10 @@ async fn overdue(app: &App, by: Timestamp) -> Result<usize, Failure> {
     Ok(app.store.overdue(by, COUNTED).await?.len())
 }
 
-/// What was found; `None` if it could not be examined, or belongs to no deployment.
+/// The findings. A field is `None` if it could not be examined, or does not apply.
 #[derive(Default, Serialize)]
 struct Health {
-    /// What is to be said of the structure of the table's file.
+    /// The state of the structure of the table's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'static str>,
     teams: Option<usize>,
@@ -177,28 +175,28 @@ struct Health {
     problems: Vec<Problem>,
 }
 
-/// What was found of a deployment.
+/// The findings about a deployment.
 #[derive(Default, Serialize)]
 struct Found {
-    /// The stack's state, in CloudFormation's word.
+    /// The stack's state as CloudFormation names it.
     stack: Option<String>,
     /// Whether checks are packed, and whether they may be.
     blocks: Option<&'static str>,
     sites: Option<u64>,
     schedules: Option<u64>,
     dead_letters: Option<u64>,
-    /// Functions that the account may run at once.
+    /// The account's limit of concurrent executions.
     places: Option<u64>,
     /// Regions whose outposts answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outposts: Vec<String>,
-    /// What these credentials may not look at.
+    /// What these credentials are not allowed to examine.
     unseen: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Problem {
-    /// Since when the service reports it; `None` for what was found just now.
+    /// Since when the service reports it. `None` for a problem that this command has found.
     #[serde(skip_serializing_if = "Option::is_none", with = "wire::optional")]
     since: Option<Timestamp>,
     what: String,
@@ -243,7 +241,7 @@ impl Show for Health {
         let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
         let facts = facts.map(|(name, fact)| format!("{name}: {fact}\n"));
         let unseen = found.iter().flat_map(|found| &found.unseen);
-        let unseen = unseen.map(|what| format!("not looked at: {what}\n"));
+        let unseen = unseen.map(|what| format!("not examined: {what}\n"));
         let problems = self.problems.iter().map(|Problem { since, what, remedy }| {
             let since = since.map(|since| format!(" since {}", moment(since))).unwrap_or_default();
             format!("problem{since}: {what}\n  to do: {remedy}\n")
@@ -309,7 +307,7 @@ mod tests {
           "overdue": 2,
           "problems": [
             {
-              "what": "due for more than 5 minutes: 1; no reconciler runs, or it fails",
+              "what": "work that is overdue by more than 5 minutes: 1; the reconciler is not running, or it fails",
               "remedy": "run `vedette serve`, or look at the log of the function `redelivery`"
             }
           ]
@@ -346,7 +344,7 @@ mod tests {
         let ran = bench.run("doctor").await;
         assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"));
         assert!(ran.out.starts_with("problem: the table does not exist\n  to do: restore it"));
-        // Every other command finds that out, too.
+        // Every other command reports this, too.
         let ran = bench.run("team list").await;
         assert_eq!(ran.code, 3);
         assert!(ran.said.contains("ResourceNotFoundException"), "{}", ran.said);

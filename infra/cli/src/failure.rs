@@ -1,4 +1,4 @@
-//! Why a command fails, and the exit code that says so.
+//! Why a command has failed, and its exit code.
 
 use std::error::Error;
 use std::io;
@@ -12,11 +12,11 @@ use crate::output::printable;
 /// The reason why a command failed: one sentence for people, and an exit code for programs.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What was asked for cannot be: not found, in conflict, not allowed in this state.
+    /// The request cannot be met: not found, in conflict, or not allowed in this state.
     #[error("{0}")]
     Refused(String),
-    /// What it was decided on kept changing.
-    #[error("somebody else changed the same at the same time; try again")]
+    /// The records that the decision depends on kept changing.
+    #[error("somebody else changed this at the same time; try again")]
     Conflict,
     /// The command or its configuration is invalid.
     #[error("{0}")]
@@ -24,11 +24,11 @@ pub enum Failure {
     /// The table does not answer.
     #[error("{0}")]
     Unreachable(String),
-    /// The command that was to be run has failed.
+    /// The command in a maintenance window has failed.
     #[error("the command ended with {0}")]
     Command(u8),
-    /// The answer could not be written.
-    #[error("the answer cannot be written: {0}")]
+    /// The output could not be written.
+    #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
 }
 
@@ -37,12 +37,12 @@ impl Failure {
         Self::Refused(why.into())
     }
 
-    /// Refused for a reason that says itself.
+    /// A refusal for this reason.
     pub(crate) fn because(error: impl Error) -> Self {
         Self::Refused(ErrorChain(&error).to_string())
     }
 
-    /// How the process ends.
+    /// The exit code of the process.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(_) | Self::Conflict | Self::Output(_) => 1,
@@ -62,7 +62,7 @@ impl MayConflict for Failure {
 impl<R: Error + 'static> From<ActionError<R>> for Failure {
     fn from(error: ActionError<R>) -> Self {
         match error {
-            // What receivers answer may stand in it.
+            // It may contain the response of a receiver.
             ActionError::Refused(refusal) => {
                 Self::Refused(printable(&ErrorChain(&refusal).to_string()))
             }

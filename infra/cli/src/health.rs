@@ -1,4 +1,4 @@
-//! `vedette health`: whether the service on this machine runs and can do its work.
+//! `vedette health`: reports whether the service on this machine runs and can do its work.
 
 use serde::Serialize;
 use vedette_runtime::health::Notice;

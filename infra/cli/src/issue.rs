@@ -1,4 +1,4 @@
-//! `vedette issue`: shows issues, and records decisions about them.
+//! `vedette issue`: shows issues, and acknowledges, resolves and snoozes them.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(crate) struct SnoozeEnd {
 }
 
 impl SnoozeEnd {
-    /// Until when there are no reminders; none where they are sent.
+    /// Until when there are no reminders. `None` to send them.
     fn at(&self, now: Timestamp) -> Result<Option<Timestamp>, Failure> {
         let until = match (self.until, self.duration) {
             (Some(until), _) => until,
@@ -96,7 +96,7 @@ pub(crate) struct Act {
     /// The issue
     #[arg(value_parser = args::issue_id)]
     issue: Uuid,
-    /// Email address of the member who acts: anybody in the site's team except viewers
+    /// Email address of the member who acts, who may be anybody in the site's team except viewers
     #[arg(long = "as", value_name = "EMAIL", value_parser = args::email)]
     email: String,
 }
@@ -132,7 +132,7 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
     Ok(issues.iter().map(|issue| Row::listed(issue, sites.get(&issue.site))).collect())
 }
 
-/// Decides for a member, where they may.
+/// Makes a decision in the name of a member, if their role allows it.
 async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Result<Shown, Failure> {
     carry_out(app, act.issue, async |found| {
         Ok(decision(actor(app, &found.site, &act.email).await?))
@@ -140,13 +140,13 @@ async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Resul
     .await
 }
 
-/// Silences the reminders of an issue, or has them sent again.
+/// Silences the reminders of an issue, or sends them again.
 async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
     carry_out(app, issue, async |_| Ok(Decision::Snooze(end.at(app.clock.now())?))).await
 }
 
-/// Decides, and decides again on what is there by then, where a check or another person wrote the
-/// same records meanwhile.
+/// Makes a decision. If a check or another person has changed the same records in the meantime, decides again on their
+/// new state.
 async fn carry_out(
     app: &App,
     issue: Uuid,
@@ -170,7 +170,7 @@ async fn read(app: &App, uuid: Uuid) -> Result<IssueWithSite, Failure> {
     found.ok_or_else(|| Failure::refused(format!("there is no issue {uuid}")))
 }
 
-/// The user who acts, if they are allowed to: whoever may run checks may handle issues.
+/// The user who acts. They need the same permission as for running checks.
 async fn actor(app: &App, site: &Site, email: &str) -> Result<UserId, Failure> {
     let user = user::by_email(app, email).await?;
     match member::role_in(app, site.team, user.id).await? {
@@ -192,7 +192,7 @@ struct Row {
     opened_at: Timestamp,
 }
 
-/// A site; without name and URL where it was deleted while the list was read.
+/// A site, without name and URL if it was deleted while the list was read.
 #[derive(Serialize)]
 struct SiteRef {
     uuid: SiteId,

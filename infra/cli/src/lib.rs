@@ -1,10 +1,10 @@
-//! What an operator does from a command line: users, teams, sign-ins, tokens, plans, issues, channels, schedules.
+//! The commands of the operator: users, teams, sign-ins, tokens, plans, issues, channels, schedules.
 //!
-//! The API has no routes for these. Every command works on the table, so it reaches a process on
-//! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
+//! Every command works on the table, so the same command works on a process on this machine and on a deployment. If a
+//! change requires further work, the reconciler finds it in the table.
 //!
-//! Each group of commands has one file with its arguments, code, output and tests. `run` is the
-//! whole of it, with the [`App`] and the output passed in.
+//! Each group of commands has one file with its arguments, code, output and tests. `run` executes a command line with
+//! an [`App`] and an output that the caller passes in.
 
 mod agent;
 mod args;
@@ -51,7 +51,7 @@ use crate::maintenance::{OpensTable, run_in_window};
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
 
-/// The heading of the options that every command takes.
+/// The heading for the options that every command has.
 const GLOBAL: &str = "Global options";
 
 const EXIT_CODES: &str = "\
@@ -124,7 +124,7 @@ enum Command {
     /// Report whether the service on this machine runs and works
     ///
     /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; or
-    /// with 3 if no service runs on the data folder or it does not answer. `doctor` examines more, and takes
+    /// with 3 if no service is running on the data folder or it does not answer. `doctor` examines more, and takes
     /// longer.
     Health,
     /// Print the metrics of the service on this machine
@@ -153,9 +153,9 @@ enum Command {
     Restore(backup::Restore),
     /// Copy teams with their history between a data folder and a deployment, or two folders
     ///
-    /// The service of the folder that the copy is from is stopped first, or the teams are paused with
-    /// `plan deactivate`. All items of both tables are compared at the end. Channels arrive disabled. A team, user or
-    /// address that is there already is never overwritten; a copy that was cut off is finished by running it again.
+    /// First stop the service of the source folder, or pause the teams with `plan deactivate`. At the end, all items of
+    /// both tables are compared. The copied channels are disabled. A team, user or address that already exists in the
+    /// destination is never overwritten. If a copy is interrupted, run it again to finish it.
     Copy(copy::Copy),
     /// Run one tool on a URL
     ///
@@ -164,9 +164,8 @@ enum Command {
     Probe(probe::Probe),
 }
 
-/// Does what the command line says, and writes what it has to show. `deployed` is the deployment,
-/// where the app is one's; `notices` are what the service says of its own health, where one runs on this
-/// machine.
+/// Executes a command line, and writes its output. `deployed` is the deployment that the app belongs to, if there is
+/// one. `notices` are the problems that the service on this machine reports about itself.
 async fn run(
     cli: &Cli,
     app: &App,
@@ -209,7 +208,7 @@ async fn run(
 }
 
 impl Cli {
-    /// [Executes](Self::execute) the command line, and says why where that fails. Returns how the process ends.
+    /// [Executes](Self::execute) the command line, and prints why if that fails. Returns the exit code of the process.
     #[must_use]
     pub fn operate(&self) -> ExitCode {
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -222,9 +221,9 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// Why it was not done.
+    /// Why the command has failed.
     pub async fn execute(&self) -> Result<(), Failure> {
-        // Somebody at a terminal asked for an answer, not for a log.
+        // A command prints its result, not a log.
         if environment("VEDETTE_LOG").is_some() {
             telemetry::init();
         }
@@ -241,7 +240,7 @@ impl Cli {
                 return Err(Failure::Usage("a deployment's metrics are in CloudWatch".to_owned()));
             }
             Command::Metrics => return metrics::show(&self.target, &mut shown).await,
-            // They work on files, beside the service.
+            // These work on files, and not through the service.
             Command::Backup(backup) => {
                 let done = backup.run(self.target.data(), &Clock::system(), &mut shown).await;
                 return done.map_err(|failure| self.target.explain(failure));
@@ -310,15 +309,15 @@ async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Res
     run(cli, &app, &[], Some(&deployed), out).await
 }
 
-/// How the process ends; says on standard error why, where something was not done.
+/// Returns the exit code of the process, and prints an error to standard error.
 #[must_use]
 pub fn finish(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        // It has said why itself.
+        // The command has printed the reason itself.
         Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
-            // Where even standard error is closed, the exit code is all that is left to say.
+            // If even standard error is closed, only the exit code reports the error.
             let _ = writeln!(io::stderr(), "vedette: {failure}");
             ExitCode::from(failure.exit_code())
         }

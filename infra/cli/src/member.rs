@@ -1,4 +1,4 @@
-//! `vedette member`: who belongs to a team.
+//! `vedette member`: manages the members of a team.
 
 use clap::{Args, Subcommand};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `vedette metrics`: the metrics of the service on this machine.
+//! `vedette metrics`: prints the metrics of the service on this machine.
 
 use serde::Serialize;
 use vedette_embedded::Report;
@@ -20,7 +20,7 @@ impl Show for Metrics {
 
 pub(crate) async fn show(target: &Target, out: &mut Output<'_>) -> Result<(), Failure> {
     let report = target.report(Report::Metrics).await?.ok_or_else(|| {
-        Failure::refused("the service is of an older version, which has no metrics")
+        Failure::refused("the service has an older version, which has no metrics")
     })?;
     out.show(&Metrics(String::from_utf8_lossy(&report).into_owned()))?;
     Ok(())

@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-/// An answer.
+/// The output of a command.
 pub(crate) trait Show: Serialize {
-    /// The answer for people, ending in a line break.
+    /// The text for people, which ends in a line break.
     fn text(&self) -> String;
 }
 
-/// Where answers go.
+/// Where output goes.
 pub(crate) struct Output<'a> {
     writer: &'a mut dyn Write,
     json: bool,

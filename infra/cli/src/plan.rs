@@ -1,4 +1,4 @@
-//! `vedette plan`: sets what a team may use. The reconciler adapts the schedules in its next run.
+//! `vedette plan`: changes the plan of a team. The reconciler then updates the schedules.
 
 use clap::Subcommand;
 use vedette_actions::change_plan;
@@ -43,7 +43,7 @@ impl Command {
             Self::Deactivate { .. } => (seen.plan, false),
             Self::Activate { .. } => (seen.plan, true),
         };
-        // Even if nothing changes: saying it again makes the reconciler check the schedules again.
+        // Even if nothing changes, so that repeating the command makes the reconciler check the schedules again.
         change_plan(app, *team, plan, is_active).await?;
         team::show(app, *team, out).await
     }

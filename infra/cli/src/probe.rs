@@ -1,4 +1,4 @@
-//! `vedette probe`: runs one engine once, without a service.
+//! `vedette probe`: runs an engine once, without a service.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use vedette_runtime::config::environment;
 use crate::Failure;
 use crate::output::{Output, Show};
 
-/// What to probe.
+/// The options of `vedette probe`.
 #[derive(Debug, Args)]
 pub(crate) struct Probe {
     /// The tool
@@ -87,8 +87,8 @@ impl Probe {
         }
     }
 
-    /// The settings of a new team, but for what was named: the header, and the page to audit, which
-    /// need not be the root of its site.
+    /// The settings of a new team, except for the header, and for the page to audit, which need not be the root of its
+    /// site.
     fn settings(&self) -> Settings {
         let request_header = self.header.clone().unwrap_or_default();
         let mut settings = Settings { request_header, ..Settings::default() };
@@ -111,7 +111,7 @@ impl Probe {
     }
 }
 
-/// What the result means under the settings of a new team.
+/// Judges the result with the settings of a new team.
 fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
     let evaluations =
         evaluate(result, settings, &ExpectedRecords::new(), &Expectations::default(), None, now);
@@ -120,7 +120,7 @@ fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bo
     evaluations.iter().map(verdict).collect()
 }
 
-/// Programs get only the result. For people, its meaning comes first.
+/// The output. Programs get only the result. For people, its meaning comes first.
 #[derive(Serialize)]
 struct Report {
     #[serde(skip)]
@@ -142,7 +142,7 @@ impl Show for Report {
     }
 }
 
-/// One field per line, with nested ones indented. Empty ones are left out.
+/// Writes one field on each line, with nested ones indented. Empty fields are left out.
 fn write_value(text: &mut String, value: &Value, depth: usize) {
     let Value::Object(fields) = value else { return };
     let indent = "  ".repeat(depth);
@@ -177,7 +177,7 @@ const fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-/// A target's words cannot move the cursor.
+/// Removes control characters, so that a target cannot move the cursor.
 fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => crate::output::printable(text),

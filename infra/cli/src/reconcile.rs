@@ -1,4 +1,4 @@
-//! `vedette reconcile`: makes all schedules of a deployment agree with the table.
+//! `vedette reconcile`: rebuilds all schedules of a deployment from the table.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::output::{Output, Show};
 
 pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-    // This process cannot change timers in another process.
+    // This process cannot change the timers of another process.
     if matches!(app.scheduler, Scheduler::Local(_)) {
         return Err(Failure::Usage(
             "the schedules of a table on this machine live inside the process of `vedette serve`, which \
@@ -38,7 +38,7 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     }
 }
 
-/// Draws on standard error, and nothing at all where that is no terminal.
+/// Draws progress on standard error if that is a terminal, and otherwise nothing.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} sites, {eta} left");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -62,7 +62,7 @@ impl Show for Shown {
              missing; {removed} removed.\n"
         );
         if *retired > 0 {
-            text += &format!("{retired} schedules of the other kind removed.\n");
+            text += &format!("Removed {retired} schedules of the other kind.\n");
         }
         text
     }

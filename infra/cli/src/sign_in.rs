@@ -1,4 +1,4 @@
-//! `vedette sign-in`: a link by which a person comes to the pages.
+//! `vedette sign-in`: creates a link that signs a person in.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -10,12 +10,12 @@ use vedette_runtime::App;
 use crate::output::{Output, Show, moment, wire};
 use crate::{Failure, args, user};
 
-/// Where a service on this machine is, unless somebody says otherwise.
+/// The default address of a service on this machine.
 const LOCAL: &str = "http://vedette.localhost:8787";
 
 #[derive(Debug, Args)]
 pub(crate) struct SignIn {
-    /// The user's address
+    /// The user's email address
     #[arg(value_parser = args::email)]
     email: String,
     /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or port 8787 on this machine
@@ -49,7 +49,7 @@ impl SignIn {
     }
 }
 
-const NO_BASE: &str = "where the pages of the deployment are is not known: --url says it";
+const NO_BASE: &str = "the address of the deployment's dashboard is not known; set it with --url";
 
 #[derive(Serialize)]
 struct Created {

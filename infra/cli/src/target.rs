@@ -1,4 +1,4 @@
-//! Which table the command is about.
+//! The table that a command works on.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use crate::Failure;
 use crate::aws::stack::Stack;
 use crate::aws::{Account, Refusal};
 
-/// How long a service may take to say how it is.
+/// How long a service may take to report its health.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which table the command is about.
+/// The table that a command works on.
 #[derive(Debug, Args)]
 #[command(next_help_heading = crate::GLOBAL)]
 pub(crate) struct Target {
@@ -64,10 +64,10 @@ pub(crate) struct Deployed {
 }
 
 impl Target {
-    /// Whether the command is about a deployment.
+    /// Whether the command works on a deployment.
     pub(crate) fn is_aws(&self) -> Result<bool, Failure> {
         match (&self.stack, self.aws) {
-            (Some(_), false) => Err(Failure::Usage("--stack says which stack of --aws".to_owned())),
+            (Some(_), false) => Err(Failure::Usage("--stack needs --aws".to_owned())),
             (_, is_aws) => Ok(is_aws),
         }
     }
@@ -77,7 +77,7 @@ impl Target {
         self.stack.as_deref()
     }
 
-    /// The data folder, where the table is on this machine.
+    /// The data folder, if the table is on this machine.
     pub(crate) fn data(&self) -> &Path {
         &self.data
     }
@@ -105,7 +105,7 @@ impl Target {
     pub(crate) async fn report(&self, report: Report) -> Result<Option<Vec<u8>>, Failure> {
         let folder = self.data.display();
         let none =
-            || Failure::Unreachable(format!("no service runs on the data folder `{folder}`"));
+            || Failure::Unreachable(format!("no service is running on the data folder `{folder}`"));
         if !Folder::was_used(&self.data).unwrap_or(false) {
             return Err(none());
         }
@@ -121,7 +121,7 @@ impl Target {
         }
     }
 
-    /// Has a failure say which table does not answer.
+    /// Adds to a failure which table does not answer.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Unreachable(why) => Failure::Unreachable(self.does_not_answer(&why)),
@@ -144,7 +144,7 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     let service = Config::read(&environment)?.service;
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
     if !Folder::was_used(data).map_err(|error| unreachable(&error))? {
-        return Err(Failure::Unreachable("there is none; `vedette serve` makes it".to_owned()));
+        return Err(Failure::Unreachable("there is none; `vedette serve` creates it".to_owned()));
     }
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
@@ -175,7 +175,7 @@ pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
 }
 
 impl Opened {
-    /// Whether no service works on the table, nor will until it is closed.
+    /// Whether no service uses the table, and none can until it is closed.
     pub(crate) const fn is_alone(&self) -> bool {
         self.file.is_some()
     }
@@ -188,8 +188,8 @@ impl Opened {
     }
 }
 
-/// What a service says of its own health. One that does not say is found out by the table, which it does
-/// not answer for either.
+/// Reads the problems that a service reports about itself. If the service does not answer, the table does not either,
+/// and that reports the problem.
 async fn notices(socket: &Socket) -> Vec<Notice> {
     match timeout(PATIENCE, socket.report(Report::Health)).await {
         Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
@@ -224,19 +224,19 @@ pub(crate) async fn open_deployment(
 
 /// The deployment that the environment names.
 pub(crate) fn named_by_the_environment() -> Result<(Service, Deployment), Failure> {
-    // What may be right on this machine says nothing about the deployment's tools.
+    // The tools of this machine may be different from those of the deployment.
     if AuditorKind::read(&environment)?.is_none() {
-        let problem = "must say who audits pages in the deployment; --stack finds it".to_owned();
+        let problem =
+            "must name the auditor of the deployment; with --stack, it is found".to_owned();
         return Err(ConfigError { name: AuditorKind::VARIABLE, problem }.into());
     }
     Ok((Service::read(&environment)?, Deployment::read(&environment)?))
 }
 
-pub(crate) const NO_REGION: &str =
-    "no region is set: AWS_REGION names it, or `region` in the profile";
+pub(crate) const NO_REGION: &str = "no region is set; set AWS_REGION, or `region` in the profile";
 
 pub(crate) fn no_credentials(why: &Refusal) -> String {
-    format!("there are no valid credentials for AWS: {why}")
+    format!("there are no valid AWS credentials: {why}")
 }
 
 pub(crate) fn no_stack(name: &str, region: &str) -> String {
@@ -247,7 +247,7 @@ fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
         store,
-        // Messages and schedules live in the service's process, which finds its work in the table.
+        // Messages and schedules are in the memory of the service, which finds its work in the table.
         queue: Queue::Local(LocalQueue::new()),
         scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
         clock,
@@ -313,14 +313,14 @@ mod tests {
         assert_eq!(failure.to_string(), "there is no stack `shop` in eu-central-1");
         let without = |account: &mut Arranged| _ = account.outputs.remove("Auditor");
         let failure = opened(without, STACK).await.map(drop).expect_err("an output is missing");
-        let expected = "the stack `vedette` is of another version than this command: its output \
+        let expected = "the stack `vedette` and this command have different versions: its output \
                         Auditor is not set";
         assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
         let expired = |account: &mut Arranged| {
             account.refuse_after("cloudformation", 0, "ExpiredToken");
         };
         let failure = opened(expired, STACK).await.map(drop).expect_err("expired");
-        let expected = "there are no valid credentials for AWS: ExpiredToken: by a test";
+        let expected = "there are no valid AWS credentials: ExpiredToken: by a test";
         assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
     }
 }

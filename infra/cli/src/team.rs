@@ -1,4 +1,4 @@
-//! `vedette team`: the owners of sites.
+//! `vedette team`: manages teams.
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ pub(crate) enum Command {
         /// Display name
         #[arg(long, value_parser = args::name)]
         name: String,
-        /// Address of the user who owns it
+        /// Email address of the user who owns it
         #[arg(long, value_name = "EMAIL", value_parser = args::email)]
         owner: String,
         /// Its plan
@@ -87,7 +87,7 @@ async fn list(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
     Ok(out.show(&teams)?)
 }
 
-/// Shows a team as it is now.
+/// Shows the current state of a team.
 pub(crate) async fn show(app: &App, team: TeamId, out: &mut Output<'_>) -> Result<(), Failure> {
     Ok(out.show(&Shown::new(&find(app, team).await?))?)
 }
@@ -115,7 +115,7 @@ struct Shown {
     updated_at: Timestamp,
 }
 
-/// What is used of a limit; unlimited where there is none.
+/// How much of a limit is used; `unlimited` if there is none.
 #[derive(Serialize)]
 struct Used {
     used: u32,

@@ -1,5 +1,4 @@
-//! A table in memory, a clock that stands still, and the command line on top of both; and the same
-//! on an AWS emulator.
+//! For tests: runs commands on a table in memory with a fixed clock, and on an AWS emulator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -35,7 +34,7 @@ pub(crate) struct Bench {
     now: Arc<AtomicI64>,
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: u8,
@@ -65,7 +64,7 @@ impl Ran {
     }
 }
 
-/// A deployment that nothing is wrong with, in an AWS emulator.
+/// A deployment without problems, in an AWS emulator.
 pub(crate) struct Deployment {
     pub(crate) aws: Aws,
     pub(crate) account: Account,
@@ -108,14 +107,14 @@ impl Deployment {
 }
 
 impl Bench {
-    /// An empty table, 2026-11-20T09:54:00Z, and ids that come in order.
+    /// An empty table, the time 2026-11-20T09:54:00Z, and ids in order.
     pub(crate) async fn new() -> Self {
         let bench = Self::without_table();
         bench.app.store.create_table().await.expect("a table");
         bench
     }
 
-    /// A DynamoDB that answers and has no table.
+    /// A DynamoDB that answers but has no table.
     pub(crate) fn without_table() -> Self {
         Self::on(&Database::memory().expect("a database"))
     }
@@ -169,7 +168,7 @@ impl Bench {
         Self { app, ..Self::without_table() }
     }
 
-    /// Time passes.
+    /// Sets the clock forward.
     pub(crate) fn pass(&self, seconds: i64) {
         self.now.fetch_add(seconds, Ordering::Relaxed);
     }
@@ -192,30 +191,30 @@ impl Bench {
         Ran::of(done, out)
     }
 
-    /// Runs a command that succeeds, and reads the document that it prints.
+    /// Runs a command that must succeed, and reads the document that it prints.
     pub(crate) async fn json(&self, command: &str) -> Value {
         self.run(&format!("--json {command}")).await.document(command)
     }
 
-    /// Runs a command that is refused, and says why.
+    /// Runs a command that must be refused, and returns the reason.
     pub(crate) async fn refused(&self, command: &str) -> String {
         self.run(command).await.refusal(command)
     }
 
-    /// The user that a name stands for in tests, with a verified address.
+    /// Adds the user with this name, with a confirmed address.
     pub(crate) async fn user(&self, name: &str) {
         self.json(&format!("user create --name {name} --email {name}@example.com --verified"))
             .await;
     }
 
-    /// A team of the user's, on a plan.
+    /// Adds a team of the user's, on a plan.
     pub(crate) async fn team(&self, owner: &str, plan: &str) -> String {
         let command = format!("team create --name Shop --owner {owner}@example.com --plan {plan}");
         let team = self.json(&command).await;
         team["uuid"].as_str().expect("a uuid").to_owned()
     }
 
-    /// A site of a team, with the id [`SITE`].
+    /// Adds a site of a team, with the id [`SITE`].
     pub(crate) async fn site(&self, team: &str) {
         let now = self.app.clock.now();
         let team = self.app.store.team(TeamId::parse(team).expect("a team id"), now).await;

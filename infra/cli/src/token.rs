@@ -1,4 +1,4 @@
-//! `vedette token`: access to the API. A secret is shown once, when its token is made.
+//! `vedette token`: manages access tokens of the API. A secret is shown once, when its token is created.
 
 use std::collections::BTreeSet;
 
@@ -175,7 +175,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// A new token with its secret. Not `Debug`, as the secret itself is not.
+/// A new token with its secret. Not `Debug`, because the secret is not.
 #[derive(Serialize)]
 struct Created {
     secret: String,
@@ -199,11 +199,11 @@ impl Show for Created {
             ("expires", moment(token.expires_at)),
             ("secret", self.secret.clone()),
         ]);
-        format!("{known}\nThe secret is not kept and cannot be shown again.\n")
+        format!("{known}\nVedette does not keep the secret, so it cannot be shown again.\n")
     }
 }
 
-/// The token that worked until now.
+/// A token that was revoked.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Revoked(Shown);
@@ -286,7 +286,7 @@ mod tests {
         expires  2027-05-22 09:54:00 UTC
         secret   vdt_22222222222222222222222222222222224VD7kb
 
-        The secret is not kept and cannot be shown again.
+        Vedette does not keep the secret, so it cannot be shown again.
         ");
         for wrong in ["--days 0", "--days 3651", "--scope sites", "--name"] {
             let command = format!("token create --email ada@example.com --name x {wrong}");

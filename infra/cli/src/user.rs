@@ -1,4 +1,4 @@
-//! `vedette user`: people who use the API.
+//! `vedette user`: manages the users of the API and the dashboard.
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ pub(crate) enum Command {
     },
 }
 
-/// The place of the address in the transaction of `Store::create_user`.
+/// The position of the email address in the transaction of `Store::create_user`.
 const CREATE_ADDRESS: usize = 1;
 
 impl Command {
@@ -84,7 +84,7 @@ async fn create(app: &App, name: &str, email: &str, verified: bool) -> Result<()
     })
 }
 
-/// An address verified before keeps its date.
+/// Marks an address as verified. One that is already verified keeps its date.
 async fn verify(app: &App, email: &str) -> Result<(), Failure> {
     let user = by_email(app, email).await?;
     if user.email_verified_at.is_none() {
@@ -99,7 +99,7 @@ pub(crate) async fn by_email(app: &App, email: &str) -> Result<User, Failure> {
     user.ok_or_else(|| Failure::refused(format!("no user has the address {email}")))
 }
 
-/// Where a user belongs.
+/// The memberships of a user.
 pub(crate) async fn memberships(app: &App, user: UserId) -> Result<Vec<Membership>, Failure> {
     Ok(app.store.account(user).await?.map(|account| account.memberships).unwrap_or_default())
 }
@@ -174,7 +174,7 @@ mod tests {
         bench.json("user verify ada@example.com").await;
         bench.pass(60);
         let again = bench.json("user verify ada@example.com").await;
-        // The first proof counts.
+        // The first verification counts.
         assert_eq!(again["email_verified_at"], "2026-11-20T09:55:00+00:00");
         bench.team("ada", "growth").await;
         let shown = bench.run("user show ada@example.com").await;

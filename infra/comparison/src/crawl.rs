@@ -1,4 +1,4 @@
-//! A crawl of the same site by our broken-links check, and by others' link checkers.
+//! Crawls of the same site by Vedette's check for broken links and by other link checkers.
 
 use std::error::Error;
 use std::fs;
@@ -8,14 +8,14 @@ use crate::crawler::{Crawled, Crawler, Options, Site};
 use crate::report::{goal, line, median};
 use crate::target::{BROKEN, LINKS, PAGES, TargetProcess};
 
-/// All crawls of one side.
+/// All crawls by one crawler.
 struct Side {
     crawler: Crawler,
     version: String,
     crawls: Vec<Crawled>,
 }
 
-/// Lets all of them crawl in turn.
+/// Has all crawlers crawl in turn.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
@@ -51,7 +51,7 @@ fn site(target: &TargetProcess, authority: PathBuf, folder: &Path) -> Result<Sit
 }
 
 impl Site {
-    /// The links that lead nowhere.
+    /// The broken links.
     fn broken(&self) -> std::collections::BTreeSet<String> {
         (0..BROKEN).map(|number| format!("{}broken/{number}", self.url)).collect()
     }

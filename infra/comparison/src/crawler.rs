@@ -1,4 +1,4 @@
-//! The crawlers: how each is run, and what it says of broken links.
+//! The crawlers: how to run each, and how to read the broken links in its output.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -13,42 +13,42 @@ use tokio::process::Command;
 
 use crate::usage;
 
-/// How long a crawl may take.
+/// The time limit for a crawl.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often its memory is looked at. What it holds at most never shrinks, so little is missed.
+/// How often to read the peak memory of a crawl. The peak never shrinks, so this misses little.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How much to measure, and with what. A peer that does not run is left out.
+/// The size of the measurement, and the other crawlers. Those that do not run are left out.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// lychee's binary.
+    /// The binary of lychee
     #[arg(long, env = "LYCHEE", default_value = "lychee")]
     pub(crate) lychee: PathBuf,
-    /// linkinator's command, a script.
+    /// The script of linkinator
     #[arg(long, env = "LINKINATOR", default_value = "linkinator")]
     pub(crate) linkinator: PathBuf,
-    /// The Node that runs it.
+    /// The Node that runs linkinator
     #[arg(long, env = "NODE", default_value = "node")]
     pub(crate) node: PathBuf,
-    /// Rounds, of which the median counts.
+    /// Rounds, of which the median counts
     #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
 }
 
-/// The site, and what crawlers need to know of it.
+/// The site, and what crawlers need to know about it.
 pub(crate) struct Site {
     /// Its first page.
     pub(crate) url: String,
-    /// A file with the URLs of all pages, one a line.
+    /// A file with the URLs of all pages, one on each line.
     pub(crate) pages: PathBuf,
-    /// The certificate authority, which is of no use here but wanted by our engines.
+    /// The certificate authority. The crawl does not use it, but the engine process requires it.
     pub(crate) authority: PathBuf,
-    /// A folder to work in.
+    /// A folder for temporary files.
     pub(crate) folder: PathBuf,
 }
 
-/// Who crawls.
+/// A crawler.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Crawler {
     Vedette,
@@ -57,7 +57,7 @@ pub(crate) enum Crawler {
     Wget,
 }
 
-/// What a crawl found and took, the start of its process included.
+/// What a crawl found, and what it cost, including the start of its process.
 pub(crate) struct Crawled {
     pub(crate) broken: BTreeSet<String>,
     pub(crate) wall_seconds: f64,
@@ -66,7 +66,7 @@ pub(crate) struct Crawled {
 }
 
 impl Crawler {
-    /// Ours first.
+    /// All crawlers, Vedette first.
     pub(crate) const ALL: [Self; 4] = [Self::Vedette, Self::Lychee, Self::Linkinator, Self::Wget];
 
     pub(crate) fn name(self) -> &'static str {
@@ -110,14 +110,14 @@ impl Crawler {
         site: &Site,
     ) -> Result<Crawled, Box<dyn Error>> {
         let mut command = self.command(options).ok_or("this program cannot be found")?;
-        // wget speaks the user's language.
+        // wget reports in the user's language.
         command.current_dir(&site.folder).env("LC_ALL", "C");
         match self {
             Self::Vedette => {
                 command.args(["engine", "broken-links", &site.url, "--authority"]);
                 command.arg(&site.authority);
             }
-            // By default it does not recurse, and spares hosts.
+            // lychee does not follow links, and by default it limits the requests to a host.
             Self::Lychee => {
                 command.arg("--files-from").arg(&site.pages);
                 command.args(["--host-concurrency", "128", "--max-concurrency", "128"]);
@@ -142,7 +142,7 @@ impl Crawler {
         Ok(crawled)
     }
 
-    /// The broken links in what it printed.
+    /// Finds the broken links in the crawler's output.
     fn broken(self, output: &str) -> Option<BTreeSet<String>> {
         let json = || serde_json::from_str::<Value>(output).ok();
         let url = |link: &Value| link["url"].as_str().map(str::to_owned);
@@ -174,8 +174,7 @@ fn links(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// Runs a crawl and gives what it printed. Its exit code says whether links are broken, which they
-/// are.
+/// Runs a crawl and returns its output. The exit code is ignored, because it says that links are broken.
 async fn run(mut command: Command) -> Result<(String, Crawled), Box<dyn Error>> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let cpu_before = usage::ended_children_cpu_seconds()?;
@@ -194,7 +193,7 @@ async fn run(mut command: Command) -> Result<(String, Crawled), Box<dyn Error>> 
     };
     let wall_seconds = started.elapsed().as_secs_f64();
     let cpu_seconds = usage::ended_children_cpu_seconds()? - cpu_before;
-    // wget reports beside its output.
+    // wget reports on standard error.
     let printed = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let printed = String::from_utf8_lossy(&printed).into_owned();
     Ok((printed, Crawled { broken: BTreeSet::new(), wall_seconds, cpu_seconds, megabytes }))

@@ -1,5 +1,5 @@
-//! One of our engines in a process of its own, on one thread: as often as it can for a while, or,
-//! of a crawl, once.
+//! Runs one of Vedette's engines in a process of its own, on one thread: a crawl once, any other engine as often as
+//! possible for a while.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -30,15 +30,15 @@ use crate::usage;
 pub(crate) struct Options {
     /// The engine.
     engine: Engine,
-    /// What it looks at.
+    /// The URL to check
     url: Url,
-    /// File of the certificate authority to trust.
+    /// A file with the certificate authority to trust
     #[arg(long)]
     authority: PathBuf,
-    /// Checks at the same time.
+    /// Concurrent checks
     #[arg(long, default_value_t = 16)]
     concurrency: usize,
-    /// Seconds to go on for.
+    /// Seconds to run
     #[arg(long, default_value_t = 2)]
     seconds: u64,
 }
@@ -52,22 +52,22 @@ pub(crate) enum Engine {
     BrokenLinks,
 }
 
-/// What came of it.
+/// The result.
 pub(crate) struct Ran {
-    /// Checks that found what is there.
+    /// Checks with the expected result.
     pub(crate) checks: f64,
     /// Processor seconds of the checks.
     pub(crate) cpu_seconds: f64,
-    /// Most memory, in megabytes.
+    /// Peak memory, in megabytes.
     pub(crate) megabytes: f64,
 }
 
-/// Runs the engine here and prints what came of it.
+/// Runs the engine in this process and prints the result.
 pub(crate) async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let url = &options.url;
     let guard = SsrfGuard::new(Outbound {
         allow: vec!["127.0.0.0/8".parse()?],
-        // Where the ssl check looks for a certificate.
+        // The ssl check always connects to this port.
         connect_to: vec![ConnectTo {
             host: url.host().ok_or("no host")?.to_owned(),
             port: 443,
@@ -77,7 +77,7 @@ pub(crate) async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         ..Outbound::default()
     })?;
     let resolvers = match options.engine {
-        // As many as are asked in service.
+        // As many resolvers as the service asks.
         Engine::Dns => format!("first={url},second={url},third={url}").parse()?,
         _ => DohServers::default(),
     };
@@ -141,8 +141,7 @@ async fn dns(guard: &SsrfGuard, resolvers: &Resolvers) -> bool {
     })
 }
 
-/// Crawls once, and prints which links are broken. What it takes is measured from outside, as for
-/// the peers is.
+/// Crawls once, and prints which links are broken. The cost is measured from outside, as for the other crawlers.
 async fn crawl(guard: &SsrfGuard, url: &Url) -> Result<(), Box<dyn Error>> {
     let settings = LinksSettings::default();
     let probe = LinksProbe {

@@ -1,8 +1,7 @@
-//! Vedette's engines beside their peers, in one run on this machine: `make comparison`.
+//! Compares Vedette's engines with other tools, in one run on this machine: `make comparison`.
 //!
-//! Each side is a process of its own, so that its cost can be measured: the target, the engine,
-//! the peer. Rounds take turns, and medians are compared, so that whatever else the machine does
-//! hits all sides alike.
+//! The target, the engine and the other tool are processes of their own, so that the cost of each can be measured. They
+//! take turns, and their medians are compared, so that other work of the machine affects all of them alike.
 
 mod crawl;
 mod crawler;
@@ -19,23 +18,23 @@ use clap::Parser;
 /// What to measure.
 #[derive(Debug, Parser)]
 enum Measure {
-    /// Status probes a processor second, beside blackbox_exporter.
+    /// Status probes a processor second, compared with blackbox_exporter
     Status(status::Options),
-    /// A crawl for broken links, beside lychee, linkinator and wget.
+    /// A crawl for broken links, compared with lychee, linkinator and wget
     Crawl(crawler::Options),
-    /// Certificate and DNS checks a processor second.
+    /// Certificate and DNS checks a processor second
     Rates(rates::Options),
-    /// The web server that is measured against.
+    /// The web server that all tools request
     #[command(hide = true)]
     Target(target::Options),
-    /// One of our engines.
+    /// One of Vedette's engines
     #[command(hide = true)]
     Engine(engine::Options),
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The HTTP client asks for a provider even where it speaks no TLS.
+    // The HTTP client needs a crypto provider even without TLS.
     let provider = rustls::crypto::ring::default_provider();
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {

@@ -1,4 +1,4 @@
-//! DNS over HTTPS as the target answers it: the same records for every name.
+//! The target's DNS over HTTPS, which answers with the same records for every name.
 
 use std::error::Error;
 
@@ -26,8 +26,8 @@ pub(crate) async fn answer(
     Ok(response)
 }
 
-/// A record of each type that can stand beside the others. The addresses are for documentation, so
-/// that no registry is asked about them.
+/// A record of each type that can exist beside the others. The addresses are reserved for documentation, so that no
+/// check asks a registry about them.
 fn data(kind: RecordType, name: &Name) -> Option<RData> {
     match kind {
         RecordType::A => Some(RData::A(A::new(192, 0, 2, 1))),

@@ -1,4 +1,4 @@
-//! Checks a processor second of the engines that no peer here compares with.
+//! Checks a processor second of the engines that are not compared with another tool.
 
 use std::error::Error;
 
@@ -8,13 +8,13 @@ use crate::engine;
 use crate::report::{line, median};
 use crate::target::TargetProcess;
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Rounds, of which the median counts.
+    /// Rounds, of which the median counts
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Seconds of each engine in a round.
+    /// Seconds of each engine in a round
     #[arg(long, default_value_t = 2)]
     seconds: u64,
 }

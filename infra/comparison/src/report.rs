@@ -1,4 +1,4 @@
-//! Printing what was measured.
+//! Prints measurements.
 
 use std::io::Write as _;
 
@@ -7,13 +7,13 @@ pub(crate) fn line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{text}")
 }
 
-/// Prints whether a goal is reached: how many times better than a peer we are, and should be.
+/// Prints whether a goal is reached: how many times better Vedette is than another tool, and should be.
 pub(crate) fn goal(what: &str, ratio: f64, wanted: f64) -> std::io::Result<()> {
     let verdict = if ratio >= wanted { "met" } else { "NOT MET" };
     line(&format!("goal {verdict}: {what}: {ratio:.1}x, wanted {wanted:.0}x"))
 }
 
-/// The middle one of the values.
+/// Returns the median of the values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);

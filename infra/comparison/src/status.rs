@@ -1,4 +1,4 @@
-//! Status probes a processor second, beside blackbox_exporter.
+//! Status probes a processor second, compared with blackbox_exporter.
 
 use std::error::Error;
 use std::fs;
@@ -15,25 +15,25 @@ use crate::report::{goal, line, median};
 use crate::target::TargetProcess;
 use crate::{engine, usage};
 
-/// How much to measure.
+/// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The peer's binary.
+    /// The binary of blackbox_exporter
     #[arg(long, env = "BLACKBOX_EXPORTER", default_value = "blackbox_exporter")]
     blackbox: PathBuf,
-    /// Rounds, of which the median counts.
+    /// Rounds, of which the median counts
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Seconds of each side in a round.
+    /// Seconds of each tool in a round
     #[arg(long, default_value_t = 2)]
     seconds: u64,
 }
 
-/// Probes at the same time, on both sides.
+/// Concurrent probes of each tool.
 const CONCURRENCY: usize = 16;
 
-/// Probes the same page from both sides in turn. Neither keeps connections: each probe makes a new
-/// connection with a full handshake.
+/// Has both tools probe the same page in turn. Neither keeps connections open: each probe opens a new connection with a
+/// full handshake.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
@@ -78,7 +78,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A blackbox_exporter, on one thread as our engine is.
+/// A blackbox_exporter, on one thread like Vedette's engine.
 struct Blackbox {
     address: String,
     pid: u32,
@@ -109,7 +109,7 @@ impl Blackbox {
         Err("blackbox_exporter does not start".into())
     }
 
-    /// Its probes a processor second.
+    /// Measures its probes a processor second.
     async fn probe(&self, url: &str, time: Duration) -> Result<f64, Box<dyn Error>> {
         let until = Instant::now() + time;
         let cpu_before = usage::cpu_seconds(self.pid)?;

@@ -1,4 +1,4 @@
-//! The web server that is measured against: a page for probes, a site to crawl, and DNS over HTTPS.
+//! The web server that all tools request: a page for probes, a site to crawl, and DNS over HTTPS.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -24,28 +24,28 @@ use tokio_rustls::TlsAcceptor;
 use crate::names;
 use crate::report::line;
 
-/// Pages of the site that is crawled.
+/// Pages of the site to crawl.
 pub(crate) const PAGES: usize = 2_000;
-/// Links on each of them.
+/// Links on each page.
 pub(crate) const LINKS: usize = 30;
-/// Distinct links of the site that lead nowhere.
+/// Distinct broken links of the site.
 pub(crate) const BROKEN: usize = 200;
 
-/// Where the server keeps what its clients need.
+/// The file that clients need.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// File to write the certificate authority to.
+    /// The file to write the certificate authority to
     #[arg(long)]
     authority: PathBuf,
 }
 
-/// Serves plain and encrypted HTTP and DNS over HTTPS, says where, and goes on until it is killed.
+/// Serves HTTP, HTTPS and DNS over HTTPS until it is killed, and prints where.
 pub(crate) async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let tls = certified(&options.authority)?;
     let mut http2 = tls.clone();
     http2.alpn_protocols = vec![b"h2".to_vec()];
     let (tls, http2) = (TlsAcceptor::from(Arc::new(tls)), TlsAcceptor::from(Arc::new(http2)));
-    // Made once: what is measured is who asks, not who answers.
+    // Created once, because the measurement is about the client, not about this server.
     let pages: Arc<[Bytes]> = (0..PAGES).map(|number| Bytes::from(page(number))).collect();
     let plain = TcpListener::bind("127.0.0.1:0").await?;
     let secure = TcpListener::bind("127.0.0.1:0").await?;
@@ -72,7 +72,7 @@ pub(crate) async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// TLS with a certificate for 127.0.0.1, whose authority is written to a file.
+/// Configures TLS with a certificate for 127.0.0.1, and writes the authority to a file.
 fn certified(authority: &Path) -> Result<ServerConfig, Box<dyn Error>> {
     let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
     fs::write(authority, certified.cert.pem())?;
@@ -90,7 +90,7 @@ where
         let answer = answer(&request, &pages);
         async move { Ok::<_, Infallible>(answer) }
     });
-    // Ends with an error where the client leaves in the middle, which is its right.
+    // The error means that the client closed the connection early, as it may.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -123,7 +123,7 @@ fn answer(request: &Request<Incoming>, pages: &[Bytes]) -> Response<Full<Bytes>>
     response
 }
 
-/// A page with as much text as links, one of which leads nowhere.
+/// A page with as much text as links, one of which is broken.
 fn page(number: usize) -> String {
     let mut html = format!("<!doctype html><html><head><title>Page {number}</title></head><body>");
     for place in 1..LINKS {
@@ -137,7 +137,7 @@ fn page(number: usize) -> String {
     html
 }
 
-/// A server in a process of its own.
+/// The server in a process of its own.
 pub(crate) struct TargetProcess {
     /// Host and port of plain HTTP.
     pub(crate) plain: String,
@@ -149,9 +149,9 @@ pub(crate) struct TargetProcess {
 }
 
 impl TargetProcess {
-    /// Starts one, which writes its authority to a file.
+    /// Starts a server, which writes its authority to a file.
     pub(crate) async fn start(authority: &Path) -> Result<Self, Box<dyn Error>> {
-        // This binary plays both sides.
+        // The server is a command of this binary.
         let mut child = Command::new(std::env::current_exe()?)
             .args(["target".as_ref(), "--authority".as_ref(), authority.as_os_str()])
             .stdout(Stdio::piped())

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the program of the package for this machine, in the place of this process as far as Node allows.
+// Runs the program from the package for this machine, and passes signals and the exit code on.
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
 

@@ -88,7 +88,7 @@ pub(crate) async fn prepare(
         (true, None) => TokenAccess::Unknown,
         (true, Some(user)) => match start.issue_token(user).await {
             Err(error) if !is_new && is_of_a_full_disk(&error) => {
-                warn!(error = %ErrorChain(&error), "no token can be made");
+                warn!(error = %ErrorChain(&error), "could not create a token");
                 TokenAccess::Unknown
             }
             issued => TokenAccess::Issued(issued?),
@@ -97,7 +97,7 @@ pub(crate) async fn prepare(
     let link = match start.link(is_new && !wants_token, only.as_ref()).await {
         // Whatever can be read is served, and the pages say what is wrong.
         Err(error) if is_of_a_full_disk(&error) => {
-            warn!(error = %ErrorChain(&error), "no link can be made");
+            warn!(error = %ErrorChain(&error), "could not create a link");
             None
         }
         link => link?,

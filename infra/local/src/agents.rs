@@ -164,7 +164,7 @@ impl Agents {
         loop {
             ticks.tick().await;
             if let Err(error) = self.read().await {
-                warn!(error = %ErrorChain(&error), "the agents cannot be read");
+                warn!(error = %ErrorChain(&error), "could not read the list of agents");
                 continue;
             }
             self.report_silent();
@@ -276,7 +276,7 @@ impl Agents {
             // Another request of the agent has already saved this, or the command line has changed the agent.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => {
-                warn!(error = %ErrorChain(&error), "when an agent was last seen could not be saved");
+                warn!(error = %ErrorChain(&error), "could not save when an agent was last seen");
             }
         }
     }
@@ -334,7 +334,7 @@ impl Agents {
                 json(StatusCode::OK, &json!({}))
             }
             Err(error) => {
-                warn!(agent = %location, %error, "an answer is refused");
+                warn!(agent = %location, %error, "refused an agent's answer");
                 let _ = asking.send(Err(Silence::Unreadable));
                 refusal(StatusCode::UNPROCESSABLE_ENTITY, "The body is not an answer.")
             }
@@ -347,7 +347,7 @@ fn refusal(status: StatusCode, message: &str) -> Response {
 }
 
 fn unavailable(error: &StoreError) -> Response {
-    warn!(error = %ErrorChain(error), "a request of an agent failed");
+    warn!(error = %ErrorChain(error), "could not handle a request from an agent");
     refusal(StatusCode::SERVICE_UNAVAILABLE, TRY_AGAIN)
 }
 

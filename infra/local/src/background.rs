@@ -1,4 +1,5 @@
-//! What the process does besides requests and checks: it runs the reconciler's passes, and watches the table's file.
+//! What the process does besides requests and checks: it runs the reconciler, and tries to write again after a failed
+//! write.
 
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
@@ -15,8 +16,8 @@ use vedette_embedded::{Database, Refusals};
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health, Scheduler};
 
-/// How often overdue work is looked for. On AWS it is once a minute. Here it also determines how soon changes from the
-/// command line take effect.
+/// How often to look for overdue work. On AWS, this is once a minute. Here, it also determines how soon changes from
+/// the command line take effect.
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
 /// How often timers and alerts are rebuilt.
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
@@ -39,7 +40,7 @@ async fn rebuild(app: App, start: Timestamp) {
     caught("releasing channels", vedette_notifier::release(&app, start)).await;
     let sent = caught("sending outstanding work", vedette_reconciler::redeliver_all(&app)).await;
     if let Some(sent @ 1..) = sent {
-        info!(sent, "outstanding work was sent again");
+        info!(sent, "sent outstanding work again");
     }
 }
 
@@ -65,7 +66,7 @@ pub(crate) async fn redeliver(app: App) {
     }
 }
 
-/// Rebuilds outstanding work after the clock was set back, since its times lie too far in the future.
+/// Rebuilds outstanding work after the clock was set back, because its times are too far in the future.
 pub(crate) async fn realign(app: &App) {
     if let Scheduler::Local(scheduler) = &app.scheduler {
         scheduler.rewind();
@@ -77,7 +78,7 @@ pub(crate) async fn realign(app: &App) {
 /// The pause between two attempts to write to a table that could not be written.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
 
-/// Reports what the table's file refuses, and when it no longer does.
+/// Reports failed writes to the table's file, and when writes succeed again.
 pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
     match refusals.write.clone() {
         Some(why) => health.report(Problem::NotWritable { why }, now),
@@ -89,8 +90,8 @@ pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
     }
 }
 
-/// Reports what the table's file refuses, and tries to write as long as writes fail. If the file must be reopened for
-/// that, says so once an additional file could be written next to it (`trial`).
+/// Reports failed writes to the table's file, and tries to write as long as they fail. If the file must be reopened for
+/// that, says so once another file could be written next to it (`trial`).
 pub(crate) async fn watch_table(
     app: App,
     database: Database,

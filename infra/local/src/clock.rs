@@ -1,7 +1,7 @@
 //! Watches the machine's clock with a timer that cannot be set.
 //!
 //! A jump is logged, and nothing expires until the clock is confirmed. After a clock was set back, outstanding work is
-//! rebuilt as at a start, because its times lie too far in the future.
+//! rebuilt as at a start, because its times are too far in the future.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How many checks pass between two writes of the record.
 const SAVE_EVERY: u32 = 12;
 
-/// The machine's clock, as it is watched. Clones share their state.
+/// The machine's clock and its timer. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct ClockWatch {
     clock: Clock,
@@ -39,7 +39,7 @@ struct Watched {
     record: ClockRecord,
     /// The timer at the last check.
     looked_at: Duration,
-    /// A jump that was not handled yet.
+    /// A jump that has not been handled yet.
     jump: Option<Jump>,
     /// The doubt that the table has recorded.
     saved: Option<Jump>,

@@ -69,7 +69,7 @@ fn report(health: &Health, faults: &[FileFault], now: Timestamp) {
     health.report(Problem::DataFolder { what: what.join(" "), remedy }, now);
 }
 
-/// A text as a sentence.
+/// Makes a sentence of a text.
 fn sentence(text: &str) -> String {
     let mut mails = text.chars();
     let first = mails.next().map(|first| first.to_ascii_uppercase());

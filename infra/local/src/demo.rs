@@ -1,8 +1,8 @@
-//! `--demo`: sites to look at, with a month of history, in a folder of their own.
+//! `--demo`: example sites with a month of history, in a folder of their own.
 //!
-//! The history is recorded as the checkers record it, by a clock that runs through the month. From then on the sites
-//! are checked like any other: they are answered for on one loopback address, which only this mode allows. One of them
-//! goes down now and then. The certificate of another is recorded only: nothing probes it.
+//! The history is recorded as checkers record it, while a simulated clock runs through the month. After that, the sites
+//! are checked like any others. This process itself serves them, on a loopback address that only this mode allows. One
+//! of them goes down now and then. The certificate of another is only recorded, and never checked.
 
 use std::fs;
 use std::io;
@@ -37,12 +37,12 @@ use vedette_runtime::{
 };
 use vedette_store::{Store, StoreError};
 
-/// Where the sites are answered for; an address of the loopback network on which nothing else listens.
+/// The address at which the sites are served: a loopback address on which nothing else listens.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
-/// Where that is none of this machine's.
+/// The address on machines that do not have that one.
 const FALLBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-/// Says of a data folder that it is the demo's, and whether its history is complete.
+/// The file that marks a data folder as the demo's, and says whether its history is complete.
 const MARK: &str = "demo";
 const COMPLETE: &str = "complete\n";
 
@@ -50,16 +50,16 @@ const COMPLETE: &str = "complete\n";
 const DAYS: i64 = 30;
 /// Hours between two checks of it.
 const STEP: i64 = 2;
-/// How many minutes of each so many the site is down that goes down now and then.
+/// The unreliable site is down for the first number of minutes in each period of the second number.
 const DOWN: (i64, i64) = (8, 30);
 
-/// A site, and how it fares.
+/// A site, and what happens to it.
 struct Story {
     name: &'static str,
     host: &'static str,
-    /// Milliseconds of an ordinary answer.
+    /// Its usual response time in milliseconds.
     usual: f64,
-    /// Hours before now at which it was down: from, until.
+    /// When it was down: from and until this many hours before now.
     was_down: &'static [(i64, i64)],
     /// Whether it goes down now and then.
     is_flaky: bool,
@@ -85,22 +85,24 @@ const STORIES: [Story; 3] = [
 
 /// The site whose certificate is about to expire.
 const CERTIFICATE: (&str, &str) = ("Payments", "pay.demo.example");
-/// Days that its certificate has left.
+/// How many days its certificate is still valid.
 const DAYS_LEFT: i64 = 5;
 
-/// Why there is no demo.
+/// Why the demo cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The folder is used for something else.
     #[error(
-        "the data folder {} is not the demo's: name another one with --data, or start without --demo", .0.display()
+        "the data folder {} is not for the demo: choose another one with --data, or start without --demo", .0.display()
     )]
     InUse(PathBuf),
-    /// The start that was to write the history was cut off.
+    /// The first start was interrupted while it wrote the history.
     #[error("the demo in {} is incomplete: remove the folder and start again", .0.display())]
     Incomplete(PathBuf),
     /// The folder is the demo's, and the service was started without it.
-    #[error("the data folder {} holds the demo: start with --demo, or name another folder", .0.display())]
+    #[error(
+        "the data folder {} contains the demo: start with --demo, or choose another folder with --data", .0.display()
+    )]
     Unwanted(PathBuf),
     /// Nothing can be written, or no address is free.
     #[error(transparent)]
@@ -111,18 +113,18 @@ pub enum DemoError {
     /// A site was not created.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// The system has no randomness to give.
+    /// The system provides no randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// A result of the history is not one.
+    /// A result in the history is invalid.
     #[error(transparent)]
     Result(#[from] serde_json::Error),
-    /// A time of the history is none.
+    /// A time in the history is invalid.
     #[error(transparent)]
     Time(#[from] jiff::Error),
 }
 
-/// Refuses a folder that is not for this mode. `has_table` says whether Vedette has kept a table in it.
+/// Refuses a folder that is not for this mode. `has_table` says whether the folder contains a table.
 pub(crate) fn judge(folder: &Path, is_demo: bool, has_table: bool) -> Result<(), DemoError> {
     let mark = fs::read_to_string(folder.join(MARK));
     match (is_demo, mark) {
@@ -135,14 +137,15 @@ pub(crate) fn judge(folder: &Path, is_demo: bool, has_table: bool) -> Result<(),
     }
 }
 
-/// Has checks of the demo's sites, and of nothing else on this machine, lead to where they are answered for.
+/// Directs the checks of the demo's sites to the address at which they are served. No other address of this machine is
+/// allowed.
 pub(crate) fn arrange(
     address: SocketAddr,
     service: &mut Service,
     outbound: &mut Outbound,
     engines: &mut EngineConfig,
 ) {
-    // What else a site has is recorded.
+    // Results of other tools are only recorded.
     service.tools = vec![Tool::Status];
     *engines = EngineConfig::default();
     outbound.allow = format!("{}/32", address.ip()).parse().into_iter().collect();
@@ -151,7 +154,7 @@ pub(crate) fn arrange(
     outbound.connect_to = detours.collect();
 }
 
-/// Takes the address at which the sites are answered for.
+/// Listens on the address at which the sites are served.
 pub(crate) async fn listen() -> io::Result<TcpListener> {
     match TcpListener::bind((ADDRESS, 0)).await {
         Ok(listener) => Ok(listener),
@@ -159,12 +162,12 @@ pub(crate) async fn listen() -> io::Result<TcpListener> {
     }
 }
 
-/// Answers for the sites until it is dropped.
+/// Serves the sites until it is dropped.
 pub(crate) async fn answer(listener: TcpListener, clock: Clock) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
             let now = clock.now();
-            // Who does not ask gets no answer, and keeps nobody waiting.
+            // A task for each connection, so that a slow client does not delay others.
             tokio::spawn(async move { drop(respond(stream, now).await) });
         }
     }
@@ -192,13 +195,13 @@ async fn respond(mut stream: TcpStream, now: Timestamp) -> io::Result<()> {
     stream.write_all(answer.as_bytes()).await
 }
 
-/// Whether the site is down at an instant that goes down now and then.
+/// Whether the unreliable site is down at an instant.
 fn is_down(now: Timestamp) -> bool {
     let (minutes, of) = DOWN;
     now.as_second().div_euclid(60).rem_euclid(of) < minutes
 }
 
-/// A clock that is set.
+/// A clock that can be set.
 #[derive(Clone)]
 struct Month(Arc<AtomicI64>);
 
@@ -261,7 +264,7 @@ pub(crate) async fn seed(
     Ok(fs::write(folder.path().join(MARK), COMPLETE)?)
 }
 
-/// The team that has the sites.
+/// Creates the team that owns the sites.
 struct Owned {
     caller: Caller,
     team: Team,
@@ -283,7 +286,7 @@ impl Owned {
         Ok(Self { caller: Caller { user, memberships: vec![owner], now }, team })
     }
 
-    /// A site on which one tool runs.
+    /// Adds a site on which one tool runs.
     async fn add(&self, app: &App, name: &str, url: &str, only: Tool) -> Result<SiteId, DemoError> {
         let now = app.clock.now();
         let url = SiteUrl::parse(url).map_err(|error| io::Error::other(error.to_string()))?;
@@ -302,7 +305,7 @@ impl Owned {
     }
 }
 
-/// Ends a scheduled run of now as an engine would end it.
+/// Saves a scheduled run of this instant with a result.
 async fn end(
     app: &App,
     team: &Owned,
@@ -318,7 +321,7 @@ async fn end(
     Ok(())
 }
 
-/// Slower by day than by night, a little different each time, and sometimes down.
+/// The result of a check: slower by day than by night, a little different each time, and sometimes down.
 fn status(story: &Story, hour: i64) -> StatusResult {
     let is_down = story.was_down.iter().any(|(from, until)| (*until..*from).contains(&hour));
     let of_day = ((hour % 24) as f64 / 24.0 * std::f64::consts::TAU).cos();
@@ -340,7 +343,7 @@ fn status(story: &Story, hour: i64) -> StatusResult {
     }
 }
 
-/// A certificate that has so many days left.
+/// The result of a check of a certificate that is still valid for this many days.
 fn certificate(host: &str, now: Timestamp, left: i64) -> Result<ToolResult, DemoError> {
     let day = |days: i64| -> Result<String, jiff::Error> {
         let at = now.checked_add(SignedDuration::from_hours(24 * days))?;

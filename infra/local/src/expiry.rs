@@ -29,6 +29,6 @@ pub(crate) async fn forget(clock: ClockWatch, mut expiry: Expiry) {
             }
             sleep(Expiry::PAUSE).await;
         }
-        debug!(removed, "expired items were removed");
+        debug!(removed, "removed expired items");
     }
 }

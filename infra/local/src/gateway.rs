@@ -144,7 +144,7 @@ impl Gateway {
                     ));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection could not be accepted");
+                    warn!(%error, "could not accept a connection");
                     tokio::time::sleep(BREATH).await;
                 }
             }
@@ -152,7 +152,7 @@ impl Gateway {
         drop(listener);
         let finished = async { while connections.join_next().await.is_some() {} };
         if timeout(GRACE, finished).await.is_err() {
-            warn!("requests were cut off by the shutdown");
+            warn!("the shutdown interrupted requests");
         }
     }
 
@@ -170,7 +170,7 @@ impl Gateway {
         tokio::select! {
             // First, so that no request begins on an evicted connection.
             biased;
-            () = connection.evicted() => debug!("an idle connection was closed for another"),
+            () = connection.evicted() => debug!("closed an idle connection to make room for a new one"),
             () = self.listen(stream, peer, &connection, stop) => {}
         }
     }

@@ -70,7 +70,7 @@ impl Counters {
         }
     }
 
-    /// Counts a message that was tried as often as messages are.
+    /// Counts a message whose last try has failed.
     pub(crate) fn given_up(&self, queue: Destination) {
         *self.lock().given_up.entry(queue.name()).or_default() += 1;
     }
@@ -211,7 +211,7 @@ impl Metrics {
                     }));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection for metrics could not be accepted");
+                    warn!(%error, "could not accept a connection for metrics");
                     sleep(BREATH).await;
                 }
             }
@@ -220,7 +220,7 @@ impl Metrics {
 
     fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        // A web page that a browser on this machine shows may have its own name lead here.
+        // The name of a web page that a browser on this machine shows may resolve to this address.
         let is_ours = host.is_some_and(|host| Hosts::new(Vec::new(), None).know(host));
         let (status, body) = match (request.method(), request.uri().path()) {
             _ if !is_ours => (StatusCode::MISDIRECTED_REQUEST, String::new()),

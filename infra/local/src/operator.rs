@@ -19,7 +19,8 @@ use vedette_runtime::health::{Health, Notice, Ongoing};
 /// The variable that says where to reach the operator.
 pub const OPERATOR_URL: &str = "VEDETTE_OPERATOR_URL";
 
-/// How long everything must be fine before the operator is told so: a disk that is almost full soon fills up again.
+/// How long there must be no problem before the operator is notified of that. A disk that is almost full soon fills up
+/// again.
 const CALM: Duration = Duration::from_secs(60);
 
 /// The pauses before further attempts to send.
@@ -182,9 +183,9 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
     loop {
         let delay = again.next();
         match (send(report.clone()).await, delay) {
-            (SendOutcome::Delivered, _) => return info!("the operator was notified"),
+            (SendOutcome::Delivered, _) => return info!("notified the operator"),
             (SendOutcome::Retry { why, .. } | SendOutcome::Held { why, .. }, Some(delay)) => {
-                warn!(why, ?delay, "the operator could not be notified; trying again later");
+                warn!(why, ?delay, "could not notify the operator; trying again later");
                 sleep(delay).await;
             }
             (
@@ -193,7 +194,7 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
                 | SendOutcome::Refused { why }
                 | SendOutcome::Gone { why },
                 _,
-            ) => return error!(why, "the operator could not be notified; check {OPERATOR_URL}"),
+            ) => return error!(why, "could not notify the operator; check {OPERATOR_URL}"),
         }
     }
 }

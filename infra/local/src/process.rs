@@ -11,6 +11,6 @@ pub fn prepare() {
     let mut files = getrlimit(Resource::Nofile);
     files.current = files.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, files) {
-        warn!(%error, "the limit of open files could not be raised");
+        warn!(%error, "could not raise the limit of open files");
     }
 }

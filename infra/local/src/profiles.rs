@@ -50,7 +50,7 @@ fn is_usable(folder: &Path) -> bool {
         );
         return false;
     }
-    // If we are root, Chromium starts in a user namespace, where root has no rights to other users' folders.
+    // As root, Chromium starts in a user namespace, where root has no rights to other users' folders.
     let lets_pass = |folder: &Path| fs::metadata(folder).is_ok_and(|found| lets_root_pass(&found));
     if geteuid().is_root() && !folder.ancestors().all(lets_pass) {
         warn!(

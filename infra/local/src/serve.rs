@@ -1,4 +1,4 @@
-//! The process of the service: its options, its start and its end.
+//! The process of the service: how it starts and ends.
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::service::Service;
 use crate::{process, supervisor, threads, welcome};
 
-/// As for wrong arguments.
+/// The same exit code as for invalid arguments.
 const WRONG_CONFIGURATION: u8 = 2;
 
 /// How long the last lines may wait for somebody to read them.
@@ -34,7 +34,7 @@ pub fn serve(options: &Options) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(1, &error),
     };
-    // From here on nothing that is said waits for its reader.
+    // From here on, a separate thread writes all output.
     let lines = match terminal::stderr() {
         Ok(lines) => lines,
         Err(error) => return refuse(1, &error),
@@ -43,7 +43,7 @@ pub fn serve(options: &Options) -> ExitCode {
     terminal::report_panics(lines.clone());
     process::prepare();
     let ended = configured(options).map(|configured| runtime.block_on(run(options, configured)));
-    // Whatever still waits for the disk or the resolver is not waited for.
+    // Threads that wait for the disk or the resolver are abandoned.
     runtime.shutdown_background();
     let code = match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,
@@ -54,7 +54,7 @@ pub fn serve(options: &Options) -> ExitCode {
     code
 }
 
-/// Everything that the environment says.
+/// The whole configuration from the environment.
 struct Configured {
     config: Config,
     send: SendConfig,
@@ -113,7 +113,7 @@ async fn asked_to_stop((terminate, interrupt): &mut (Signal, Signal)) {
     }
 }
 
-/// Refuses before there is a thread that writes behind.
+/// Prints an error before there is a thread that writes output.
 fn refuse(code: u8, error: &dyn Error) -> ExitCode {
     let _ = writeln!(io::stderr(), "vedette: {}", ErrorChain(error));
     ExitCode::from(code)

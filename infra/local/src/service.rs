@@ -51,7 +51,7 @@ pub struct Service {
     pages_url: String,
     access: Access,
     stop: DropGuard,
-    /// Cancelled once a service that could not write when it started would be able to.
+    /// Canceled when a service that could not write at its start could do so after a restart.
     can_write: CancellationToken,
     health: Health,
     /// Ends with the background work, which may be interrupted at any point.
@@ -125,7 +125,7 @@ impl Service {
             None => None,
         };
         let table_socket = match vedette_embedded::listen(&folder) {
-            // Nobody else can sign in, but signed-in people can read.
+            // Nobody can sign in, but people who are signed in can read.
             Err(error) if database.refusals().borrow().is_read_only => {
                 warn!(%error, "the vedette command cannot reach this service: its socket could not be created");
                 None
@@ -345,11 +345,11 @@ impl Service {
             }
         };
         if timeout(GRACE, ended).await.is_err() {
-            warn!("a part of the service was cut off by the shutdown");
+            warn!("the shutdown interrupted a part of the service");
         }
         self.loops.shutdown().await;
         if timeout(GRACE, self.database.close()).await.is_err() {
-            warn!("the table was not closed in time");
+            warn!("could not close the table in time");
         }
         drop(self.folder);
     }

@@ -66,23 +66,23 @@ impl Worker {
             warn!(
                 queue = destination.name(),
                 cut_off = running.len(),
-                "work was cut off by the shutdown"
+                "the shutdown interrupted work, which will be done again"
             );
         }
     }
 
-    /// Handles a message, and retries it later if that fails. Other messages run meanwhile.
+    /// Handles a message, and retries it later if that fails. Other messages are handled in the meantime.
     async fn deliver(self, delivery: QueueDelivery) {
         let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
         let QueueDelivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
-            error!(?message, %error, "gave up on a message; redelivery will send it again");
+            error!(?message, %error, "gave up on a message; if its work is still needed, redelivery sends it again");
             self.counters.given_up(Destination::of(message));
             return;
         }
         let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
-        warn!(?message, %error, deliveries, ?delay, "trying again later");
+        warn!(?message, %error, deliveries, ?delay, "could not handle a message; trying again later");
         delivery.retry(delay);
     }
 
@@ -130,7 +130,7 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
         let run = Message::Check(scheduler.next().await);
         // The local queue accepts everything.
         if let Err(error) = app.queue.send(&run, Duration::ZERO).await {
-            error!(?run, error = %ErrorChain(&error), "a run was lost");
+            error!(?run, error = %ErrorChain(&error), "could not queue a scheduled run; it is skipped");
         }
     }
 }

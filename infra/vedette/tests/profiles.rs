@@ -136,6 +136,6 @@ async fn without_a_stack_the_environment_must_say_which_tools_run() {
     let ran = home.run(&["--aws", "reconcile"]).await;
     assert_eq!(ran.status.code(), Some(2));
     let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(said.starts_with("vedette: VEDETTE_AUDITOR: must say who audits pages"), "{said}");
+    assert!(said.starts_with("vedette: VEDETTE_AUDITOR: must name the auditor"), "{said}");
     assert!(home.keys().is_empty(), "no schedule was touched");
 }

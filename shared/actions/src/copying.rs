@@ -69,7 +69,7 @@ pub enum CopyError {
     Unfinished(CopyMark),
     /// The tables still differ after everything was copied.
     #[error(
-        "the tables still differ in {0} items: somebody writes to one of them. Run the command again"
+        "the tables still differ in {0} items, because one of them is still being written to. Run the command again"
     )]
     Differs(u64),
     /// A table does not answer.

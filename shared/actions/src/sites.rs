@@ -130,7 +130,7 @@ pub async fn create_one_of_many(
     }
     let created = create_within(left, app, caller, team, |id| site(id, now)).await;
     if let Err(ActionError::Failed(fault)) = &created {
-        error!(team = %team.team.id(), error = %ErrorChain(fault), "a site in a bulk request was not created");
+        error!(team = %team.team.id(), error = %ErrorChain(fault), "could not create a site of a bulk request");
     }
     match created {
         Ok(site) => Ok(OneOfMany::Created(Box::new(site))),

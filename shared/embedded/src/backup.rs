@@ -106,7 +106,7 @@ pub enum BackupError {
     #[error(transparent)]
     Damaged(#[from] TableFault),
     /// Something already has the backup's name.
-    #[error("{} exists already, and no backup replaces another file; choose another name", .0.display())]
+    #[error("{} already exists, and a backup never replaces a file; choose another name", .0.display())]
     Exists(PathBuf),
     /// A backup next to its table would be lost with it.
     #[error(
@@ -114,7 +114,7 @@ pub enum BackupError {
     )]
     InDataFolder(PathBuf),
     /// Another process is making a backup there.
-    #[error("another backup to {} is under way", .0.display())]
+    #[error("another backup to {} is in progress", .0.display())]
     UnderWay(PathBuf),
     /// There is not enough room for it.
     #[error(
@@ -128,7 +128,7 @@ pub enum BackupError {
         needed: u64,
     },
     /// Somebody cancelled it.
-    #[error("the backup was cancelled; nothing is left of it")]
+    #[error("the backup was canceled; nothing is left of it")]
     Cancelled,
     /// SQLite did not copy the table.
     #[error("the table cannot be copied to {}", .file.display())]
@@ -580,7 +580,7 @@ mod tests {
         let items = client.scan().table_name(TABLE).send().await.expect("read").count;
         assert_eq!(items, 8, "the record is gone, and what was written later is not there");
         let refused = folder.restore(&file, true).expect_err("there is a table");
-        assert!(refused.to_string().contains("is not empty: it holds vedette.db"), "{refused}");
+        assert!(refused.to_string().contains("is not empty: it contains vedette.db"), "{refused}");
         database.close().await;
     }
 
@@ -623,12 +623,12 @@ mod tests {
             |file: &Path| ErrorChain(&to_file(&data, file).expect_err("refused")).to_string();
 
         fs::write(path(&elsewhere, "there"), "kept").expect("written");
-        assert!(refused(&path(&elsewhere, "there")).contains("there exists already"));
+        assert!(refused(&path(&elsewhere, "there")).contains("there already exists"));
         assert!(refused(&path(&data, "beside.db")).contains("is the data folder itself"));
         assert!(refused(&path(&elsewhere, "missing/backup.db")).contains("No such file"));
         let held = File::open(elsewhere.path()).expect("a folder");
         held.lock().expect("locked");
-        assert!(refused(&path(&elsewhere, "backup.db")).ends_with("is under way"));
+        assert!(refused(&path(&elsewhere, "backup.db")).ends_with("is in progress"));
         drop(held);
         let empty = tempfile::tempdir().expect("a folder");
         let nothing = to_file(&empty, &path(&elsewhere, "backup.db")).expect_err("no table");
@@ -697,7 +697,7 @@ mod tests {
         };
 
         fs::remove_file(checksum_file(&file)).expect("removed");
-        assert!(why(true).await.contains("backup.db.sha256 is missing: bring it along"));
+        assert!(why(true).await.contains("backup.db.sha256 is missing: copy it, too"));
         restored(&file, false).await.expect("its structure is sound");
         let half = &whole[..whole.len() / 2];
         fs::write(&file, half).expect("written");
@@ -737,7 +737,10 @@ mod tests {
         let folder = Folder::alone(temporary.path()).await;
         fs::write(path(&temporary, "notes"), "kept").expect("written");
         let refused = folder.restore(&file, true).expect_err("not empty").to_string();
-        assert!(refused.contains("it holds notes; name another folder with --data"), "{refused}");
+        assert!(
+            refused.contains("it contains notes; choose another folder with --data"),
+            "{refused}"
+        );
         fs::remove_file(path(&temporary, "notes")).expect("removed");
         // Like the files of a restore that was interrupted before its last step.
         fs::write(path(&temporary, "vedette.db.new"), "half").expect("written");

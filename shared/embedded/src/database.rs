@@ -107,7 +107,7 @@ fn start(
             match open() {
                 Ok(anew) => database = anew,
                 Err(failed) => {
-                    error!(error = %ErrorChain(&failed), "the table cannot be opened again");
+                    error!(error = %ErrorChain(&failed), "could not open the table again");
                     jobs.abandon();
                     return;
                 }
@@ -365,7 +365,9 @@ pub enum DatabaseError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The system provides no thread.
-    #[error("the system gives no thread for the table; raise the limit of processes (`ulimit -u`)")]
+    #[error(
+        "the system provides no thread for the table; raise the limit of processes (`ulimit -u`)"
+    )]
     Thread(#[source] io::Error),
     /// The system does not allow access.
     #[error(transparent)]
@@ -416,7 +418,7 @@ mod tests {
         }
         fs::write(&format, "1000").expect("written");
         let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
-        let expected = "is kept in format 1000, by a newer version of Vedette; this version reads formats 1 to 4. \
+        let expected = "has format 1000, which a newer version of Vedette wrote; this version reads formats 1 to 4. \
                         Install the newer version again";
         assert!(refused.to_string().contains(expected), "{refused}");
         fs::write(&format, "1").expect("written");

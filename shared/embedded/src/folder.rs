@@ -44,7 +44,7 @@ pub enum FolderError {
     },
     /// A newer version has used it.
     #[error(
-        "the data folder {} is kept in format {format}, by a newer version of Vedette; this version reads formats \
+        "the data folder {} has format {format}, which a newer version of Vedette wrote; this version reads formats \
          {OLDEST_FORMAT} to {FORMAT_VERSION}. Install the newer version again, or restore a backup from before the \
          update into another folder with `vedette restore`", .path.display()
     )]
@@ -56,20 +56,20 @@ pub enum FolderError {
     },
     /// The format of its data is not known.
     #[error(
-        "the data folder {} was made by another version of Vedette; keep that version for it, or \
+        "the data folder {} was created by another version of Vedette; use that version for it, or \
          start on another folder", .0.display()
     )]
     Format(PathBuf),
     /// The file with the table's format contains no format.
     #[error(
-        "{} does not say in which format the table is kept: put the file back from a backup, or, if this \
+        "{} does not say which format the table has: put the file back from a backup, or, if this \
          version of Vedette was the last that ran on the folder, run `echo {FORMAT_VERSION} > '{}'`",
         .0.display(), .0.display()
     )]
     NoFormat(PathBuf),
     /// The table is missing, although there was one.
     #[error(
-        "{} is missing, although a table was kept there: put it back from a backup; or, to start with an \
+        "{} is missing, although there was a table: put it back from a backup; or, to start with an \
          empty table, remove what is left of the old one: {left}", .path.display()
     )]
     NoTable {

@@ -198,7 +198,7 @@ pub(crate) fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFau
         Some(ErrorCode::NotADatabase) => Damage::NotADatabase,
         Some(ErrorCode::DatabaseCorrupt) => Damage::Broken { finding: finding(error) },
         _ => {
-            warn!(%error, file = %file.display(), "the structure of the table cannot be examined");
+            warn!(%error, file = %file.display(), "could not examine the structure of the table");
             return Ok(());
         }
     };

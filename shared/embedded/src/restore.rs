@@ -22,7 +22,7 @@ pub enum RestoreError {
     Folder(#[from] FolderError),
     /// Existing files would be lost.
     #[error(
-        "the data folder {} is not empty: it holds {held}; name another folder with --data, or move these files \
+        "the data folder {} is not empty: it contains {held}; choose another folder with --data, or move these files \
          away first", .path.display()
     )]
     NotEmpty {
@@ -33,7 +33,7 @@ pub enum RestoreError {
     },
     /// There is no checksum to check the backup against.
     #[error(
-        "the checksum file {} is missing: bring it along, or restore with --no-checksum, which checks the \
+        "the checksum file {} is missing: copy it, too, or restore with --no-checksum, which checks the \
          structure of the backup and counts its items", .0.display()
     )]
     NoChecksum(PathBuf),

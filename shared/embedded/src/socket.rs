@@ -155,7 +155,7 @@ pub async fn serve(
                     connections.spawn(converse(stream, database.clone(), report.clone()));
                 }
                 Err(error) => {
-                    warn!(%error, "a connection to the table could not be accepted");
+                    warn!(%error, "could not accept a connection to the table");
                     tokio::time::sleep(BREATH).await;
                 }
             },

@@ -44,7 +44,7 @@ impl Syncer {
                         note_sync(&refusals, None);
                     }
                     Err(failed) => {
-                        error!(error = %failed, "the table is not synced to the disk");
+                        error!(error = %failed, "could not sync the table to the disk");
                         note_sync(&refusals, Some(failed.to_string()));
                     }
                 }

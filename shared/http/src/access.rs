@@ -99,7 +99,7 @@ pub async fn authenticate(
         timeout(NOTING_MAX, store.note_use(&token, now)),
     );
     if !matches!(noted, Ok(Ok(()))) {
-        warn!("the use of a token was not recorded");
+        warn!("could not record the use of a token");
     }
     let account = account
         .map_err(|error| unknown(error.into()))?
@@ -176,8 +176,8 @@ fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (A
 async fn counted<T: Default>(count: impl Future<Output = Result<T, StoreError>>) -> T {
     match timeout(NOTING_MAX, count).await {
         Ok(Ok(used)) => return used,
-        Ok(Err(error)) => warn!(error = %ErrorChain(&error), "a request was not counted"),
-        Err(_) => warn!("a request was not counted: the table does not answer"),
+        Ok(Err(error)) => warn!(error = %ErrorChain(&error), "could not count a request"),
+        Err(_) => warn!("could not count a request: the table does not answer"),
     }
     T::default()
 }

@@ -171,12 +171,12 @@ impl Consumer {
                 Ok(Err(error)) => ErrorChain(&*error.into()).to_string(),
                 Err(_) => "the invocation ran out of time".to_owned(),
             };
-            error!(receives, error = failure, "message failed");
+            error!(receives, error = failure, "could not handle a message");
             if let Some(receipt) = receipt
                 && let Err(error) =
                     self.queue.release(self.source, receipt, retry_delay(receives)).await
             {
-                warn!(error = %ErrorChain(&error), "could not delay a failed message; it returns after the visibility timeout");
+                warn!(error = %ErrorChain(&error), "could not delay a failed message; it will be delivered again after the visibility timeout");
             }
             Err(id)
         }

@@ -17,7 +17,7 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
 
 /// The system provides no randomness.
 #[derive(Debug, thiserror::Error)]
-#[error("the system has no random bytes")]
+#[error("the system provides no random bytes")]
 pub struct EntropyError(#[from] getrandom::Error);
 
 impl Entropy {

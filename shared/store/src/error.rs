@@ -10,7 +10,7 @@ pub(crate) type Cause = Box<dyn Error + Send + Sync>;
 pub enum StoreError {
     /// A condition failed, or another transaction wrote the same item. Nothing was written. Read again and decide
     /// again.
-    #[error("the table changed meanwhile: {}", describe(.failed))]
+    #[error("the table changed in the meantime: {}", describe(.failed))]
     Conflict {
         /// The places in the transaction whose condition failed; empty if another transaction was in progress.
         failed: Vec<usize>,

@@ -114,7 +114,8 @@ pub(crate) fn readable<T>(
     read: impl FnOnce(Item) -> Result<T, StoreError>,
 ) -> Option<T> {
     let key = [PK, SK].map(|name| item.get(name).cloned());
-    let failed = |error| error!(?key, error = %ErrorChain(&error), "item skipped");
+    let failed =
+        |error| error!(?key, error = %ErrorChain(&error), "could not read an item; skipping it");
     read(item).map_err(failed).ok()
 }
 

@@ -1,4 +1,4 @@
-//! The least that a Lambda function behind the gateway can be, to be measured beside ours.
+//! The smallest possible Lambda function behind the gateway, for comparison with Vedette's functions.
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 

@@ -1,4 +1,4 @@
-//! Whose credentials an account is used with: those that the SDK's variables and profiles name.
+//! The credentials for an account, from the SDK's environment variables and profiles.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use vedette_runtime::aws;
 
 use super::now;
 
-/// The SDK as the variables and profiles want it.
+/// Configures the SDK from the environment variables and profiles.
 pub(crate) async fn sdk() -> SdkConfig {
     let version = BehaviorVersion::latest();
     let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
@@ -21,15 +21,15 @@ pub(crate) async fn sdk() -> SdkConfig {
     remembering.build()
 }
 
-/// Requests credentials once and keeps them until they expire, because the process that provides
-/// them may ask a person.
+/// Requests credentials once and keeps them until they expire, because the process that provides them may have to ask a
+/// person.
 #[derive(Debug)]
 struct Remembered {
     provider: SharedCredentialsProvider,
     last: Mutex<Option<Credentials>>,
 }
 
-/// How long before their end credentials are renewed.
+/// How long before they expire to renew credentials.
 const RENEWED_BEFORE: Duration = Duration::from_mins(5);
 
 impl ProvideCredentials for Remembered {

@@ -17,17 +17,17 @@ use crate::Failure;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stack {
     name: String,
-    /// CloudFormation's word for its state, such as `UPDATE_COMPLETE`.
+    /// Its state as CloudFormation names it, such as `UPDATE_COMPLETE`.
     pub(crate) status: String,
-    /// Why it is in it, where CloudFormation says so.
+    /// The reason for this state, if CloudFormation gives one.
     pub(crate) reason: Option<String>,
     outputs: BTreeMap<String, String>,
 }
 
-/// Says whether checks are packed.
+/// The output that says whether checks are packed.
 const BLOCKS: &str = "VEDETTE_BLOCKS";
 
-/// The outputs that have the values of the functions' environment variables.
+/// The outputs with the values of the functions' environment variables.
 pub(crate) const OUTPUTS: [(&str, &str); 12] = [
     ("VEDETTE_TABLE", "TableName"),
     ("VEDETTE_BASE_URL", "ApiBaseUrl"),
@@ -44,7 +44,7 @@ pub(crate) const OUTPUTS: [(&str, &str); 12] = [
 ];
 
 impl Stack {
-    /// Finds a stack by its name; none where there is none.
+    /// Finds a stack by its name. Returns `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Stack {
         stack
     }
 
-    /// Whether checks are packed into blocks; none where the stack is of a version that cannot read them.
+    /// Whether checks are packed into blocks. `None` if the version of the stack cannot read blocks.
     pub(crate) fn writes_blocks(&self) -> Option<bool> {
         self.variable(BLOCKS)?.parse().ok()
     }
@@ -98,20 +98,20 @@ impl Stack {
         matches!(self.status.as_str(), "CREATE_COMPLETE" | "UPDATE_COMPLETE")
     }
 
-    /// The variable as the stack's functions have it.
+    /// The value of an environment variable in the stack's functions.
     fn variable(&self, name: &str) -> Option<String> {
         let (_, output) = OUTPUTS.iter().find(|(variable, _)| *variable == name)?;
         self.outputs.get(*output).cloned()
     }
 
-    /// How the stack's functions are set up, and where its parts are.
+    /// Reads the configuration of the stack's functions, and where its parts are.
     ///
     /// # Errors
     ///
-    /// When an output is missing or makes no sense: the stack is of another version.
+    /// If an output is missing or invalid, because the stack has another version.
     pub(crate) fn deployment(&self) -> Result<(Service, Deployment), Failure> {
         let read = |name: &str| self.variable(name);
-        // Without its word, performance checks would be taken for tools that do not run.
+        // Otherwise, performance checks would seem to be a tool that does not run.
         let auditor = vedette_runtime::config::AuditorKind::VARIABLE;
         self.variable(auditor).ok_or_else(|| self.lacks(auditor, "is not set"))?;
         let lacks = |ConfigError { name, problem }| self.lacks(name, &problem);
@@ -120,11 +120,11 @@ impl Stack {
         Ok((service, deployment))
     }
 
-    /// The functions in other regions that confirm outages; none if the stack is of a version without them.
+    /// Reads the outposts. There are none if the version of the stack does not have them.
     ///
     /// # Errors
     ///
-    /// When an output makes no sense: the stack is of another version.
+    /// If the output is invalid, because the stack has another version.
     pub(crate) fn outposts(&self, account: &Account, clock: &Clock) -> Result<Outposts, Failure> {
         let read = |name: &str| self.variable(name);
         Outposts::read(&read, &account.sdk, clock.clone())
@@ -135,14 +135,14 @@ impl Stack {
         let output = OUTPUTS.iter().find(|(name, _)| *name == variable);
         let output = output.map_or(variable, |(_, output)| output);
         Failure::Usage(format!(
-            "the stack `{}` is of another version than this command: its output {output} {problem}",
+            "the stack `{}` and this command have different versions: its output {output} {problem}",
             self.name
         ))
     }
 }
 
-/// The texts in an XML document, each with the names of the elements around it: `/Error/Code`. What
-/// is no XML has none.
+/// The texts in an XML document, each with the names of the elements around it: `/Error/Code`. Anything other than XML
+/// has none.
 pub(crate) fn texts(xml: &str) -> Vec<(String, String)> {
     let mut reader = Reader::from_str(xml);
     let mut path = String::new();
@@ -170,7 +170,7 @@ pub(crate) fn texts(xml: &str) -> Vec<(String, String)> {
     }
 }
 
-/// What a reference such as `&amp;` stands for.
+/// The character for a reference such as `&amp;`.
 fn resolved(entity: &quick_xml::events::BytesRef<'_>) -> String {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return character.to_string();
@@ -202,7 +202,7 @@ mod tests {
         assert!(failure.to_string().ends_with("its output QueueUrlPrefix is not set"), "{failure}");
     }
 
-    /// The value of a name in a text of such lines.
+    /// The value of a name in the lines of a text.
     fn after<'a>(text: &'a str, name: &str) -> &'a str {
         let found = text.lines().find_map(|line| line.trim().strip_prefix(name));
         found.unwrap_or_else(|| panic!("no {name}"))
@@ -217,7 +217,7 @@ mod tests {
             let (_, output) = outputs.split_once(&format!("\n  {output}:")).expect(output);
             let value = after(output, "Value: ");
             let read = after(globals, &format!("{variable}: "));
-            // Functions take each request's host where no address is set.
+            // If no address is set, functions use the host of each request.
             let is_same = value == read || variable == "VEDETTE_BASE_URL";
             assert!(is_same, "{variable} is {read}, and its output {value}");
         }

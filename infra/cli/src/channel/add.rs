@@ -1,4 +1,4 @@
-//! `vedette channel add`: a new channel.
+//! `vedette channel add`: adds a channel.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,7 +22,7 @@ use vedette_store::{budget, retry_on_conflict};
 use super::shown::{Added, Shown};
 use crate::{Failure, args, team};
 
-/// A channel to be added: a subcommand for each kind, with an argument for each of its fields.
+/// A channel to add: a subcommand for each kind, with an argument for each of its fields.
 #[derive(Debug)]
 pub(crate) struct NewChannel {
     kind: ChannelKind,
@@ -31,16 +31,16 @@ pub(crate) struct NewChannel {
     common: Common,
 }
 
-/// What was given for a field.
+/// The argument for a field.
 #[derive(Debug)]
 enum Given {
-    /// What it holds.
+    /// The value.
     Text(String),
-    /// The file that holds it; `-` is a line of standard input.
+    /// A file with the value; `-` is a line of standard input.
     File(PathBuf),
 }
 
-/// What all channels have.
+/// The options of all channels.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Its name; by default the address or the kind
@@ -57,7 +57,7 @@ pub(crate) struct Common {
     severities: Vec<Severity>,
 }
 
-/// More than the longest URL, so that a URL that is too long is refused instead of cut.
+/// More than the longest URL, so that a URL that is too long is refused and not cut.
 const READ_MAX: u64 = 16 * 1024;
 
 impl Subcommand for NewChannel {
@@ -104,7 +104,7 @@ fn subcommand(kind: ChannelKind) -> Command {
     };
     let command = Command::new(kind.as_str()).arg(destination);
     let command = command.args(description.options.iter().map(argument));
-    // The common options have their own words, which do not come from the kind.
+    // The descriptions of the common options do not depend on the kind.
     Common::augment_args(command).about(description.about)
 }
 
@@ -166,7 +166,7 @@ impl Given {
     }
 }
 
-/// A line of standard input, for which somebody at a terminal is asked.
+/// Reads a line of standard input. At a terminal, it asks for the line.
 fn line(noun: &str) -> io::Result<String> {
     let input = io::stdin();
     if input.is_terminal() {
@@ -183,13 +183,13 @@ fn read(file: File) -> io::Result<String> {
     Ok(text)
 }
 
-/// Gives a team a channel.
+/// Adds a channel to a team.
 pub(super) async fn add(app: &App, team: TeamId, new: &NewChannel) -> Result<Added, Failure> {
     team::find(app, team).await?;
     let target = new.target(app)?;
     let Common { name, events, tools, severities } = &new.common;
     let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
-    // Somebody may add a channel to the same URL at the same time.
+    // Another person may add a channel with the same URL at the same time.
     let channel = retry_on_conflict(budget::WRITE, || {
         let (target, filter) = (target.clone(), filter.clone());
         add_channel(app, team, name.as_deref(), target, filter, Actor::Operator)

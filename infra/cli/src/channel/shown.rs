@@ -1,4 +1,5 @@
-//! What `vedette channel` shows: nothing by which somebody could post to a channel, but a new key.
+//! The output of `vedette channel`. Except for a new signing key, it contains nothing with which somebody could post to
+//! a channel.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +84,7 @@ impl Shown {
     }
 }
 
-/// What a filter lets through.
+/// The alerts that a filter selects.
 fn wanted<T: Copy>(values: &BTreeSet<T>, as_str: fn(T) -> &'static str) -> String {
     if values.is_empty() {
         return "all".to_owned();
@@ -112,7 +113,7 @@ impl Show for Shown {
 impl Show for Vec<Shown> {
     fn text(&self) -> String {
         if self.is_empty() {
-            return "The team has no channels: nobody is told of its issues.\n".to_owned();
+            return "The team has no channels, so nobody is notified of its issues.\n".to_owned();
         }
         let rows = self.iter().map(|channel| {
             [
@@ -128,7 +129,7 @@ impl Show for Vec<Shown> {
     }
 }
 
-/// A new channel. Not `Debug`, as it may show its key.
+/// A new channel. Not `Debug`, because it may contain its key.
 #[derive(Serialize)]
 pub(super) struct Added {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,14 +153,14 @@ impl Show for Added {
             (Some(key), _) => format!("{known}{}", key_text(key)),
             (None, Standing::Unconfirmed) => {
                 let to = printable(&self.channel.to);
-                format!("{known}\n{to} is asked to confirm, and gets no alerts until then.\n")
+                format!("{known}\n{to} must confirm the address, and gets no alerts until then.\n")
             }
             (None, _) => known,
         }
     }
 }
 
-/// A webhook with its new key. Not `Debug`, as the key itself is not.
+/// A webhook with its new key. Not `Debug`, because the key is not.
 #[derive(Serialize)]
 pub(super) struct NewKey {
     signing_key: String,
@@ -176,7 +177,7 @@ impl NewKey {
 impl Show for NewKey {
     fn text(&self) -> String {
         let key = key_text(&self.signing_key);
-        format!("{}{key}The key before it signs as well for 24 hours.\n", self.channel.text())
+        format!("{}{key}The old key stays valid for 24 hours.\n", self.channel.text())
     }
 }
 
@@ -184,7 +185,7 @@ fn key_text(key: &str) -> String {
     format!("\nsigning key  {key}\n\nThe key cannot be shown again.\n")
 }
 
-/// A channel that took a test.
+/// A channel that received a test message.
 #[derive(Serialize)]
 pub(super) struct Arrived {
     uuid: ChannelId,
@@ -199,11 +200,11 @@ impl Arrived {
 
 impl Show for Arrived {
     fn text(&self) -> String {
-        format!("{} took the test.\n", printable(&self.name))
+        format!("{} received the test message.\n", printable(&self.name))
     }
 }
 
-/// The channel that was removed.
+/// A channel that was removed.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(super) struct Removed(pub(super) Shown);
@@ -214,7 +215,7 @@ impl Show for Removed {
     }
 }
 
-/// The messages that did not arrive, and those that wait.
+/// The messages that did not arrive, and those that are waiting.
 #[derive(Serialize)]
 pub(super) struct Failures {
     state: Standing,
@@ -231,14 +232,14 @@ struct Attempt {
     why: String,
 }
 
-/// Something to be sent.
+/// A message to send.
 #[derive(Serialize)]
 struct Pending {
     what: String,
     issue: Option<IssueId>,
     #[serde(serialize_with = "wire::optional::serialize")]
     failing_since: Option<Timestamp>,
-    /// None where it was given up, or the channel is disabled.
+    /// `None` if it was given up, or the channel is disabled.
     #[serde(serialize_with = "wire::optional::serialize")]
     due: Option<Timestamp>,
 }
@@ -268,10 +269,10 @@ impl Show for Failures {
     fn text(&self) -> String {
         let state = self.disabled.as_ref().map_or_else(
             || format!("The channel is {}.\n", self.state.as_str()),
-            |why| format!("The channel is disabled since {}.\n", printable(&why.text())),
+            |why| format!("The channel has been disabled since {}.\n", printable(&why.text())),
         );
         let log = match &self.log[..] {
-            [] => "Everything arrived lately.\n".to_owned(),
+            [] => "All recent messages arrived.\n".to_owned(),
             log => {
                 let rows = log.iter().map(|it| [moment(it.at), it.what.clone(), it.why.clone()]);
                 table(["FAILED", "WHAT", "WHY"], rows)

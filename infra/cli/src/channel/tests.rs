@@ -144,7 +144,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     let removed = bench.run(&format!("channel remove {team} {}", stored.id)).await;
     assert_eq!(removed.out, format!("Ops is no longer a channel of team {team}.\n"));
     let listed = bench.run(&format!("channel list {team}")).await;
-    assert_eq!(listed.out, "The team has no channels: nobody is told of its issues.\n");
+    assert_eq!(listed.out, "The team has no channels, so nobody is notified of its issues.\n");
     let said = bench.refused(&format!("channel show {team} Ops")).await;
     assert_eq!(said, "the team has no channel Ops");
 }
@@ -275,7 +275,7 @@ async fn a_webhook_shows_its_key_once_and_the_one_before_signs_for_a_day() {
 
     bench.add(&team, "slack", SECRET, "").await;
     let said = bench.refused(&format!("channel rotate-key {team} Slack")).await;
-    assert_eq!(said, "Slack is a channel of the kind slack, which has no key");
+    assert_eq!(said, "Slack is a channel of the kind slack, which has no signing key");
 }
 
 const ONE: SignedDuration = SignedDuration::from_secs(1);
@@ -295,7 +295,7 @@ async fn an_address_is_asked_before_it_receives_anything() {
     state       unconfirmed
     delivered   -
 
-    ada@example.com is asked to confirm, and gets no alerts until then.
+    ada@example.com must confirm the address, and gets no alerts until then.
     ");
     let channel = bench.channel(&team, "ada@example.com").await;
     let asked = |waiting: Vec<Queued>| {
@@ -320,7 +320,7 @@ async fn an_address_is_asked_before_it_receives_anything() {
     assert_eq!(confirmed["state"], "on");
     assert_eq!(confirmed["confirmed_at"], "2026-11-20T09:55:00+00:00");
     let said = bench.refused(&format!("channel confirm {team} ada@example.com")).await;
-    assert_eq!(said, "ada@example.com has been confirmed already");
+    assert_eq!(said, "ada@example.com is already confirmed");
 }
 
 #[tokio::test]
@@ -329,7 +329,12 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let channel = bench.channel(&team, "Ops").await;
     let took = bench.try_out(&team, &channel, SendOutcome::Delivered).await;
-    assert_eq!((took.code, took.out.as_str()), (0, "Ops took the test.\n"), "{}", took.said);
+    assert_eq!(
+        (took.code, took.out.as_str()),
+        (0, "Ops received the test message.\n"),
+        "{}",
+        took.said
+    );
     assert_eq!(bench.json(&format!("channel show {team} Ops")).await["state"], "on");
 
     bench.pass(1);
@@ -341,7 +346,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
         // The next attempt is due after the one that failed.
         bench.pass(60);
         let failed = bench.try_out(&team, &channel, answer).await;
-        let said = format!("the test did not arrive: {why}");
+        let said = format!("the test message did not arrive: {why}");
         assert_eq!((failed.code, failed.said), (1, said));
         assert!(bench.waiting(&channel).await.is_empty(), "it is not sent hours later");
     }
@@ -349,7 +354,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
     assert_eq!(said, "Ops is disabled (HTTP 404); enable it first");
     let failures = bench.run(&format!("channel failures {team} Ops")).await;
     insta::assert_snapshot!(failures.out, @r"
-    The channel is disabled since 2026-11-20 09:57:01 UTC (HTTP 404).
+    The channel has been disabled since 2026-11-20 09:57:01 UTC (HTTP 404).
 
     FAILED                   WHAT  WHY
     2026-11-20 09:55:01 UTC  test  HTTP 500�[31m
@@ -365,7 +370,7 @@ async fn a_test_that_nobody_sends_is_taken_back() {
     let (bench, team) = bench().await;
     bench.add(&team, "slack", SECRET, "").await;
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
-    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    assert_eq!(said, "the test message was not sent within 1 s: is the service running?");
     let channel = bench.channel(&team, "Slack").await;
     assert!(bench.waiting(&channel).await.is_empty());
 }
@@ -377,7 +382,7 @@ async fn a_test_that_somebody_else_asked_for_is_left_to_them() {
     let channel = bench.channel(&team, "Slack").await;
     let theirs = vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
-    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    assert_eq!(said, "the test message was not sent within 1 s: is the service running?");
     assert_eq!(bench.waiting(&channel).await, [theirs]);
 }
 

@@ -1,4 +1,4 @@
-//! What a dead letter says, in words.
+//! Describes a dead letter.
 
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
@@ -11,22 +11,22 @@ use crate::output::{moment, wire};
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct DeadLetter {
     pub(super) queue: &'static str,
-    /// Its id, which the functions' logs tell.
+    /// Its id, which is also in the functions' logs.
     pub(super) message: String,
     /// When it was first sent.
     #[serde(serialize_with = "wire::optional::serialize")]
     pub(super) sent_at: Option<Timestamp>,
-    /// How often it was received, including by people who looked at it.
+    /// How often it was received, including by `vedette dlq`.
     pub(super) received: u32,
-    /// What it asks for.
+    /// What it requests.
     pub(super) what: String,
     pub(super) site: Option<String>,
     pub(super) check: Option<String>,
-    /// Why it was given up, where the message says so; else the logs of its id do.
+    /// Why it was given up, if the message says so. Otherwise, the logs do, under its id.
     pub(super) why: Option<String>,
 }
 
-/// What EventBridge Scheduler could not send: the parameters of its call.
+/// The parameters of the call that EventBridge Scheduler could not make.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Undelivered {
@@ -59,7 +59,7 @@ impl DeadLetter {
     }
 }
 
-/// What EventBridge Scheduler says of a message that it could not send.
+/// The attributes that EventBridge Scheduler adds to a message that it could not send.
 fn reason(message: &Message) -> Option<String> {
     let attributes = message.message_attributes()?;
     let told = ["ERROR_CODE", "ERROR_MESSAGE"].into_iter();
@@ -67,7 +67,7 @@ fn reason(message: &Message) -> Option<String> {
     (!told.is_empty()).then(|| told.join(": "))
 }
 
-/// What a message asks for; its site; its check.
+/// What a message requests, its site, and its check.
 fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
     if let Ok(check) = serde_json::from_str::<CheckMessage>(body) {
         let tool = check.tool;
@@ -84,7 +84,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         let what = match alert {
             AlertMessage::Issue { issue, .. } => format!("alerts about issue {issue}"),
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
-            AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
+            AlertMessage::Team(team) => format!("deriving the alerts of team {team} again"),
             AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
         };
         return (what, None, None);
@@ -110,7 +110,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         Err(_) => {
             const SHOWN: usize = 60;
             let start: String = body.chars().take(SHOWN).collect();
-            (format!("no message of this service: {start}"), None, None)
+            (format!("not a message of this service: {start}"), None, None)
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::Failure;
 use crate::aws::Refusal;
 use crate::target::Deployed;
 
-/// Scheduled messages that never came into a queue.
+/// The name for scheduled messages that never reached a queue.
 const SCHEDULES: &str = "schedules";
 /// All queues that have dead letters.
 pub(super) const NAMES: [&str; Destination::ALL.len() + 1] = {
@@ -27,15 +27,15 @@ pub(super) const NAMES: [&str; Destination::ALL.len() + 1] = {
     }
     names
 };
-/// Most messages that SQS hands out at once.
+/// The most messages that SQS returns for one request.
 const AT_ONCE: usize = 10;
-/// How long messages are hidden from others while they are looked at, should their release be lost.
+/// How long messages are hidden from others while they are read, if their release is lost.
 const LOOK_SECONDS: i32 = 30;
-/// How long there is to send each of a batch again.
+/// How long messages are hidden while a batch is sent again.
 const SEND_SECONDS: i32 = 60;
-/// SQS asks all of its servers only if it may wait.
+/// How long SQS may wait. Only if it may wait, it asks all of its servers.
 const WAIT_SECONDS: i32 = 1;
-/// Between two looks at how far SQS is with moving messages.
+/// The pause between two requests for SQS's progress in moving messages.
 const MOVING: Duration = Duration::from_secs(1);
 
 /// The dead-letter queue of a queue, or of the schedules.
@@ -46,7 +46,7 @@ pub(crate) struct DeadLetters {
     client: Client,
 }
 
-/// Whether a refusal says that there is no such queue.
+/// Whether the error says that the queue does not exist.
 pub(crate) fn is_missing(refusal: &Refusal) -> bool {
     refusal.code.ends_with("NonExistentQueue") || refusal.code == "QueueDoesNotExist"
 }
@@ -73,12 +73,12 @@ impl DeadLetters {
         format!("{}{}-dlq", self.prefix, self.name)
     }
 
-    /// Where the messages came from; those of schedules say it themselves.
+    /// The queue that the messages came from. `None` for those of schedules, which name it themselves.
     fn source(&self) -> Option<String> {
         (self.name != SCHEDULES).then(|| format!("{}{}", self.prefix, self.name))
     }
 
-    /// What a refusal means to the operator.
+    /// The failure for an error of SQS.
     pub(super) fn failure(&self, why: &Refusal) -> Failure {
         Failure::refused(format!("the dead letters of {}: {why}", self.name))
     }
@@ -93,7 +93,7 @@ impl DeadLetters {
         Ok(answer.attributes.unwrap_or_default())
     }
 
-    /// About how many messages there are.
+    /// The approximate number of messages.
     pub(crate) async fn count(&self) -> Result<u64, Refusal> {
         let attributes = self
             .attributes([
@@ -104,7 +104,7 @@ impl DeadLetters {
         Ok(attributes.values().filter_map(|count| count.parse::<u64>().ok()).sum())
     }
 
-    /// Messages, left where they are. Looking counts as receiving.
+    /// Reads messages, and leaves them in the queue. SQS counts this as receiving them.
     pub(super) async fn peek(&self, limit: usize) -> Result<Vec<DeadLetter>, Refusal> {
         let mut seen = Vec::new();
         let received = loop {
@@ -118,7 +118,7 @@ impl DeadLetters {
                 Err(error) => break Err(error),
             }
         };
-        // Whatever went wrong, the received messages become visible again.
+        // Even after an error, the received messages become visible again.
         self.release(&seen).await?;
         received?;
         Ok(seen.iter().map(|message| DeadLetter::read(self.name, message)).collect())
@@ -156,7 +156,7 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// Sends all messages again, and says how many. SQS moves them where it can.
+    /// Sends all messages again, and returns how many. SQS moves them if it can.
     pub(super) async fn redrive(&self) -> Result<u64, Failure> {
         if self.count().await.map_err(|why| self.failure(&why))? == 0 {
             return Ok(0);
@@ -174,7 +174,7 @@ impl DeadLetters {
         let name = self.name;
         match done {
             Err(why) => Err(Failure::refused(format!(
-                "the dead letters of {name}: {why}; sent again before: {sent}"
+                "the dead letters of {name}: {why}; messages sent again before that: {sent}"
             ))),
             Ok(()) if left > 0 => Err(Failure::refused(format!(
                 "the dead letters of {name}: not of this deployment and left: {left}; sent again: \
@@ -194,7 +194,7 @@ impl DeadLetters {
         Ok(attributes.remove(&QueueAttributeName::QueueArn).unwrap_or_default())
     }
 
-    /// Waits until SQS has moved all messages, and says how many they were.
+    /// Waits until SQS has moved all messages, and returns how many.
     async fn moved(&self) -> Result<u64, Failure> {
         let arn = self.arn().await.map_err(|why| self.failure(&why))?;
         loop {
@@ -210,7 +210,7 @@ impl DeadLetters {
                 status => {
                     let reason = task.failure_reason.as_deref().or(status).unwrap_or("no reason");
                     return Err(Failure::refused(format!(
-                        "the dead letters of {}: {reason}; sent again before: {moved}",
+                        "the dead letters of {}: {reason}; messages sent again before that: {moved}",
                         self.name
                     )));
                 }
@@ -218,8 +218,8 @@ impl DeadLetters {
         }
     }
 
-    /// Sends one message after another, and deletes it here only then: whoever stops in between has
-    /// sent it twice and lost nothing.
+    /// Sends one message after the other, and deletes each only after it was sent. If this is interrupted, a message
+    /// may be sent twice, but none is lost.
     async fn send_again(&self, outcome: &mut Outcome) -> Result<(), Refusal> {
         loop {
             let messages = self.receive(AT_ONCE, SEND_SECONDS).await?;
@@ -241,7 +241,7 @@ impl DeadLetters {
         }
     }
 
-    /// Where a message goes, with its body and its group; only a queue of the deployment.
+    /// The queue for a message, which must belong to the deployment, with the message's body and group.
     fn addressed(&self, message: &Message) -> Option<(String, String, Option<String>)> {
         let body = message.body().unwrap_or_default();
         if let Some(source) = self.source() {
@@ -255,10 +255,10 @@ impl DeadLetters {
     }
 }
 
-/// What came of sending messages again.
+/// The outcome of sending messages again.
 #[derive(Debug, Default)]
 struct Outcome {
     sent: u64,
-    /// Those that no queue of the deployment would take.
+    /// Messages that belong to no queue of the deployment.
     left: u64,
 }

@@ -89,7 +89,7 @@ async fn messages_are_shown_in_words_and_stay() {
     // What is none of ours is shown as it begins.
     deployment.aws.account().put_message("dns-dlq", "\u{1b}[31m{", None);
     let ran = deployment.run("dlq show dns").await;
-    assert!(ran.out.contains("no message of this service: \u{fffd}[31m{"), "{}", ran.out);
+    assert!(ran.out.contains("not a message of this service: \u{fffd}[31m{"), "{}", ran.out);
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn whoever_stops_halfway_has_sent_twice_and_lost_nothing() {
         let said = deployment.refused("dlq redrive status").await;
         assert_eq!(
             said,
-            "the dead letters of status: InternalError: by a test; sent again before: 7"
+            "the dead letters of status: InternalError: by a test; messages sent again before that: 7"
         );
         assert_eq!(deployment.bodies("status").len(), 7 + twice, "{operation}");
         assert_eq!(deployment.bodies("status-dlq").len(), 25 - 7, "{operation}");

@@ -1,5 +1,4 @@
-//! What is wrong with a deployment: each thing that it needs, looked at in the order in which they
-//! depend on each other.
+//! Finds problems with a deployment. It examines the parts in the order in which they depend on each other.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -24,24 +23,24 @@ use crate::dlq::{DeadLetters, is_missing};
 use crate::output::moment;
 use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credentials, no_stack};
 
-/// Places for functions that are left to the API's routes, and to redelivery.
+/// Concurrent executions that must remain for the API's routes and for redelivery.
 const PLACES_FOR_ROUTES: u64 = 10;
 
-/// How far polled runs, which are sent every minute, may be behind.
+/// How late polled runs may be, which are sent every minute.
 const DISPATCHED_WITHIN: SignedDuration = SignedDuration::from_mins(5);
 
-const RENEW: &str = "log in again (`aws sso login`), or name a profile with AWS_PROFILE";
+const RENEW: &str = "sign in again (`aws sso login`), or choose a profile with AWS_PROFILE";
 const DEPLOY: &str = "deploy the stack again with this version's template.yaml";
 
-/// Looks at a deployment, as far as there is something to look at.
+/// Examines a deployment, as far as it exists.
 ///
 /// # Errors
 ///
-/// When the environment, which is to name the deployment, does not.
+/// If the environment should name the deployment, but does not.
 pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<Health, Failure> {
     let mut health = Health::default();
     let Some(region) = account.region() else {
-        health.problem(NO_REGION, "set AWS_REGION to where the stack is");
+        health.problem(NO_REGION, "set AWS_REGION to the region of the stack");
         return Ok(health);
     };
     if let Err(refusal) = account.credentials().await {
@@ -97,7 +96,7 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     Ok(health)
 }
 
-/// Tells of something that could not be looked at.
+/// Reports something that could not be examined.
 fn refused(health: &mut Health, what: &str, refusal: &Refusal) {
     if refusal.is_of_credentials() {
         let problem = no_credentials(refusal);
@@ -107,13 +106,13 @@ fn refused(health: &mut Health, what: &str, refusal: &Refusal) {
     } else if refusal.is_denial() {
         health.found().unseen.push(format!("{what} ({refusal})"));
     } else {
-        let remedy = "look at the account's state, and ask again";
-        health.problem(format!("{what} cannot be looked at: {refusal}"), remedy);
+        let remedy = "check the state of the account, and run the command again";
+        health.problem(format!("{what} cannot be examined: {refusal}"), remedy);
     }
 }
 
 fn unseen(health: &mut Health, what: &str, error: &dyn std::error::Error) {
-    health.problem(format!("{what} cannot be looked at: {}", ErrorChain(error)), DEPLOY);
+    health.problem(format!("{what} cannot be examined: {}", ErrorChain(error)), DEPLOY);
 }
 
 fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
@@ -122,7 +121,7 @@ fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
     health.found().blocks = match stack.writes_blocks() {
         Some(true) => Some("on"),
         Some(false) if stack.is_complete() => {
-            Some("off; no older version serves any more, so deploying `Blocks=true` is safe")
+            Some("off; every function has this version, so you can deploy `Blocks=true`")
         }
         Some(false) => Some("off; wait for a complete deployment before `Blocks=true`"),
         None => None,
@@ -133,15 +132,15 @@ fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
         let problem = format!("the stack could not be created{why}");
         health.problem(problem, format!("delete it and deploy again; {events}"));
     } else if status == "UPDATE_ROLLBACK_COMPLETE" {
-        let problem = format!("the stack's last update failed, and it is as it was before{why}");
-        health.problem(problem, format!("mend what failed and deploy again; {events}"));
+        let problem = format!("the stack's last update failed and was rolled back{why}");
+        health.problem(problem, format!("fix the cause and deploy again; {events}"));
     } else if status.ends_with("_FAILED") {
         let problem = format!("the stack is in a failed state, {status}{why}");
-        health.problem(problem, format!("mend it before anything else; {events}"));
+        health.problem(problem, format!("fix it before anything else; {events}"));
     }
 }
 
-/// Says no where there is no table to look further at.
+/// Examines the table. Returns whether there is one.
 async fn examine_table(app: &App, health: &mut Health) -> bool {
     match super::examine(app, health).await {
         Ok(true) => {}
@@ -151,11 +150,11 @@ async fn examine_table(app: &App, health: &mut Health) -> bool {
             return false;
         }
     }
-    let off = "the table's time to live is off, so that expired checks stay and cost money";
-    let remedy = "switch it on for the attribute `ttl`";
+    let off = "the table's time to live is off, so expired checks stay and cost money";
+    let remedy = "turn it on for the attribute `ttl`";
     judge_switch(health, "the time to live", app.store.forgets_expired().await, off, remedy);
-    let off = "point-in-time recovery is off, so that what is deleted by mistake is lost";
-    let remedy = "switch it on for the table";
+    let off = "point-in-time recovery is off, so items that are deleted by mistake are lost";
+    let remedy = "turn it on for the table";
     judge_switch(health, "the backups", app.store.is_recoverable().await, off, remedy);
     true
 }
@@ -174,7 +173,7 @@ fn judge_switch(
     }
 }
 
-/// Looks for the queues; returns the ARNs of those that are there.
+/// Looks for the queues. Returns the ARNs of those that exist.
 async fn examine_queues(deployed: &Deployed, health: &mut Health) -> Vec<(Destination, String)> {
     let client = Client::new(&deployed.account.sdk);
     let asked = Destination::ALL.map(|queue| {
@@ -261,7 +260,7 @@ struct Settings {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct AccountLimit {
-    /// Those that no function has reserved for itself.
+    /// Executions that no function has reserved.
     unreserved_concurrent_executions: u64,
 }
 
@@ -270,7 +269,7 @@ async fn lambda<T: for<'a> Deserialize<'a>>(account: &Account, path: String) -> 
     serde_json::from_str(&answer).map_err(Refusal::silence)
 }
 
-/// Looks whether functions receive from the queues, and whether the account has places for them.
+/// Checks whether functions receive messages from the queues, and whether the account's concurrency is enough for them.
 async fn examine_places(
     app: &App,
     account: &Account,
@@ -303,7 +302,7 @@ async fn examine_places(
                         format!(
                             "no function receives from the queue `{name}`: its event source is off"
                         ),
-                        "switch the event source mapping on, or deploy the stack again",
+                        "turn on the event source mapping, or deploy the stack again",
                     );
                 }
                 taken += on
@@ -330,11 +329,11 @@ async fn examine_places(
                 );
             }
         }
-        Err(refusal) => refused(health, "how many functions the account may run", &refusal),
+        Err(refusal) => refused(health, "the account's limit of concurrent executions", &refusal),
     }
 }
 
-/// Asks each outpost once, about an address that every outpost must refuse. So it connects to nothing.
+/// Asks each outpost once, about an address that every outpost must refuse, so that it connects to nothing.
 async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
     const REFUSED_EVERYWHERE: &str = "http://169.254.169.254/";
     let Ok(url) = REFUSED_EVERYWHERE.parse() else { return };
@@ -350,7 +349,7 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
                 continue;
             }
             Ok(Answer::Silent(Silence::Unreadable)) | Err(Silence::Unreadable) => {
-                "is of another version: outages are confirmed without it".to_owned()
+                "has another version: outages are confirmed without it".to_owned()
             }
             Err(Silence::NoAnswer) => "does not answer".to_owned(),
             Ok(Answer::Silent(silence)) | Err(silence) => {
@@ -387,7 +386,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     }
     if drift.stray > 0 {
         let problem =
-            format!("schedules of tools that do not run or sites that are gone: {}", drift.stray);
+            format!("schedules of tools that do not run or of deleted sites: {}", drift.stray);
         health.problem(problem, reconcile);
     }
     if drift.unreadable > 0 {
@@ -398,7 +397,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     }
 }
 
-/// Looks since when polled runs have not been sent.
+/// Finds out since when polled runs have not been sent.
 async fn examine_dispatch(app: &App, health: &mut Health) {
     let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
                   that calls it each minute is switched on";
@@ -406,12 +405,12 @@ async fn examine_dispatch(app: &App, health: &mut Health) {
         Ok(minute) => {
             minute.and_then(|minute| Timestamp::from_second(minute.checked_mul(60)?).ok())
         }
-        Err(error) => return unseen(health, "the runs of buckets", &error),
+        Err(error) => return unseen(health, "the runs of the polling scheduler", &error),
     };
     match last {
-        None => health.problem("the runs of buckets were never sent", remedy),
+        None => health.problem("the polling scheduler has never sent any runs", remedy),
         Some(last) if app.clock.now().duration_since(last) > DISPATCHED_WITHIN => {
-            let problem = format!("no runs of buckets were sent since {}", moment(last));
+            let problem = format!("the polling scheduler has sent no runs since {}", moment(last));
             health.problem(problem, remedy);
         }
         Some(_) => {}

@@ -297,7 +297,7 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     insta::assert_snapshot!(bench.run(&failures).await.out, @r"
     The channel is on.
 
-    Everything arrived lately.
+    All recent messages arrived.
 
     WAITING         ISSUE                                 FAILING SINCE  DUE
     RESOLVED: Shop  01a1f862-6380-8100-8a55-6c1f3b7d9e01  -              2026-11-20 09:56:30 UTC

@@ -277,7 +277,9 @@ async fn what_cannot_be_read_or_replaced_is_said_and_told_by_the_exit_code() {
     let name = file.to_str().expect("text");
     let failure = vedette(&data, &["restore", name]).await.expect_err("a service runs on it");
     assert_eq!(failure.exit_code(), 1);
-    assert!(failure.to_string().ends_with("stop the service, or name another folder with --data"));
+    assert!(
+        failure.to_string().ends_with("stop the service, or choose another folder with --data")
+    );
     let failure = vedette(&data, &["--aws", "backup", "x.db"]).await.expect_err("not of AWS");
     assert_eq!(failure.exit_code(), 2);
     service.stop().await;

@@ -1,4 +1,4 @@
-//! The commands of the how-to guides, run as they stand there.
+//! Runs the commands of the how-to guides as they are written.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,8 @@ use vedette_local::Service;
 use crate::tutorial::WebServer;
 use crate::{config, mail, options};
 
-/// Guides whose commands need what no test has; `make test-aws` runs those of this one that restore a table.
+/// Guides whose commands need more than a service on this machine. `make test-aws` runs those of this one that restore a
+/// table.
 const ELSEWHERE: [&str; 1] = ["aws.md"];
 
 #[tokio::test]
@@ -33,13 +34,13 @@ async fn every_command_of_the_guides_does_what_it_should() {
     assert!(pages > 7 && run > 3, "{run} of {pages} pages");
 }
 
-/// What a reader of a page types, but for blocks that say `sh,ignore`.
+/// The commands of a page, except those in blocks with `sh,ignore`.
 fn commands(page: &str) -> String {
     let blocks = page.split("```").skip(1).step_by(2);
     blocks.filter_map(|block| block.strip_prefix("sh\n")).collect()
 }
 
-/// Runs the commands of a page beside a service of their own.
+/// Runs the commands of a page while a service for them is running.
 async fn replay(page: &Path, commands: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");

@@ -37,7 +37,10 @@ async fn whatever_watches_the_process_learns_whether_it_runs() {
     vedette(&data, "health").await.expect("it runs");
     service.stop().await;
     let failure = vedette(&data, "health").await.expect_err("it has ended");
-    assert!(failure.to_string().starts_with("no service runs on the data folder"), "{failure}");
+    assert!(
+        failure.to_string().starts_with("no service is running on the data folder"),
+        "{failure}"
+    );
 }
 
 #[tokio::test]
@@ -79,7 +82,10 @@ async fn a_command_makes_no_folder_of_its_own() {
     let data = folder.path().join("data");
     let refused = vedette(&data, "team list").await.expect_err("no table");
     assert_eq!(refused.exit_code(), 3);
-    assert!(refused.to_string().ends_with("there is none; `vedette serve` makes it"), "{refused}");
+    assert!(
+        refused.to_string().ends_with("there is none; `vedette serve` creates it"),
+        "{refused}"
+    );
     assert!(!data.exists());
     Folder::make(&data).expect("made");
     assert_eq!(vedette(&data, "doctor").await.expect_err("no table").exit_code(), 3);

@@ -1,4 +1,4 @@
-//! The tutorial, replayed: its own commands, run by a shell as a reader runs them.
+//! Runs the commands of the tutorial in a shell, as a reader does, and compares their output.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -22,7 +22,7 @@ const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 /// Longer than an issue takes to open or resolve at a second a minute, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// More answers than this are a history, whose length and order depend on when one looks.
+/// If a command prints more documents than this, they are a history, whose length and order depend on the time.
 const STORY: usize = 2;
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn every_example_of_the_tutorial_answers_as_shown() {
 
     let mut examples = 0;
     for (index, part) in TUTORIAL.split("```").enumerate() {
-        // Prose and code take turns. The service and the web server run here already.
+        // Text and code blocks take turns. The service and the web server are already running.
         match part.split_once('\n') {
             Some(("console", block)) => {
                 for (command, shown) in commands(block) {
@@ -66,7 +66,7 @@ async fn every_example_of_the_tutorial_answers_as_shown() {
     service.stop().await;
 }
 
-/// The commands of a console block, each with what it is shown to print.
+/// The commands of a console block, each with the output in the tutorial.
 fn commands(block: &str) -> Vec<(&str, String)> {
     let mut commands: Vec<(&str, String)> = Vec::new();
     for line in block.lines() {
@@ -79,7 +79,7 @@ fn commands(block: &str) -> Vec<(&str, String)> {
     commands
 }
 
-/// JSON documents one after another, what is different in every session masked.
+/// Parses JSON documents, and masks what is different in every run.
 fn documents(text: &str) -> Vec<Value> {
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     documents.map(|document| masked(document.unwrap_or_else(|_| text.into()))).collect()
@@ -101,26 +101,35 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// The variables of the reader's shell.
+/// The line of the tutorial with a command.
+fn place(command: &str) -> String {
+    let line = TUTORIAL.lines().position(|line| line.ends_with(command));
+    format!("docs/tutorial.md:{}", line.map_or(0, |line| line + 1))
+}
+
+/// The reader's shell.
 struct Shell<'a> {
     folder: &'a Path,
+    /// The functions and variables that were defined so far.
     said: String,
-    /// Addresses in the text, and those in their places here.
+    /// Addresses in the tutorial, and those that this test uses instead.
     addresses: [(&'static str, SocketAddr); 2],
 }
 
 impl Shell<'_> {
-    /// Runs a command until it prints what is shown: a reader waits, too.
+    /// Runs a command until it prints what the tutorial shows. A reader also waits.
     async fn replay(&mut self, command: &str, shown: &[Value]) {
         if let Some((name, _)) = command.split_once("=$(") {
-            let value = self.run(&format!("{command}; printf %s \"${name}\"")).await;
-            assert!(!value.is_empty() && value != "null", "{command}");
+            let (value, errors) = self.run(&format!("{command}; printf %s \"${name}\"")).await;
+            let is_set = !value.is_empty() && value != "null";
+            assert!(is_set, "{}: `{command}` sets no value\n{errors}", place(command));
             self.said.push_str(&format!("{name}='{value}'\n"));
             return;
         }
         let asked = Instant::now();
         loop {
-            let printed = documents(&self.run(command).await);
+            let (printed, errors) = self.run(command).await;
+            let printed = documents(&printed);
             let matches = if shown.len() > STORY {
                 !printed.is_empty() && printed.iter().all(|document| shown.contains(document))
             } else {
@@ -129,12 +138,17 @@ impl Shell<'_> {
             if matches {
                 return;
             }
-            assert!(asked.elapsed() < PATIENCE, "{command}\n{printed:#?}\nis shown as\n{shown:#?}");
+            assert!(
+                asked.elapsed() < PATIENCE,
+                "{}: `{command}` prints\n{printed:#?}\nand the tutorial shows\n{shown:#?}\n{errors}",
+                place(command)
+            );
             sleep(Duration::from_millis(100)).await;
         }
     }
 
-    async fn run(&self, command: &str) -> String {
+    /// Runs a command. Returns its output and its errors.
+    async fn run(&self, command: &str) -> (String, String) {
         let mut script = format!("{}\n{command}", self.said);
         for (written, here) in self.addresses {
             script = script.replace(written, &here.to_string());
@@ -142,17 +156,15 @@ impl Shell<'_> {
         let mut bash = Command::new("bash");
         bash.args(["-euo", "pipefail", "-c", &script]).current_dir(self.folder);
         let output = bash.output().await.expect("bash");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!errors.contains("not found"), "the tutorial needs curl and jq: {errors}");
         let mut printed = String::from_utf8_lossy(&output.stdout).into_owned();
         for (written, here) in self.addresses {
             printed = printed.replace(&here.to_string(), written);
         }
-        printed
+        (printed, String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
-/// The page of the session, and nothing else.
+/// Answers with the shop's page, or with 404.
 async fn answer(mut stream: TcpStream) {
     let mut request = [0; 4_096];
     let Ok(length) = stream.read(&mut request).await else { return };
@@ -165,7 +177,7 @@ async fn answer(mut stream: TcpStream) {
     let _ = stream.write_all(answer.as_bytes()).await;
 }
 
-/// The web server of the session, which stops and starts again on the same port.
+/// The web server of the tutorial, which can stop and start again on the same port.
 pub(crate) struct WebServer {
     address: SocketAddr,
     task: JoinSet<()>,

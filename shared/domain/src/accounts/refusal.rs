@@ -68,7 +68,7 @@ pub enum AccountRefusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignInRefusal {
     /// The source has requested too many, for all addresses together.
-    #[error("the source has asked for too many links")]
+    #[error("this source has requested too many links")]
     AskedOften {
         /// How long until it may request another one.
         wait: SignedDuration,

@@ -32,10 +32,10 @@ pub enum ChannelRefusal {
     #[error("the reader of {0} has not confirmed it yet")]
     Unconfirmed(String),
     /// A test did not arrive.
-    #[error("the test did not arrive: {0}")]
+    #[error("the test message did not arrive: {0}")]
     NotArrived(String),
     /// No process sent the test in time.
-    #[error("nobody sent the test within {0} s: is the service running?")]
+    #[error("the test message was not sent within {0} s: is the service running?")]
     NotSent(u64),
     /// A test waits because its host has reached the limit for all teams in this minute.
     #[error(

@@ -84,7 +84,7 @@ pub enum AnswerError {
     #[error("it is unreadable")]
     Unreadable,
     /// The answer has a code or a time that no target can have.
-    #[error("its figures cannot be")]
+    #[error("its figures are impossible")]
     Implausible,
 }
 

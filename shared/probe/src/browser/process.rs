@@ -93,7 +93,7 @@ impl Process {
         while resident().await.unwrap_or_default() <= memory {
             sleep(SAMPLE_INTERVAL).await;
         }
-        tracing::warn!(memory, "a browser was stopped because its pages use too much memory");
+        tracing::warn!(memory, "stopped a browser because its pages use too much memory");
     }
 
     /// Kills them and waits for their end, so that none of them writes any more.

@@ -142,7 +142,7 @@ async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Va
     report.ok_or_else(|| {
         tracing::warn!(
             stderr_start = %String::from_utf8_lossy(&stderr_start).trim(),
-            "an audit ended without a report"
+            "a performance audit ended without a report"
         );
         lighthouse::failed("the audit ended without a report", "NO_REPORT")
     })

@@ -28,7 +28,7 @@ async fn a_deployment_is_well() {
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
     insta::assert_snapshot!(ran.out, @r"
     stack: vedette, CREATE_COMPLETE
-    blocks: off; no older version serves any more, so deploying `Blocks=true` is safe
+    blocks: off; every function has this version, so you can deploy `Blocks=true`
     teams: 0
     sites: 0
     schedules: 0
@@ -55,7 +55,7 @@ async fn it_says_when_checks_may_be_packed() {
         let out = deployment.doctor().await.out;
         out.lines().find_map(|line| line.strip_prefix("blocks: ").map(str::to_owned))
     };
-    let safe = "off; no older version serves any more, so deploying `Blocks=true` is safe";
+    let safe = "off; every function has this version, so you can deploy `Blocks=true`";
     let wait = "off; wait for a complete deployment before `Blocks=true`";
     for (output, status, expected) in [
         (Some("false"), "UPDATE_COMPLETE", Some(safe)),
@@ -94,21 +94,21 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     problem: there is no stack `vedette` in eu-central-1
       to do: correct --stack or AWS_REGION, or deploy it
     problem: the stack is in a failed state, UPDATE_ROLLBACK_FAILED
-      to do: mend it before anything else; the stack's events in CloudFormation say why
-    problem: the stack's last update failed, and it is as it was before
-      to do: mend what failed and deploy again; the stack's events in CloudFormation say why
+      to do: fix it before anything else; the stack's events in CloudFormation say why
+    problem: the stack's last update failed and was rolled back
+      to do: fix the cause and deploy again; the stack's events in CloudFormation say why
     problem: the stack could not be created
       to do: delete it and deploy again; the stack's events in CloudFormation say why
-    problem: the stack `vedette` is of another version than this command: its output Auditor is not set
+    problem: the stack `vedette` and this command have different versions: its output Auditor is not set
       to do: deploy the stack again with this version's template.yaml
-    problem: there are no valid credentials for AWS: ExpiredToken: by a test
-      to do: log in again (`aws sso login`), or name a profile with AWS_PROFILE
+    problem: there are no valid AWS credentials: ExpiredToken: by a test
+      to do: sign in again (`aws sso login`), or choose a profile with AWS_PROFILE
     problem: the table does not exist
-      to do: restore it from a backup, or let `vedette serve` or the template make a new one
-    problem: the table's time to live is off, so that expired checks stay and cost money
-      to do: switch it on for the attribute `ttl`
-    problem: point-in-time recovery is off, so that what is deleted by mistake is lost
-      to do: switch it on for the table
+      to do: restore it from a backup, or let `vedette serve` or the template create a new one
+    problem: the table's time to live is off, so expired checks stay and cost money
+      to do: turn it on for the attribute `ttl`
+    problem: point-in-time recovery is off, so items that are deleted by mistake are lost
+      to do: turn it on for the table
     problem: the queue `dns` does not exist
       to do: deploy the stack again with this version's template.yaml
     problem: the dead-letter queue of `schedules` does not exist
@@ -116,10 +116,10 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     problem: messages of `ssl` that were given up: 1
       to do: see what they are with `vedette dlq show ssl`, mend the cause, then `vedette dlq redrive ssl`
     problem: no function receives from the queue `maintenance`: its event source is off
-      to do: switch the event source mapping on, or deploy the stack again
+      to do: turn on the event source mapping, or deploy the stack again
     problem: the account may run 10 functions at once, and checks, alerts and maintenance alone may take 40: while they do, the API answers 503 to some requests, and checks come late
       to do: raise Lambda's quota `Concurrent executions` (a new account has 10), or deploy with less concurrency
-    problem: schedules of tools that do not run or sites that are gone: 1
+    problem: schedules of tools that do not run or of deleted sites: 1
       to do: `vedette reconcile` makes them what the table says
     ");
 }
@@ -151,11 +151,11 @@ async fn each_outpost_is_asked_once() {
         ran.out.split_inclusive('\n').filter(|line| line.contains("outpost")).collect();
     insta::assert_snapshot!(said, @r"
     outposts that answer: ap-south-1
-    problem: the outpost in eu-west-1 is of another version: outages are confirmed without it
+    problem: the outpost in eu-west-1 has another version: outages are confirmed without it
       to do: deploy it with `make outpost REGION=eu-west-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
     problem: the outpost in sa-east-1 connects to an address that it must refuse
       to do: deploy it with `make outpost REGION=sa-east-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
-    problem: the outpost in us-east-1 is of another version: outages are confirmed without it
+    problem: the outpost in us-east-1 has another version: outages are confirmed without it
       to do: deploy it with `make outpost REGION=us-east-1`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
     problem: the outpost in us-west-2 does not answer
       to do: deploy it with `make outpost REGION=us-west-2`, look at its log there, check that these credentials may call it, or take the region out of the parameter `Outposts`
@@ -170,9 +170,9 @@ async fn what_may_not_be_looked_at_is_said_and_is_no_problem() {
     deployment.aws.account().refuse_after("lambda", 0, "AccessDeniedException");
     let ran = deployment.doctor().await;
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
-    let unseen = "not looked at: the event source of `status` (AccessDeniedException: by a test)\n";
+    let unseen = "not examined: the event source of `status` (AccessDeniedException: by a test)\n";
     assert!(ran.out.contains(unseen), "{}", ran.out);
-    assert_eq!(ran.out.matches("not looked at").count(), 9);
+    assert_eq!(ran.out.matches("not examined").count(), 9);
 }
 
 #[tokio::test]
@@ -194,7 +194,11 @@ async fn buckets_that_nobody_sends_are_told_with_since_when() {
     deployment.aws.account().outputs.insert("SchedulesMode".to_owned(), buckets);
     let ran = deployment.doctor().await;
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("problem: the runs of buckets were never sent\n"), "{}", ran.out);
+    assert!(
+        ran.out.contains("problem: the polling scheduler has never sent any runs\n"),
+        "{}",
+        ran.out
+    );
 
     let store = deployment.store();
     let sent = |minute: i64| store.set_sent_minute(minute);
@@ -202,7 +206,7 @@ async fn buckets_that_nobody_sends_are_told_with_since_when() {
     sent(long_ago.as_second() / 60).await.expect("written");
     let ran = deployment.doctor().await;
     assert_eq!(ran.code, 1);
-    let problem = "problem: no runs of buckets were sent since 2024-02-29 12:34:00 UTC\n";
+    let problem = "problem: the polling scheduler has sent no runs since 2024-02-29 12:34:00 UTC\n";
     assert!(ran.out.contains(problem), "{}", ran.out);
 
     // A command goes by the machine's clock.

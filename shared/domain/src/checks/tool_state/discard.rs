@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
     /// A run at this slot or a later one was already counted.
-    #[error("a run at this slot or a later one was counted already")]
+    #[error("a run for this slot or a later one has already been counted")]
     Stale,
     /// The retry or follow-up is no longer wanted.
     #[error("the retry or follow-up is no longer wanted")]
@@ -16,7 +16,7 @@ pub enum Discard {
     #[error("the site's configuration changed while it ran")]
     Superseded,
     /// The slot is further in the future than clocks may differ.
-    #[error("the slot lies in the future")]
+    #[error("the slot is in the future")]
     Early,
     /// A check already has this slot: it ran before the clock was set back.
     #[error("a check ran at this slot before the clock was set back")]
