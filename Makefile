@@ -17,6 +17,9 @@ CARGO_AUDITABLE_VERSION := 0.7.7
 MMDEBSTRAP_VERSION := 1.3.5
 BUBBLEWRAP_VERSION := 0.8.0
 
+# Boots a systemd in a root; of the version of this machine's own systemd, whose library it uses.
+SYSTEMD_NSPAWN_VERSION := 252
+
 # The C library and the certificate authorities in the image of `make dist`, with Debian's security updates.
 LIBC_VERSION := 2.36
 AUTHORITIES_VERSION := 20230311
@@ -48,8 +51,10 @@ BESIDE :=
 LINT := clippy
 # Seconds for each target of `make fuzz`.
 TIME := 60
-# The size of the table in `make backups`, in megabytes.
+# The size of the table in `make backups`, in megabytes, how many backups it makes, and the program that it measures.
 SIZE := 100
+COUNT := 100
+PROGRAM :=
 # The sites and days of each run of `make simulate`, and how much slower its service is than usual.
 SITES := 12
 DAYS := 4
@@ -86,6 +91,7 @@ CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
 MMDEBSTRAP := .tools/mmdebstrap-$(MMDEBSTRAP_VERSION)
 BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
+SYSTEMD_NSPAWN := .tools/systemd-nspawn-$(SYSTEMD_NSPAWN_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
@@ -183,10 +189,10 @@ book: $(MDBOOK)/ok $(LYCHEE)/ok ## Build the documentation and check every link 
 docs: $(MDBOOK)/ok ## Serve the documentation at http://localhost:3000, and reload it when it changes (ARGS='--port 3001')
 	$(MDBOOK)/bin/mdbook serve docs $(ARGS)
 
-# Rows of 4 KB make the table this large.
-backups: rust ## Back up a busy service a hundred times, restore and compare each backup, and print how late checks were (SIZE=1000 sets the size of the table in megabytes)
-	VEDETTE_BACKUPS=100 VEDETTE_BACKUP_MB=$(SIZE) cargo test --locked --workspace --test service -- --nocapture \
-		nothing_that_was_acknowledged_is_missing_from_a_backup
+# Rows of 4 KB make the table this large. The tests' own program is not optimized.
+backups: rust ## Back up a busy service a hundred times, restore and compare each backup, and print how late checks were (SIZE=1000 sets the size of the table in megabytes, COUNT=10 the number of backups, PROGRAM=target/dist/stage/vedette the program, such as that of `make dist`)
+	$(if $(PROGRAM),VEDETTE_PROGRAM=$(abspath $(PROGRAM)) )VEDETTE_BACKUPS=$(COUNT) VEDETTE_BACKUP_MB=$(SIZE) \
+		cargo test --locked --workspace --test service -- --nocapture nothing_that_was_acknowledged_is_missing_from_a_backup
 
 pictures: rust lighthouse ## Take the screenshots in the documentation, and every page at 390, 1280 and 2560 pixels, in five minutes
 	cargo build --locked --package vedette --package vedette-bench
@@ -312,8 +318,8 @@ dist-browser: $(ARTIFACTS)/SHA256SUMS $(IMAGE_ROOT)/ok ## Add an image with Ligh
 	python3 infra/dist/artifacts.py sums $(ARTIFACTS)
 
 # Uses the output of `make dist`, which takes many minutes.
-test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install and use each package on a clean Debian
-	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
+test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(SYSTEMD_NSPAWN)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install and use each package on a clean Debian
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(SYSTEMD_NSPAWN)/usr/bin/systemd-nspawn $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
 
 $(ARTIFACTS)/SHA256SUMS:
 	$(MAKE) --no-print-directory dist
@@ -531,6 +537,9 @@ $(MMDEBSTRAP)/ok:
 
 $(BUBBLEWRAP)/ok:
 	$(call debian,bubblewrap,$(BUBBLEWRAP_VERSION))
+
+$(SYSTEMD_NSPAWN)/ok:
+	$(call debian,systemd-container,$(SYSTEMD_NSPAWN_VERSION))
 
 # This takes minutes, so it is built again only if its inputs have changed.
 $(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install infra/tools/node.txt infra/lighthouse/package-lock.json infra/lighthouse/audit.mjs tests/image/root | $(MMDEBSTRAP)/ok

@@ -4,6 +4,7 @@
     story.py browser NODE COMMAND...    the same in Chromium, from the link that the service prints
     story.py performance COMMAND...    COMMAND runs a program that has a browser
     story.py systemd SOCKET COMMAND...    the same program, started as systemd does; SOCKET is the path outside
+    story.py booted NSPAWN ROOT PACKAGE    boots the root's own systemd, and installs the root's file PACKAGE in it
 """
 
 import http.client
@@ -194,6 +195,92 @@ def systemd(path, command):
     print("    systemd gets READY, WATCHDOG in time, and STOPPING")
 
 
+class Machine:
+    """A root of Debian that its own systemd has booted, in namespaces and without a network."""
+
+    def __init__(self, nspawn, root):
+        self.process = subprocess.Popen(
+            [nspawn, "--quiet", "--boot", "--private-network", "--register=no", "--keep-unit", "--link-journal=no",
+             "--resolv-conf=off", "--timezone=off", "--console=pipe", f"--directory={root}"],
+            # Newer versions of systemd need the second version of cgroups, which this machine may have beside the first.
+            env={**os.environ, "UNIFIED_CGROUP_HIERARCHY": "1"},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+
+    def run(self, *command, check=True):
+        init = children(self.process.pid)[0]
+        ran = subprocess.run(
+            ["nsenter", f"--target={init}", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd",
+             "env", "--ignore-environment", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", *command],
+            capture_output=True, text=True, timeout=PATIENCE,
+        )
+        assert not check or ran.returncode == 0, ran
+        return ran.stdout.strip()
+
+    def wait_until(self, ready):
+        """Waits, and returns the seconds."""
+        began = time.monotonic()
+        while not ready():
+            assert self.process.poll() is None, "systemd ended"
+            assert time.monotonic() - began < PATIENCE, self.run("systemctl", "status", "vedette", check=False)
+            time.sleep(0.1)
+        return time.monotonic() - began
+
+    def is_booted(self):
+        return children(self.process.pid) and self.run("systemctl", "is-system-running", check=False) in ("running", "degraded")
+
+    def service(self, name):
+        """A property of the unit."""
+        return self.run("systemctl", "show", "--property", name, "--value", "vedette")
+
+    def has_restarted(self, times):
+        return self.service("NRestarts") == str(times) and self.service("ActiveState") == "active"
+
+    def vedette(self, *command):
+        """Runs a command as the guide says."""
+        return self.run("runuser", "-u", "vedette", "--", "env", "VEDETTE_DATA=/var/lib/vedette", "vedette", *command)
+
+    def power_off(self):
+        self.run("systemctl", "poweroff", check=False)
+        _, said = self.process.communicate(timeout=PATIENCE)
+        assert self.process.returncode == 0, said
+
+
+def booted(nspawn, root, package):
+    machine = Machine(nspawn, root)
+    try:
+        machine.wait_until(machine.is_booted)
+        machine.run("dpkg", "--install", package)
+        assert machine.service("ActiveState") == "active", machine.run("systemctl", "status", "vedette", check=False)
+        assert machine.service("StatusText").startswith("Listening on "), machine.service("StatusText")
+        assert "/setup" in machine.run("journalctl", "--unit", "vedette", "--output", "cat"), "the journal has no link"
+        machine.vedette("user", "create", "--name", "Ada", "--email", "ada@example.com")
+
+        began = time.monotonic()
+        machine.run("systemctl", "restart", "vedette")
+        restart = time.monotonic() - began
+        machine.vedette("health")
+
+        # Two minutes are too long for a test.
+        machine.run("sh", "-c", "mkdir -p /run/systemd/system/vedette.service.d && "
+                    "printf '[Service]\\nWatchdogSec=2s\\n' > /run/systemd/system/vedette.service.d/watchdog.conf")
+        machine.run("systemctl", "daemon-reload")
+        machine.run("systemctl", "restart", "vedette")
+        machine.run("systemctl", "kill", "--signal=STOP", "vedette")
+        hung = machine.wait_until(lambda: machine.has_restarted(1))
+        assert "Watchdog timeout" in machine.run("journalctl", "--unit", "vedette"), "the watchdog did not end it"
+        machine.run("systemctl", "kill", "--signal=KILL", "vedette")
+        killed = machine.wait_until(lambda: machine.has_restarted(2))
+        assert "Ada" in machine.vedette("user", "show", "ada@example.com")
+
+        machine.run("systemctl", "stop", "vedette")
+        assert machine.service("Result") == "success", machine.run("systemctl", "status", "vedette", check=False)
+    finally:
+        machine.power_off()
+    print(f"    a booted systemd starts it, restarts it in {restart:.1f} s, after a kill in {killed:.1f} s, and {hung:.1f} s "
+          "after it hangs with a watchdog of 2 s", flush=True)
+
+
 match sys.argv[1:]:
     case ["tutorial", *command]:
         tutorial(command)
@@ -203,5 +290,7 @@ match sys.argv[1:]:
         performance(command)
     case ["systemd", path, *command]:
         systemd(path, command)
+    case ["booted", nspawn, root, package]:
+        booted(nspawn, root, package)
     case _:
         sys.exit(__doc__)

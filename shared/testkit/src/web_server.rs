@@ -41,6 +41,15 @@ impl WebServer {
         Self::serving(|_| None).await
     }
 
+    /// A server that answers 200, and calls `observe` with the path of each request.
+    pub async fn observed(observe: impl Fn(&str) + Clone + Send + Sync + 'static) -> Self {
+        Self::serving(move |path| {
+            observe(path);
+            None
+        })
+        .await
+    }
+
     /// A server of HTML pages, by path; it knows no others.
     pub async fn with_pages(pages: &'static [(&'static str, &'static str)]) -> Self {
         let respond = |path: &str| match pages.iter().find(|(known, _)| *known == path) {

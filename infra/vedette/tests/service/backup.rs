@@ -1,6 +1,7 @@
 //! Backups of a service that is at work: each is put back, and holds whatever was answered before it began.
 //!
-//! `make backups` makes a hundred, with a larger table, and prints how late checks were meanwhile.
+//! `make backups` makes a hundred, with a larger table, and prints how late checks were meanwhile. It may name a program
+//! to measure, as the tests' own is not optimized.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,6 +10,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 use serde_json::json;
 use tokio::process::{Child, Command};
@@ -28,15 +30,29 @@ use vedette_store::Store;
 use vedette_testkit::WebServer;
 
 use crate::client::Client;
-use crate::process::{announced, command, signal};
+use crate::process::{announced, command_of, signal};
 use crate::start;
 
 /// Sites that are checked each second while backups are made.
 const SITES: usize = 10;
+/// How far their slots are apart: the length of a monitoring minute in these tests.
+const CADENCE: SignedDuration = SignedDuration::from_secs(1);
 
 /// A number that the environment may raise.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The program to measure.
+fn program() -> OsString {
+    std::env::var_os("VEDETTE_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_vedette").into())
+}
+
+/// Runs a command of the program to measure.
+async fn run(data: &Path, words: &[&str]) {
+    let ran = Command::new(program()).arg("--data").arg(data).args(words).output().await;
+    let ran = ran.expect("started");
+    assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
 }
 
 async fn vedette(data: &Path, words: &[&str]) -> Result<(), Failure> {
@@ -52,7 +68,7 @@ async fn back_up(data: &Path, file: &Path) -> Result<(), Failure> {
 
 /// A service at work on loopback, as a process of its own.
 async fn at_work(data: &Path, target: &WebServer) -> (Child, Arc<Client>) {
-    let mut command = command(data);
+    let mut command = command_of(program(), data);
     command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8").env("VEDETTE_THROTTLE", "1000000");
     command.env("VEDETTE_AUDITOR", "none").env("VEDETTE_RDAP", "none");
     command.env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query");
@@ -114,7 +130,7 @@ async fn shown(client: &Client, sites: &[String]) -> Vec<CheckId> {
 /// Puts a backup into a folder of its own, and looks for everything that was acknowledged.
 async fn compare(backup: &Path, notes: &BTreeMap<String, u64>, checks: &[CheckId]) {
     let folder = tempfile::tempdir().expect("a folder");
-    vedette(folder.path(), &["restore", backup.to_str().expect("text")]).await.expect("restored");
+    run(folder.path(), &["restore", backup.to_str().expect("text")]).await;
     let Ok(Reached::Free(alone)) = reach(folder.path()).await else { panic!("nobody has it") };
     let database = Database::open(&alone, Fsync::EverySecond).await.expect("opened");
     let store: Store = database.store();
@@ -149,21 +165,41 @@ fn fill(data: &Path, megabytes: u64) {
     table.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("written");
 }
 
-/// How late checks ended that were due in a time, in milliseconds, in order.
-async fn lags(client: &Client, sites: &[String], from: Timestamp, to: Timestamp) -> Vec<i64> {
+/// When the target was asked for each path.
+type Requests = Arc<Mutex<BTreeMap<String, Vec<Timestamp>>>>;
+
+/// A target that remembers when it was asked.
+async fn observed_target() -> (WebServer, Requests) {
+    let requests = Requests::default();
+    let seen = Arc::clone(&requests);
+    let target = WebServer::observed(move |path| {
+        let now = Timestamp::now();
+        seen.lock().expect("requests").entry(path.to_owned()).or_default().push(now);
+    });
+    (target.await, requests)
+}
+
+/// From each slot in a time to its request, in milliseconds. `slots` has one slot of each site, by path.
+fn lags(
+    slots: &BTreeMap<String, Timestamp>,
+    requests: &Requests,
+    from: Timestamp,
+    to: Timestamp,
+) -> Vec<i64> {
+    let requests = requests.lock().expect("requests");
     let mut lags = Vec::new();
-    for site in sites {
-        for check in client.ended_checks(site, 1).await {
-            let time = |name: &str| -> Timestamp {
-                check[name].as_str().expect("a time").parse().expect("a time")
-            };
-            let due = time("created_at");
-            if from <= due && due <= to {
-                lags.push(time("completed_at").duration_since(due).as_millis() as i64);
+    for (path, known) in slots {
+        let mut slot = *known;
+        while slot < to {
+            let request = requests[path].iter().find(|request| **request >= slot);
+            if from <= slot
+                && let Some(request) = request
+            {
+                lags.push(request.duration_since(slot).as_millis() as i64);
             }
+            slot += CADENCE;
         }
     }
-    lags.sort_unstable();
     lags
 }
 
@@ -176,13 +212,21 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
     let data = folder.path().join("data");
     start(&data).await.0.stop().await;
     fill(&data, megabytes);
-    let target = WebServer::start().await;
+    let (target, requests) = observed_target().await;
     let (mut child, client) = at_work(&data, &target).await;
     let listed = client.get(&format!("{}?per_page=100", client.sites_path().await)).await;
     let listed = listed.body["data"].as_array().expect("sites").clone();
     let sites: Vec<String> =
         listed.iter().map(|site| site["uuid"].as_str().expect("an id").to_owned()).collect();
     assert_eq!(sites.len(), SITES);
+    let mut slots = BTreeMap::new();
+    for site in &listed {
+        let path = site["url"].as_str().expect("a URL").trim_start_matches(&target.url);
+        // The first check comes with the site, and not at a slot.
+        let newest = &client.ended_checks(site["uuid"].as_str().expect("an id"), 3).await[0];
+        let id = CheckId::parse(newest["uuid"].as_str().expect("an id")).expect("an id");
+        slots.insert(path.to_owned(), id.created_at());
+    }
     let writers = Arc::new(Writers::default());
     let writing: Vec<_> = sites[..2]
         .iter()
@@ -196,12 +240,14 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
         let notes = writers.acknowledged();
         let file = folder.path().join(format!("{number}.db"));
         let (began, from) = (Instant::now(), Timestamp::now());
-        back_up(&data, &file).await.expect("made");
+        run(&data, &["backup", file.to_str().expect("text")]).await;
         took.push(began.elapsed().as_millis());
         longest_log = longest_log.max(log());
         if measures {
-            sleep(Duration::from_millis(200)).await;
-            late.extend(lags(&client, &sites, from, Timestamp::now()).await);
+            let to = Timestamp::now();
+            // The last slots have their requests, too.
+            sleep(Duration::from_secs(1)).await;
+            late.extend(lags(&slots, &requests, from, to));
         }
         compare(&file, &notes, &checks).await;
         fs::remove_file(&file).expect("removed");
@@ -214,8 +260,8 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
     took.sort_unstable();
     if !late.is_empty() {
         println!(
-            "{backups} backups of a table of {} MB: median {} ms each; {} checks meanwhile, which ended {} ms (median) \
-             and {} ms (worst) after they were due; the log was {} KB before and at most {} KB",
+            "{backups} backups of a table of {} MB: median {} ms each; {} checks were due meanwhile, and began {} ms \
+             (median) and {} ms (worst) after their slots; the log was {} KB before and at most {} KB",
             fs::metadata(data.join("vedette.db")).expect("a table").len() / 1_000_000,
             took[took.len() / 2],
             late.len(),

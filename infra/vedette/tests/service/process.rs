@@ -1,6 +1,7 @@
 //! The binary: folders, exits, signals.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,7 +21,12 @@ use crate::{config, mail, options, start};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn command(data: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vedette"));
+    command_of(env!("CARGO_BIN_EXE_vedette"), data)
+}
+
+/// The service that a program runs.
+pub(crate) fn command_of(program: impl AsRef<OsStr>, data: &Path) -> Command {
+    let mut command = Command::new(program);
     with_arguments(&mut command, data);
     command
 }

@@ -1,8 +1,8 @@
 //! Data folders of earlier formats, which this version opens and goes on with.
 //!
 //! Each is the table of a small service of its time: a site that is up, whose issue a person resolved, and one that is
-//! down, whose issue a person took. They were written by versions of their time: format 3 by commit 2b7bdd5, format 4 by
-//! the first one that makes backups. Format 2 kept rows of the directory as attributes, as format 1 did.
+//! down, whose issue a person took. They were written by versions of their time: format 2 by commit 25e8c5a, which
+//! introduced it, format 3 by commit 2b7bdd5, format 4 by the first one that makes backups.
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +18,9 @@ use vedette_store::{SiteWithTools, Store};
 use crate::start;
 
 /// A table of each of these formats.
-const TABLES: [(&str, &[u8]); 3] = [
+const TABLES: [(&str, &[u8]); 4] = [
     ("1", include_bytes!("data/format-1.db.gz")),
+    ("2", include_bytes!("data/format-2.db.gz")),
     ("3", include_bytes!("data/format-3.db.gz")),
     ("4", include_bytes!("data/format-4.db.gz")),
 ];
