@@ -481,6 +481,7 @@ def read_all(team, site, strangers_token):
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
+    assert ask("GET", "/me/time-zone")["data"] == {"time_zone": "America/New_York"}
     metrics = ask("GET", f"/teams/{team}/metrics")
     assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
     ask("GET", f"/teams/{team}/metrics", expect=429)
@@ -802,6 +803,8 @@ def change_settings(team, site, target):
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
+    ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
+    ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     # Nothing listens on port 443. The second check, which would confirm this, does not run now.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}

@@ -81,6 +81,10 @@ async fn the_page_shows_the_units_that_are_counted() {
     let (sites, checks) = (format!("{team}/sites"), format!("{to_site}/checks"));
     units.request("`GET /me`", client.get("/me")).await;
     units.request("`GET /teams/{team}`", client.get(&team)).await;
+    units.request("`GET /me/time-zone`", client.get("/me/time-zone")).await;
+    let body = json!({ "time_zone": "Europe/Berlin" });
+    let change = client.patch("/me/time-zone", &body);
+    units.request("`PATCH /me/time-zone`", change).await;
     units.request("`GET /teams/{team}/sites`, one site", client.get(&sites)).await;
     units.request("`GET /sites/{site}`", client.get(&to_site)).await;
     let history = units.request("`GET /sites/{site}/checks`", client.get(&checks)).await;

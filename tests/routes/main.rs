@@ -16,3 +16,4 @@ mod sites;
 mod support;
 mod teams;
 mod time_zone;
+mod user_time_zone;

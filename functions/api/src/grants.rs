@@ -1,8 +1,9 @@
-//! What routes may do with the table. No route may write a token or a user.
+//! What routes may do with the table. No route may write a token, and only the one for a user's time zone may change a
+//! user.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, Email, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -20,6 +21,8 @@ pub(crate) const SAVE_MONITORING: Grant =
 
 pub(crate) const SAVE_TIME_ZONE: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+
+pub(crate) const SAVE_USER_TIME_ZONE: Grant = Grant { update: &[Email, User], ..Grant::NONE };
 
 /// A new window was not active, so its creation makes no reminder due.
 pub(crate) const CREATE_WINDOW: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };

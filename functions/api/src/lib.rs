@@ -19,6 +19,7 @@ mod surface;
 mod teams;
 mod time_zone;
 
+mod user_time_zone;
 use std::future::ready;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 pub(crate) mod calendar;
 mod form;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{add_window, end_window, remove_window};
@@ -19,6 +19,7 @@ use vedette_http::response::Response;
 use vedette_routing::WindowAccess;
 use vedette_store::{DirectoryRow, TeamWithSettings};
 
+use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -130,7 +131,7 @@ async fn page(
     let windows = team.windows.current_ones(caller.now);
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
-        (list_of(team, &windows, &sites, may_manage, caller.now))
+        (list_of(team, &windows, &sites, may_manage, context.clock(Some(team))))
         @if may_manage {
             (form::part(team, &sites, refused))
             (calendar::part(context, team))
@@ -148,14 +149,14 @@ fn list_of(
     windows: &[&MaintenanceWindow],
     sites: &[DirectoryRow],
     may_manage: bool,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
     html! {
         section.card {
             header { h2 { "Active and planned" } }
             @if windows.is_empty() { p.in.quiet { "No maintenance is planned." } } @else {
                 ul.rows {
-                    @for window in windows { (row(team, window, sites, may_manage, now)) }
+                    @for window in windows { (row(team, window, sites, may_manage, clock)) }
                 }
             }
         }
@@ -167,9 +168,9 @@ fn row(
     window: &MaintenanceWindow,
     sites: &[DirectoryRow],
     may_manage: bool,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
-    let active = window.active_at(now);
+    let active = window.active_at(clock.now);
     let address = |verb: &str| format!("{}/{}/{verb}", path(team.id), window.id);
     let length = SignedDuration::from_mins(window.minutes.into());
     html! {
@@ -180,9 +181,9 @@ fn row(
                     @if active.is_some() { (Look::Info.pill("Active")) }
                 }
                 p.quiet.small {
-                    @match (active, window.next_after(now)) {
-                        (Some(active), _) => { "Until " (layout::instant(active.end)) }
-                        (None, Some(next)) => { "Starts " (layout::instant(next.start)) }
+                    @match (active, window.next_after(clock.now)) {
+                        (Some(active), _) => { "Until " (clock.instant(active.end)) }
+                        (None, Some(next)) => { "Starts " (clock.instant(next.start)) }
                         (None, None) => "Over",
                     }
                     " · " (time::duration(length))
@@ -221,13 +222,15 @@ fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
 }
 
 /// Says that a site is in maintenance, if it is.
-pub(crate) fn notice(team: &Team, site: &Site, now: Timestamp) -> Markup {
-    let Some(end) = team.windows.until(site.id, now, now) else { return Markup::default() };
+pub(crate) fn notice(team: &Team, site: &Site, clock: Clock<'_>) -> Markup {
+    let Some(end) = team.windows.until(site.id, clock.now, clock.now) else {
+        return Markup::default();
+    };
     html! {
         div.note.info role="status" {
             (Look::Info.shape())
             p {
-                b { "Under maintenance until " (layout::instant(end)) "." }
+                b { "Under maintenance until " (clock.instant(end)) "." }
                 " No issue opens or resolves, and no reminders are sent."
             }
             a.btn.s href=(path(team.id)) { "View maintenance" }

@@ -13,7 +13,7 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
-    settings, setup, sign_in, sites, time_zone, tokens,
+    settings, setup, sign_in, sites, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -80,6 +80,8 @@ pub const PAGES: &[Page] = &[
     account_form("tokens.revoke", "/tokens/{token}/revoke", Member, Request(&tokens::revoke)),
     get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
+    get("user-time-zone.show", "/time-zone", Member, Request(&user_time_zone::show)),
+    account_form("user-time-zone.update", "/time-zone", Member, Request(&user_time_zone::update)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),
     post("sites.run", "/sites/{site}/checks", CheckRunner, Site(RunChecks, &sites::show::run)),
     get("reports.show", "/sites/{site}/report", Member, Site(View, &reports::show)),

@@ -12,6 +12,7 @@ mod sites;
 mod teams;
 mod time_zone;
 
+mod user_time_zone;
 use serde_json::{Value, json};
 
 use crate::operation::Operation;
@@ -29,6 +30,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         issues::operations,
         time_zone::operations,
         metrics::operations,
+        user_time_zone::operations,
         maintenance_windows::operations,
         expectations::operations,
     ];
@@ -47,6 +49,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("time-zone", "The time zone of a team."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times in which problems of sites are expected."),
+        ("user-time-zone", "The time zone of the owner of the token."),
         ("expectations", "What the status checks of a site expect."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];

@@ -25,7 +25,7 @@ pub use outcome::SitesOutcome;
 pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;
 pub use team::TeamResource;
-pub use time_zone::TimeZoneResource;
+pub use time_zone::{TimeZoneResource, UserTimeZoneResource};
 pub use user::{MeResource, UserResource};
 
 /// Instants as the API writes them.
