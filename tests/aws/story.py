@@ -849,6 +849,11 @@ def maintain(team, site):
     ask("DELETE", f"{windows}/{active}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=404)
+    calendar = f"/teams/{team}/maintenance-calendar"
+    created = ask("POST", calendar, {}, 201)["data"]["url"]
+    assert ask("GET", calendar)["data"]["url"] == created
+    ask("DELETE", calendar, expect=204)
+    assert ask("GET", calendar)["data"]["url"] is None
 
 
 def delete(sites):

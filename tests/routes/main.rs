@@ -6,6 +6,7 @@ mod fallback;
 mod headers;
 mod issues;
 mod limits;
+mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
 mod metrics;

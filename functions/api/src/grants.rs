@@ -30,6 +30,8 @@ pub(crate) const CREATE_WINDOW: Grant = Grant { put: &[Audit], update: &[Team], 
 pub(crate) const CHANGE_WINDOW: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
 
+pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
+
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 

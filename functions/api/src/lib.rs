@@ -7,6 +7,7 @@ mod checks;
 mod expectations;
 mod grants;
 mod issues;
+mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
 mod metrics;

@@ -12,7 +12,7 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    checks, expectations, grants, issues, maintenance_windows, me, metrics,
+    checks, expectations, grants, issues, maintenance_calendar, maintenance_windows, me, metrics,
     monitoring, reports, sites, teams, time_zone, user_time_zone,
 };
 
@@ -51,6 +51,9 @@ pub const ROUTES: &[Route] = &[
     patch("maintenance-windows.update", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::update::handle), &grants::CHANGE_WINDOW),
     delete("maintenance-windows.delete", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::delete::handle), &grants::CHANGE_WINDOW),
     post("maintenance-windows.end", "/api/v1/teams/{team}/maintenance-windows/{window}/end", SitesWrite, Window(ManageSites, &maintenance_windows::end::handle), &grants::CHANGE_WINDOW),
+    get("maintenance-calendar.get", "/api/v1/teams/{team}/maintenance-calendar", SitesRead, Team(ManageSites, &maintenance_calendar::get::handle)),
+    post("maintenance-calendar.create", "/api/v1/teams/{team}/maintenance-calendar", SitesWrite, Team(ManageSites, &maintenance_calendar::create::handle), &grants::CHANGE_CALENDAR),
+    delete("maintenance-calendar.delete", "/api/v1/teams/{team}/maintenance-calendar", SitesWrite, Team(ManageSites, &maintenance_calendar::delete::handle), &grants::CHANGE_CALENDAR),
     get("expectations.get", "/api/v1/sites/{site}/expectations", SitesRead, Site(View, &expectations::get::handle)),
     put("expectations.update", "/api/v1/sites/{site}/expectations", SitesWrite, Site(ManageSites, &expectations::update::handle), &grants::SAVE_EXPECTATIONS),
 ];

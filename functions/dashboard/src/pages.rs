@@ -52,6 +52,8 @@ pub const PAGES: &[Page] = &[
     post("maintenance.share", "/teams/{team}/maintenance/share", Member, Team(ManageSites, &maintenance::calendar::share)),
     post("maintenance.unshare", "/teams/{team}/maintenance/unshare", Member, Team(ManageSites, &maintenance::calendar::unshare)),
     get("maintenance.calendar", link::CALENDAR, Linked, Request(&maintenance::calendar::calendar)),
+    get("maintenance.edit", "/teams/{team}/maintenance/{window}/edit", Member, Window(ManageSites, &maintenance::edit)),
+    post("maintenance.save", "/teams/{team}/maintenance/{window}/edit", Member, Window(ManageSites, &maintenance::save)),
     post("maintenance.end", "/teams/{team}/maintenance/{window}/end", Member, Window(ManageSites, &maintenance::end)),
     post("maintenance.remove", "/teams/{team}/maintenance/{window}/remove", Member, Window(ManageSites, &maintenance::remove)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),

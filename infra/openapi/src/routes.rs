@@ -3,6 +3,7 @@
 mod checks;
 mod expectations;
 mod issues;
+mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
 mod metrics;
@@ -32,6 +33,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         metrics::operations,
         user_time_zone::operations,
         maintenance_windows::operations,
+        maintenance_calendar::operations,
         expectations::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()

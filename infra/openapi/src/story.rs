@@ -142,6 +142,11 @@ impl Story {
         let name = ("monday", "A start that the rule leaves out");
         self.ask("maintenance-windows.update", name, &of_window, "", Some(off)).await;
         self.ask("maintenance-windows.delete", ("gone", "Gone"), &of_window, "", None).await;
+        let name = ("none", "No address was created");
+        self.ask("maintenance-calendar.get", name, &of_team, "", None).await;
+        let name = ("created", "A new address");
+        self.ask("maintenance-calendar.create", name, &of_team, "", None).await;
+        self.ask("maintenance-calendar.delete", ("revoked", "Revoked"), &of_team, "", None).await;
     }
 
     /// The uuid of the shop.
