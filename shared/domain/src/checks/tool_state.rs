@@ -92,7 +92,7 @@ pub struct ToolState {
     /// evaluated it.
     #[serde(rename = "wy", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Which evidence of status checks is stored.
+    /// Which evidence of status checks is stored about `status:down`. Trackers of expectations have their own.
     #[serde(rename = "em", default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceMarks>,
     /// The records that DNS checks have learned.
@@ -138,6 +138,9 @@ pub struct Tracked {
     /// While failures are below the threshold: the successful check before them, if it is known.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<CheckPointer>,
+    /// Which evidence is stored, if expectations decide about the fingerprint.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceMarks>,
 }
 
 /// A day item to write together with the state.
@@ -169,8 +172,8 @@ pub struct ToolChange {
     pub day: Option<DayWrite>,
     /// What happens to issues.
     pub events: Vec<IssueEvent>,
-    /// The evidence to write, if any.
-    pub evidence: Option<EvidenceWrite>,
+    /// The evidence to write.
+    pub evidence: Vec<EvidenceWrite>,
     /// How the site's place in the list of failing sites changes, if it does.
     pub failing: Option<FailingChange>,
     /// The newest check, if the directory has to change.
@@ -345,7 +348,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events,
-            evidence: None,
+            evidence: Vec::new(),
             timer,
         })
     }
@@ -382,7 +385,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events: Vec::new(),
-            evidence: None,
+            evidence: Vec::new(),
             failing: None,
             timer: None,
         }
