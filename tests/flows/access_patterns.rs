@@ -120,6 +120,9 @@ async fn the_page_shows_the_units_that_are_counted() {
     let body = json!({ "expectations": [{ "kind": "body_contains", "text": "hello" }] });
     units.request("`PUT /sites/{site}/expectations`", client.put(&path, &body)).await;
     service.consume().await;
+    // The first one also keeps its response as evidence.
+    service.advance_minutes(5);
+    service.run_scheduled(other, Tool::Status).await;
     service.advance_minutes(5);
     let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
     units.check("status check that meets expectations, uneventful", &scheduled).await;

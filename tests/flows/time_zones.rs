@@ -1,8 +1,10 @@
 //! The zone of the times in alerts: that of the user who reads an email, and that of the team in chats.
 
 use jiff::Timestamp;
-use serde_json::json;
+use vedette_actions::{change_time_zone, change_user_time_zone};
+use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::time_zone::NamedZone;
 use vedette_testkit::channels::{chat, mail};
 use vedette_tests::receivers::{Message, Received};
 
@@ -18,6 +20,22 @@ fn since(received: &[Received], channel: &Channel) -> String {
     since.value.clone()
 }
 
+impl Scene {
+    /// Chooses the zone of the team or of its owner.
+    async fn choose(&self, is_of_team: bool, zone: Option<NamedZone>) {
+        let app = &self.service.test.app;
+        let now = app.clock.now();
+        if is_of_team {
+            let team = app.store.team(self.owner.team, now).await.expect("read").expect("a team");
+            let zone = zone.unwrap_or_default();
+            change_time_zone(app, team.team, zone, Actor::Operator, now).await.expect("saved");
+        } else {
+            let user = app.store.user(self.owner.user).await.expect("read").expect("a user");
+            change_user_time_zone(app, &user, zone.as_ref()).await.expect("saved");
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_email_has_the_zone_of_its_reader_and_everything_else_that_of_the_team() {
     let scene = Scene::start().await;
@@ -29,46 +47,33 @@ async fn an_email_has_the_zone_of_its_reader_and_everything_else_that_of_the_tea
     let to_others = scene.add_channel("Others", mail()).await;
     let to_chat = scene.add_channel("Ops", chat()).await;
     let site = scene.watch().await;
-    let team = format!("/teams/{}/time-zone", scene.owner.team);
-    for (path, zone, at, of_owner, of_team) in [
+    for (is_of_team, zone, at, of_owner, of_team) in [
+        (true, None, "2026-12-01T10:00:00Z", "2026-12-01 10:00 UTC", "2026-12-01 10:00 UTC"),
         (
-            &*team,
-            json!(null),
-            "2026-12-01T10:00:00Z",
-            "2026-12-01 10:00 UTC",
-            "2026-12-01 10:00 UTC",
-        ),
-        (
-            &team,
-            json!("Europe/Berlin"),
+            true,
+            Some("Europe/Berlin"),
             "2027-03-28T00:55:00Z",
             "2027-03-28 01:55 CET",
             "2027-03-28 01:55 CET",
         ),
         (
-            "/me/time-zone",
-            json!("America/New_York"),
-            "2027-03-28T01:00:00Z",
-            "2027-03-27 21:00 EDT",
-            "2027-03-28 03:00 CEST",
+            false,
+            Some("America/New_York"),
+            "2027-03-28T01:30:00Z",
+            "2027-03-27 21:30 EDT",
+            "2027-03-28 03:30 CEST",
         ),
         (
-            "/me/time-zone",
-            json!("Australia/Lord_Howe"),
+            false,
+            Some("Australia/Lord_Howe"),
             "2027-10-31T00:30:00Z",
             "2027-10-31 11:30 +11",
             "2027-10-31 02:30 CEST",
         ),
-        (
-            "/me/time-zone",
-            json!(null),
-            "2027-10-31T01:30:00Z",
-            "2027-10-31 02:30 CET",
-            "2027-10-31 02:30 CET",
-        ),
+        (false, None, "2027-10-31T01:30:00Z", "2027-10-31 02:30 CET", "2027-10-31 02:30 CET"),
     ] {
-        let chosen = scene.client().patch(path, &json!({ "time_zone": zone })).await;
-        assert_eq!(chosen.status, 200, "{chosen:?}");
+        let zone = zone.map(|name| NamedZone::parse(name).expect("a zone"));
+        scene.choose(is_of_team, zone).await;
         scene.service.test.set_clock(at.parse::<Timestamp>().expect("a timestamp"));
         scene.fail(site).await;
         let received = scene.service.receivers.take();

@@ -19,8 +19,8 @@ mod sites;
 mod surface;
 mod teams;
 mod time_zone;
-
 mod user_time_zone;
+
 use std::future::ready;
 use std::time::Duration;
 

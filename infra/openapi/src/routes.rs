@@ -12,8 +12,8 @@ mod reports;
 mod sites;
 mod teams;
 mod time_zone;
-
 mod user_time_zone;
+
 use serde_json::{Value, json};
 
 use crate::operation::Operation;
@@ -30,8 +30,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         reports::operations,
         issues::operations,
         time_zone::operations,
-        metrics::operations,
         user_time_zone::operations,
+        metrics::operations,
         maintenance_windows::operations,
         maintenance_calendar::operations,
         expectations::operations,
@@ -49,9 +49,10 @@ pub(crate) fn tags() -> Vec<Value> {
         ("checks", "Runs of a tool, automatic and on demand."),
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
+        ("user-time-zone", "The time zone of the owner of the token."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times in which problems of sites are expected."),
-        ("user-time-zone", "The time zone of the owner of the token."),
+        ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),
         ("expectations", "What the status checks of a site expect."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
