@@ -481,6 +481,7 @@ def read_all(team, site, strangers_token):
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
+    assert ask("GET", "/me/time-zone")["data"] == {"time_zone": "America/New_York"}
     metrics = ask("GET", f"/teams/{team}/metrics")
     assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
     ask("GET", f"/teams/{team}/metrics", expect=429)
@@ -802,6 +803,8 @@ def change_settings(team, site, target):
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
+    ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
+    ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     # Nothing listens on port 443. The second check, which would confirm this, does not run now.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
@@ -846,6 +849,11 @@ def maintain(team, site):
     ask("DELETE", f"{windows}/{active}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=404)
+    calendar = f"/teams/{team}/maintenance-calendar"
+    created = ask("POST", calendar, {}, 201)["data"]["url"]
+    assert ask("GET", calendar)["data"]["url"] == created
+    ask("DELETE", calendar, expect=204)
+    assert ask("GET", calendar)["data"]["url"] is None
 
 
 def delete(sites):

@@ -192,9 +192,30 @@ async function runTheTeam(window, team, guest) {
   await window.inspect();
   await window.go(`${pages}/plan`);
   await window.inspect();
+  await chooseZone(window);
   if (window.scripts) {
     for (const page of ["issues", "settings", "maintenance", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
-    await window.audit("/tokens");
+    for (const page of ["/tokens", "/time-zone"]) await window.audit(page);
+  }
+}
+
+/** Times are in the zone that somebody has chosen, with scripts and without. */
+async function chooseZone(window) {
+  const { page } = window;
+  const zone = "Asia/Kathmandu";
+  for (const chosen of [zone, ""]) {
+    await window.go("/time-zone");
+    await window.inspect();
+    await page.select("#time_zone", chosen);
+    await window.press("Save");
+    assert.match(await window.text(), /Saved/);
+    if (!chosen) continue;
+    await window.go("/sessions");
+    assert.equal(await page.$eval("#zone", (named) => named.textContent), zone);
+    const [at, shown] = await page.$eval("main time", (time) => [time.dateTime, time.textContent]);
+    const local = new Intl.DateTimeFormat("en-US", { hour: "numeric", minute: "2-digit", timeZone: zone }).format(new Date(at));
+    if (window.scripts) assert.ok(shown.endsWith(local), `${shown}, not ${local}`);
+    else assert.match(shown, /\+0545$/);
   }
 }
 

@@ -81,6 +81,10 @@ async fn the_page_shows_the_units_that_are_counted() {
     let (sites, checks) = (format!("{team}/sites"), format!("{to_site}/checks"));
     units.request("`GET /me`", client.get("/me")).await;
     units.request("`GET /teams/{team}`", client.get(&team)).await;
+    units.request("`GET /me/time-zone`", client.get("/me/time-zone")).await;
+    let body = json!({ "time_zone": "Europe/Berlin" });
+    let change = client.patch("/me/time-zone", &body);
+    units.request("`PATCH /me/time-zone`", change).await;
     units.request("`GET /teams/{team}/sites`, one site", client.get(&sites)).await;
     units.request("`GET /sites/{site}`", client.get(&to_site)).await;
     let history = units.request("`GET /sites/{site}/checks`", client.get(&checks)).await;
@@ -116,6 +120,9 @@ async fn the_page_shows_the_units_that_are_counted() {
     let body = json!({ "expectations": [{ "kind": "body_contains", "text": "hello" }] });
     units.request("`PUT /sites/{site}/expectations`", client.put(&path, &body)).await;
     service.consume().await;
+    // The first one also keeps its response as evidence.
+    service.advance_minutes(5);
+    service.run_scheduled(other, Tool::Status).await;
     service.advance_minutes(5);
     let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
     units.check("status check that meets expectations, uneventful", &scheduled).await;

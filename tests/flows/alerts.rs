@@ -66,6 +66,13 @@ impl Scene {
         self.service.deliver_alerts().await;
     }
 
+    /// A run of the site's schedule now that fails, with the retry that opens the issue.
+    pub(crate) async fn fail(&self, site: SiteId) {
+        self.target.answer(503);
+        self.service.run_scheduled(site, Tool::Status).await;
+        self.run_timer(site).await;
+    }
+
     async fn issue_id(&self) -> IssueId {
         let [issue] = &self.issues("active").await[..] else { panic!("one issue") };
         IssueId::parse(issue["uuid"].as_str().expect("a uuid")).expect("an id")

@@ -225,7 +225,9 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         };
         let tracker = Tracker { phase, last_slot: Some(later(3)) };
         let was_active = fingerprint == Fingerprint::StatusPartial;
-        (fingerprint, Tracked { tracker, issue: was_active.then_some(issue), last_good: None })
+        let issue = was_active.then_some(issue);
+        let evidence = fingerprint.is_of_expectations().then(evidence_marks);
+        (fingerprint, Tracked { tracker, issue, last_good: None, evidence })
     });
     let automatic = CheckId::automatic(site, tool, RunReason::Scheduled, later(3));
     let on_demand = CheckId::on_demand(site, tool, later(4), 127);

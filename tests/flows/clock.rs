@@ -9,6 +9,7 @@ use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::AlertMessage;
 use vedette_notifier::send::SendOutcome;
 use vedette_reconciler::{dispatch, rebuild_all, reconcile, redeliver_all};
+use vedette_testkit::Fault;
 use vedette_testkit::channels::{chat, webhook};
 
 use crate::scene::{Scene, dropped, is_finished};
@@ -276,4 +277,17 @@ async fn an_issue_by_a_fast_clock_has_a_report_that_can_be_read() {
     let tracker = state.trackers[&Fingerprint::StatusDown].tracker;
     let failures = tracker.failures().expect("down");
     assert!(failures.first <= scene.service.test.now(), "{failures:?}");
+}
+
+#[tokio::test]
+async fn a_write_in_between_keeps_no_channel_from_hearing_what_comes() {
+    let scene = Scene::start().await;
+    scene.add_channel("Ops", chat()).await;
+    let site = scene.watch().await;
+    // By the right clock, the channel does not exist yet.
+    scene.jump(SignedDuration::from_hours(-1));
+    scene.service.test.faults().on_write(1, Fault::Conflict);
+    scene.restart().await;
+    scene.turn(site, 503).await;
+    assert_eq!(lines(&scene), ["DOWN: site.test"]);
 }

@@ -176,6 +176,7 @@ async fn what_is_there_already_is_never_overwritten() {
         name: "Ada".to_owned(),
         email: email.to_uppercase(),
         email_verified_at: None,
+        zone: None,
         created_at: there.now(),
     };
     there.app.store.create_user(&namesake).await.expect("a user");

@@ -196,3 +196,53 @@ async fn the_site_s_request_header_is_in_no_evidence_and_no_evidence_in_a_messag
         assert!(!sent.contains(secret), "{secret}: {sent}");
     }
 }
+
+#[tokio::test]
+async fn issues_of_expectations_have_evidence_of_their_own() {
+    let scene = Scene::start().await;
+    let site = scene.watch_with(&at_once()).await;
+    let at_once = json!({
+        "severity": "warning", "failures_to_open": 1, "successes_to_resolve": 1,
+    });
+    let body = json!({
+        "expectations": [{ "kind": "body_contains", "text": "Welcome" }],
+        "issues": { "expectation": at_once, "slow": at_once },
+    });
+    let path = format!("/sites/{site}/expectations");
+    assert_eq!(scene.client().put(&path, &body).await.status, 200);
+    scene.service.consume().await;
+    scene.target.say("Welcome");
+    let met = scene.check_later(site).await.0;
+    assert_eq!(met, ["V#status:expectation#good"], "the first that was met");
+    assert_eq!(scene.check_later(site).await, (Vec::new(), 1.0));
+
+    scene.target.say("Fatal error 1");
+    let opened = scene.service.test.now().as_millisecond() + 5 * 60_000;
+    let kept = scene.check_later(site).await.0;
+    let episode = format!("E#status:expectation#{opened}");
+    assert_eq!(kept, [episode, "V#status:expectation#first".to_owned()]);
+    assert_eq!(scene.check_later(site).await.0, [""; 0]);
+    scene.target.say("Out of memory");
+    assert_eq!(scene.check_later(site).await.0, ["V#status:expectation#newest"]);
+    let (issue, evidence) = scene.evidence(site).await;
+    assert_eq!(text(&evidence.first), Some("Fatal error 1"));
+    assert_eq!(text(&evidence.newest), Some("Out of memory"));
+    assert_eq!(text(&evidence.good), None);
+    assert!(evidence.good.is_some(), "headers of the response that was as expected");
+    let answer = scene.client().get(&format!("/issues/{issue}/evidence")).await;
+    assert_eq!(answer.body["data"]["first"]["status_line"], "HTTP/1.1 200 OK");
+    assert_eq!(answer.body["data"]["first"]["body"]["text"], "Fatal error 1");
+
+    // While the site is down, its expectations are not judged, so their evidence stays.
+    scene.target.answer(503);
+    let kept = scene.check_later(site).await.0;
+    assert!(kept.iter().all(|key| key.contains("status:down")), "{kept:?}");
+    let evidence = scene.service.test.app.store.evidence(issue).await.expect("read");
+    assert_eq!(text(&evidence.newest), Some("Out of memory"));
+
+    // All of it goes with the site.
+    assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
+    scene.service.deliver_alerts().await;
+    scene.service.deliver(&scene.purge(site)).await;
+    assert!(scene.kept().await.is_empty());
+}

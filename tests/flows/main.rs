@@ -38,6 +38,7 @@ mod results;
 mod scene;
 mod schedules;
 mod stopped;
+mod time_zones;
 mod timing;
 mod unsaved;
 mod witnesses;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Fingerprint;
-use vedette_domain::locations::Silence;
+use vedette_domain::locations::{Answer, Sighting, Silence};
 use vedette_testkit::{Fault, Spent, TestWitnesses};
 
 use crate::census::assert_balanced;
@@ -49,6 +49,40 @@ async fn a_witness_that_agrees_opens_the_issue_and_stands_in_its_context() {
         ])
     );
     assert_balanced(&scene.service).await;
+}
+
+#[tokio::test]
+async fn witnesses_ask_with_the_method_of_the_site() {
+    let (scene, witnesses) = start().await;
+    witnesses.sees("eu-west-1", Ok(503));
+    witnesses.sees("us-east-1", Ok(503));
+    let site = scene.watch().await;
+    let head = json!({ "method": "HEAD", "expectations": [] });
+    let path = format!("/sites/{site}/expectations");
+    assert_eq!(scene.client().put(&path, &head).await.status, 200);
+    scene.service.consume().await;
+    scene.turn(site, 503).await;
+    assert_eq!(scene.target.method(), "HEAD");
+    let questions = witnesses.take_questions();
+    let sent = serde_json::to_value(&questions[0]).expect("json");
+    let expected = json!({
+        "version": 1, "url": "http://site.test/", "method": "HEAD", "deadline_ms": 9_000,
+    });
+    assert_eq!(sent, expected);
+    scene.target.answer(200);
+    for method in ["GET", "HEAD"] {
+        let question = match method {
+            // What an earlier version sends.
+            "GET" => serde_json::from_value(json!({
+                "version": 1, "url": "http://site.test/", "deadline_ms": 9_000,
+            }))
+            .expect("a question"),
+            _ => questions[0].clone(),
+        };
+        let answer = scene.service.engines.look_for(&question).await;
+        assert!(matches!(answer, Answer::Saw(Sighting { code: 200, .. })), "{answer:?}");
+        assert_eq!(scene.target.method(), method);
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::time;
+use vedette_domain::time_zone::NamedZone;
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
@@ -81,7 +82,7 @@ async fn a_site_that_fails_below_the_threshold_is_failing_until_the_issue_opens(
     let store = &watched.service.test.app.store;
     let stored = store.site(site.partition()).await.expect("read").expect("a site");
     let due = stored.tools[&Tool::Status].timer.expect("a retry").due;
-    let said_of_it = format!("1 of 2, checks again at {} ·", time::clock(due));
+    let said_of_it = format!("1 of 2, checks again at {} ·", time::clock(due, &NamedZone::utc()));
     assert!(list.contains(&said_of_it), "{said_of_it}: {list}");
     let page = browser.get(&format!("/sites/{site}")).await;
     assert!(!said(&page).contains("No issues so far."), "{}", said(&page));

@@ -29,3 +29,4 @@ mod sites;
 mod support;
 mod time_zone;
 mod tokens;
+mod user_time_zone;

@@ -190,3 +190,86 @@ async fn a_calendar_program_reads_the_windows_by_an_address_that_can_be_withdraw
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     assert!(said(&log).contains("Withdrew the address of the calendar"));
 }
+
+#[tokio::test]
+async fn a_window_is_edited_and_keeps_what_is_not_changed() {
+    let (service, owner) = Service::with_team().await;
+    let test = &service.test;
+    let [shop, blog] =
+        [new_site(&service, &owner, "shop").await, new_site(&service, &owner, "blog").await];
+    let body = json!({
+        "name": "Updates",
+        "sites": [shop],
+        "starts_at": "2026-11-29T02:00",
+        "time_zone": "Europe/Berlin",
+        "duration_minutes": 95,
+        "recurrence": "FREQ=MONTHLY;BYDAY=-1SU",
+    });
+    let windows = format!("/teams/{}/maintenance-windows", owner.team);
+    let added = service.client(&owner).post(&windows, &body).await;
+    let mut browser = Browser::of(test, owner.user).await;
+    let path = format!("/teams/{}/maintenance", owner.team);
+    let edit = format!("{path}/{}/edit", added.data("uuid"));
+    assert!(said(&browser.get(&path).await).contains(&format!("href=\"{edit}\"")));
+    let page = browser.get(&edit).await;
+    for text in [
+        "value=\"Updates\"",
+        "value=\"2026-11-29T02:00\"",
+        "<option value=\"Europe/Berlin\" selected>",
+        "<option value=\"95\" selected>1 h 35 min</option>",
+        "value=\"FREQ=MONTHLY;BYDAY=-1SU\"",
+        &format!("value=\"{shop}\" checked"),
+    ] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+    assert_eq!(said(&page).matches(" checked").count(), 1, "not the other site");
+
+    let form = |rest: &str| {
+        format!(
+            "name=Updates&time_zone=Europe%2FBerlin&recurrence=&rule=FREQ%3DMONTHLY%3BBYDAY%3D-1SU{rest}"
+        )
+    };
+    // Nothing differs.
+    let same = form(&format!("&duration_minutes=95&starts_at=2026-11-29T02%3A00&sites={shop}"));
+    let saved = browser.post(&edit, &same).await;
+    assert_eq!(sent_to(&saved), format!("{path}?said=saved"));
+    assert_eq!(service.client(&owner).get(&windows).await.body["data"][0], added.body["data"]);
+    // Without a start, it keeps its own, and without a site, it is for all.
+    let changed = form("&duration_minutes=120&starts_at=");
+    sent_to(&browser.post(&edit, &changed).await);
+    let window = &service.client(&owner).get(&windows).await.body["data"][0];
+    assert_eq!(window["duration_minutes"], 120);
+    assert_eq!(window["starts_at"], "2026-11-29T02:00:00");
+    assert_eq!(window["sites"], json!(null));
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    assert!(said(&log).contains("Edited the maintenance window"));
+
+    let refused =
+        browser.post(&edit, &form("&duration_minutes=60&starts_at=2026-11-30T02%3A00")).await;
+    assert_eq!(refused.status(), 422);
+    assert!(main_part(&refused).contains("Changes not saved."), "{}", main_part(&refused));
+    assert!(main_part(&refused).contains("value=\"2026-11-30T02:00\""), "what was typed");
+    let viewer = member_of(test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut viewer = Browser::of(test, viewer.user).await;
+    assert_eq!(viewer.post(&edit, &changed).await.status(), 403);
+    assert!(!said(&viewer.get(&path).await).contains("/edit"));
+    assert_eq!(
+        browser.get(&edit.replace(&added.data("uuid"), &blog.to_string())).await.status(),
+        404
+    );
+}
+
+#[tokio::test]
+async fn a_window_whose_sites_are_gone_says_so_before_it_is_for_all() {
+    let (service, owner) = Service::with_team().await;
+    let shop = new_site(&service, &owner, "shop").await;
+    let windows = format!("/teams/{}/maintenance-windows", owner.team);
+    let body = json!({ "sites": [shop], "starts_at": "2026-11-29T02:00", "duration_minutes": 60 });
+    let added = service.client(&owner).post(&windows, &body).await;
+    let edit = format!("/teams/{}/maintenance/{}/edit", owner.team, added.data("uuid"));
+    let browser = Browser::of(&service.test, owner.user).await;
+    let lost = "The sites of this window were deleted.";
+    assert!(!said(&browser.get(&edit).await).contains(lost));
+    service.client(&owner).delete(&format!("/sites/{shop}")).await;
+    assert!(said(&browser.get(&edit).await).contains(lost));
+}

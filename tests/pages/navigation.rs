@@ -26,8 +26,13 @@ fn ways(page: &str) -> Vec<&str> {
 #[tokio::test]
 async fn each_page_of_a_team_leads_to_the_others() {
     let (test, owner) = TestApp::with_team().await;
-    let browser = Browser::of(&test, owner.user).await;
+    let mut browser = Browser::of(&test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
+    let window = "name=Deployment&duration_minutes=60&starts_at=&time_zone=UTC&recurrence=&rule=";
+    browser.post(&format!("{team}/maintenance"), window).await;
+    let found = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
+    let window = found.team.windows.iter().next().expect("a window").id;
+    let window = format!("/maintenance/{window}/edit");
     let channel = add_channel(&test.app, owner.team, ("Ops", chat()), Filter::default()).await;
     let edit = format!("/channels/{}/edit", channel.id);
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
@@ -42,6 +47,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/settings", &["/settings", "/settings/status"]),
         ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
         ("/maintenance", &["/settings", "/maintenance"]),
+        (&window, &["/settings", "/maintenance"]),
         ("/time-zone", &["/settings", "/time-zone"]),
         ("/members", &["/settings", "/members"]),
         ("/plan", &["/settings", "/plan"]),
@@ -69,7 +75,11 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let pages: BTreeSet<_> = PAGES.iter().filter(of_team).map(|page| page.path).collect();
     assert_eq!(shown, pages, "the pages of a team that are looked at here");
     // Forms that another page leads to.
-    let opened = ["/teams/{team}/channels/{channel}/edit", "/teams/{team}/sites/new"];
+    let opened = [
+        "/teams/{team}/channels/{channel}/edit",
+        "/teams/{team}/maintenance/{window}/edit",
+        "/teams/{team}/sites/new",
+    ];
     let unlinked: Vec<_> = pages.difference(&linked).collect();
     assert_eq!(unlinked, opened.each_ref(), "no navigation leads there");
 }

@@ -101,6 +101,7 @@ async fn user(test: &TestApp, email: &str, is_verified: bool) -> UserId {
         name: "Ada".to_owned(),
         email: email.to_owned(),
         email_verified_at: is_verified.then_some(now),
+        zone: None,
         created_at: now,
     };
     test.app.store.create_user(&user).await.expect("a user");

@@ -218,6 +218,7 @@ async fn who_is_signed_in_is_known_behind_api_gateway() {
         name: "Ada".to_owned(),
         email: "ada@example.com".to_owned(),
         email_verified_at: Some(test.now()),
+        zone: None,
         created_at: test.now(),
     };
     let team = TeamId::parse("7c9e6679-7425-40de-944b-e07fc1f90ae7").expect("an id");

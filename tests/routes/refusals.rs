@@ -184,6 +184,7 @@ async fn unverified(service: &Service) -> Member {
         name: "Ada".to_owned(),
         email: "unverified@example.com".to_owned(),
         email_verified_at: None,
+        zone: None,
         created_at: now,
     };
     let team = Team::new(app.entropy.team_id().expect("an id"), "Observers", Plan::Agency, now);

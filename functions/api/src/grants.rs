@@ -1,8 +1,9 @@
-//! What routes may do with the table. No route may write a token or a user.
+//! What routes may do with the table. No route may write a token, and only the one for a user's time zone may change a
+//! user.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, Email, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -21,11 +22,15 @@ pub(crate) const SAVE_MONITORING: Grant =
 pub(crate) const SAVE_TIME_ZONE: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
 
+pub(crate) const SAVE_USER_TIME_ZONE: Grant = Grant { update: &[Email, User], ..Grant::NONE };
+
 /// A new window was not active, so its creation makes no reminder due.
 pub(crate) const CREATE_WINDOW: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
 pub(crate) const CHANGE_WINDOW: Grant =
     Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+
+pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };

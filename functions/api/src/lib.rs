@@ -7,6 +7,7 @@ mod checks;
 mod expectations;
 mod grants;
 mod issues;
+mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
 mod metrics;
@@ -18,6 +19,7 @@ mod sites;
 mod surface;
 mod teams;
 mod time_zone;
+mod user_time_zone;
 
 use std::future::ready;
 use std::time::Duration;

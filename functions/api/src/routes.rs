@@ -12,8 +12,8 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    checks, expectations, grants, issues, maintenance_windows, me, metrics, monitoring, reports,
-    sites, teams, time_zone,
+    checks, expectations, grants, issues, maintenance_calendar, maintenance_windows, me, metrics,
+    monitoring, reports, sites, teams, time_zone, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
@@ -42,6 +42,8 @@ pub const ROUTES: &[Route] = &[
     get("issues.evidence", "/api/v1/issues/{issue}/evidence", IssuesRead, Issue(View, &issues::evidence::handle)),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
+    get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),
+    patch("user-time-zone.update", "/api/v1/me/time-zone", TeamsWrite, Request(&user_time_zone::update::handle), &grants::SAVE_USER_TIME_ZONE),
     get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
     get("maintenance-windows.list", "/api/v1/teams/{team}/maintenance-windows", SitesRead, Team(View, &maintenance_windows::list::handle)),
     post("maintenance-windows.create", "/api/v1/teams/{team}/maintenance-windows", SitesWrite, Team(ManageSites, &maintenance_windows::create::handle), &grants::CREATE_WINDOW),
@@ -49,6 +51,9 @@ pub const ROUTES: &[Route] = &[
     patch("maintenance-windows.update", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::update::handle), &grants::CHANGE_WINDOW),
     delete("maintenance-windows.delete", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesWrite, Window(ManageSites, &maintenance_windows::delete::handle), &grants::CHANGE_WINDOW),
     post("maintenance-windows.end", "/api/v1/teams/{team}/maintenance-windows/{window}/end", SitesWrite, Window(ManageSites, &maintenance_windows::end::handle), &grants::CHANGE_WINDOW),
+    get("maintenance-calendar.get", "/api/v1/teams/{team}/maintenance-calendar", SitesRead, Team(ManageSites, &maintenance_calendar::get::handle)),
+    post("maintenance-calendar.create", "/api/v1/teams/{team}/maintenance-calendar", SitesWrite, Team(ManageSites, &maintenance_calendar::create::handle), &grants::CHANGE_CALENDAR),
+    delete("maintenance-calendar.delete", "/api/v1/teams/{team}/maintenance-calendar", SitesWrite, Team(ManageSites, &maintenance_calendar::delete::handle), &grants::CHANGE_CALENDAR),
     get("expectations.get", "/api/v1/sites/{site}/expectations", SitesRead, Site(View, &expectations::get::handle)),
     put("expectations.update", "/api/v1/sites/{site}/expectations", SitesWrite, Site(ManageSites, &expectations::update::handle), &grants::SAVE_EXPECTATIONS),
 ];

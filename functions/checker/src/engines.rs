@@ -208,6 +208,7 @@ impl Engines {
         let expected = Expected { expectations: subject.expectations, incident_codes };
         let probe = StatusProbe {
             url: &url,
+            method: subject.expectations.method,
             header,
             deadline: status::DEADLINE,
             connectivity,

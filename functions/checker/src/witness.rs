@@ -20,6 +20,7 @@ impl Engines {
         let deadline = question.deadline();
         let probe = StatusProbe {
             url: &question.url,
+            method: question.method,
             header: question.header.as_ref().map(JobHeader::pair),
             // The rest of the time is for finding out whether our own connection failed.
             deadline: deadline * 2 / 3,

@@ -1,22 +1,33 @@
 "use strict";
-// Pages say everything without this script. It shows times in the reader's own zone, and keeps a page
-// that is looked at as it is now.
+// Pages say everything without this script. It shows times in the format of the reader's browser and, if
+// nobody has chosen a time zone, in the browser's zone. It also keeps a page that is looked at as it is now.
 
 const EVERY = 30_000;
 const WHEN_LOST = 5_000;
-const inOwnZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const zone = document.getElementById("zone");
+const timeZone = known(zone && "chosen" in zone.dataset ? zone.textContent : undefined);
+const inZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short", timeZone });
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone });
 
-// The time in UTC, as it was written, stays where the pointer finds it. What is said as "2 min ago" stays.
+// A browser may lack a zone that the service has. Times are then in the browser's own zone.
+function known(timeZone) {
+  try {
+    return timeZone && new Intl.DateTimeFormat(undefined, { timeZone }) && timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+// The time as it was written stays where the pointer finds it. What is said as "2 min ago" stays.
 function localize(within) {
   for (const time of within.querySelectorAll("time[datetime*=T]")) {
     const at = new Date(time.dateTime);
     if ("ago" in time.dataset) {
-      time.title = inOwnZone.format(at);
+      time.title = inZone.format(at);
     } else {
       time.title = time.textContent;
-      time.textContent = ("clock" in time.dataset ? clock : "day" in time.dataset ? day : inOwnZone).format(at);
+      time.textContent = ("clock" in time.dataset ? clock : "day" in time.dataset ? day : inZone).format(at);
     }
   }
 }
@@ -95,8 +106,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 localize(document);
-const zone = document.getElementById("zone");
-if (zone) zone.textContent = inOwnZone.resolvedOptions().timeZone.replaceAll("_", " ");
+if (zone && !timeZone) zone.textContent = inZone.resolvedOptions().timeZone.replaceAll("_", " ");
 setInterval(refresh, EVERY);
 document.addEventListener("visibilitychange", refresh);
 addEventListener("offline", () => showLost(true));

@@ -4,13 +4,12 @@
 // picture has the single checks and the failed ones.
 
 const HINT = "Drag over the plot to look closer.";
-const HOUR = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const MIDNIGHT = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone });
 const dated = (seconds) => new Date(seconds * 1000);
 
 function inShort(seconds) {
   const date = dated(seconds);
-  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-  return (isMidnight ? day : HOUR).format(date);
+  return (MIDNIGHT.format(date) === "00:00" ? day : clock).format(date);
 }
 
 // Times and values of the table, the oldest first: each row in the middle of its time. What has no row is a gap.
@@ -121,7 +120,7 @@ function draw() {
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
-    hint.textContent = mean == null ? HINT : `${inOwnZone.format(dated(times[cursor.idx] - part.dataset.step / 2))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
+    hint.textContent = mean == null ? HINT : `${inZone.format(dated(times[cursor.idx] - part.dataset.step / 2))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
   }
   const options = {
     width: plot.clientWidth,

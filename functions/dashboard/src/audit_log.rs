@@ -16,6 +16,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_store::{AuditPage, TeamWithSettings};
 
+use crate::clock::Clock;
 use crate::form::label;
 use crate::layout::{Heading, NavTab};
 use crate::members::role_word;
@@ -39,7 +40,7 @@ pub(crate) async fn show(
     let page = store.audit_log(id, before, PAGE).await?;
     let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
     let users = store.users(people).await?;
-    let content = content(id, before, &page, &users);
+    let content = content((id, context.clock(Some(&team.team))), before, &page, &users);
     let title = Heading::new("Audit log").lead(
         html! { p.quiet { "Who changed settings, sites, tokens, members, channels and issues." } },
     );
@@ -48,7 +49,7 @@ pub(crate) async fn show(
 }
 
 fn content(
-    team: TeamId,
+    (team, clock): (TeamId, Clock<'_>),
     before: Option<&str>,
     page: &AuditPage,
     users: &BTreeMap<UserId, User>,
@@ -63,7 +64,7 @@ fn content(
                     "Changes to settings, sites, tokens, members, channels and issues, newest first",
                     &["When", "Who", "What"],
                 ))
-                tbody { @for entry in &page.entries { (row(entry, users)) } }
+                tbody { @for entry in &page.entries { (row(entry, users, clock)) } }
             } }
         }
         @if before.is_some() || page.next.is_some() {
@@ -84,10 +85,10 @@ fn older(path: &str, place: &str) -> String {
     format!("{path}?{}", query.append_pair("before", place).finish())
 }
 
-fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
+fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> Markup {
     html! {
         tr {
-            td { (layout::instant(entry.at)) }
+            td { (clock.instant(entry.at)) }
             td {
                 @match entry.actor {
                     // Users choose their own names, so the address is shown too.
@@ -99,7 +100,7 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
                     Actor::Reader => em { "the reader of the address" },
                 }
             }
-            td { (what(entry, users)) }
+            td { (what(entry, users, clock)) }
         }
     }
 }
@@ -113,7 +114,11 @@ fn name(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
     }
 }
 
-fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
+fn what(
+    AuditEntry { actor, event, .. }: &AuditEntry,
+    users: &BTreeMap<UserId, User>,
+    clock: Clock<'_>,
+) -> Markup {
     let is_own = |user: &UserId| *actor == Actor::User(*user);
     let whose = |user: &UserId| match is_own(user) {
         true => html! { "their" },
@@ -170,7 +175,7 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
             html! { (of_window(*change)) " " (called(name)) }
         }
         AuditEvent::Issue { issue, summary, decision } => html! {
-            (of_issue(*decision)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }
+            (of_issue(*decision, clock)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }
         },
     }
 }
@@ -198,13 +203,13 @@ const fn of_window(change: WindowChange) -> &'static str {
     }
 }
 
-fn of_issue(decision: IssueDecision) -> Markup {
+fn of_issue(decision: IssueDecision, clock: Clock<'_>) -> Markup {
     html! {
         @match decision {
             IssueDecision::Acknowledged => "Acknowledged",
             IssueDecision::Unacknowledged => "Undid the acknowledgement of",
             IssueDecision::Resolved => "Resolved",
-            IssueDecision::Snoozed(until) => { "Snoozed until " (layout::instant(until)) ":" }
+            IssueDecision::Snoozed(until) => { "Snoozed until " (clock.instant(until)) ":" }
             IssueDecision::Unsnoozed => "Ended the snooze of",
             IssueDecision::Noted => "Wrote a note about",
         }

@@ -16,6 +16,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_store::{IndexRow, IssueWithSite, Store, StoreError, TeamWithSettings};
 
+use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::look::Look;
 use crate::{RequestContext, layout, words};
@@ -50,7 +51,7 @@ pub(crate) async fn show(
     let mut page = EventsPage::new(&issues, number);
     let openings = page.openings();
     page.describe(&store.episodes_at(openings).await?);
-    let content = content(id, &page);
+    let content = content(id, &page, context.clock(Some(&team.team)));
     let title = Heading::new("Events")
         .lead(html! { p.quiet { "Issues that opened and were resolved, newest first." } });
     Ok(layout::team_page(context, (&team.team, NavTab::Events), StatusCode::OK, title, &content))
@@ -139,18 +140,18 @@ fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
     })
 }
 
-fn content(team: TeamId, page: &EventsPage<'_>) -> Markup {
+fn content(team: TeamId, page: &EventsPage<'_>, clock: Clock<'_>) -> Markup {
     html! {
         @if page.is_blank {
             div.card { div.empty { p { b { "No events yet." } " Issues that open and get resolved appear here." } } }
         } @else {
-            ul.card.rows { @for event in &page.events { (row(event)) } }
+            ul.card.rows { @for event in &page.events { (row(event, clock)) } }
             (layout::other_pages(page.number, page.has_more, &|number| format!("/teams/{team}/events?page={number}")))
         }
     }
 }
 
-fn row(event: &Event<'_>) -> Markup {
+fn row(event: &Event<'_>, clock: Clock<'_>) -> Markup {
     let IssueWithSite { issue, site, .. } = event.of;
     let (look, what) = match (event.key, event.by_hand) {
         (TimelineKey::Resolved, false) => (Look::Up, "Resolved"),
@@ -166,7 +167,7 @@ fn row(event: &Event<'_>) -> Markup {
                 a href={ "/issues/" (issue.id) } { bdi { (said(event)) } }
                 p.quiet.small { a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } } }
             }
-            span.quiet.small.n { (layout::instant(event.at)) }
+            span.quiet.small.n { (clock.instant(event.at)) }
         }
     }
 }

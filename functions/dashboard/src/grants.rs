@@ -39,7 +39,7 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
     query: &[Team, User],
     put: &[Audit, Email, Invitation, Session, SignIn, Team, Throttle, Token, User],
-    update: &[Team, Throttle, User],
+    update: &[Email, Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
     check: &[Team],
     ..Grant::NONE

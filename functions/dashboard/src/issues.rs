@@ -33,6 +33,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use self::found::Found;
+use crate::clock::Clock;
 use crate::form::{FormInput, field};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -170,12 +171,12 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let role = context.member()?.caller.role_in(site.team)?;
-    let now = context.app.clock.now();
+    let clock = context.clock(Some(&access.team.team));
     let (users, found) = futures::try_join!(
         context.app.store.users(people(&access.stored.issue)),
-        Found::load(&context.app.store, access, now),
+        Found::load(&context.app.store, access, clock.now),
     )?;
-    let view = IssueView::new(access, &users, &found, role, now);
+    let view = IssueView::new(access, &users, &found, role, clock);
     let content = content(&view, shown);
     let heading = Heading::within(&*view.title)
         .below(format!("/teams/{}", site.team), "Sites")
@@ -197,7 +198,7 @@ struct IssueView<'a> {
     users: &'a BTreeMap<UserId, User>,
     /// Its evidence, episodes, notifications and checks.
     found: &'a Found,
-    now: Timestamp,
+    clock: Clock<'a>,
     may_act: bool,
     /// What is or was wrong.
     title: String,
@@ -212,7 +213,7 @@ impl<'a> IssueView<'a> {
         users: &'a BTreeMap<UserId, User>,
         found: &'a Found,
         role: Role,
-        now: Timestamp,
+        clock: Clock<'a>,
     ) -> Self {
         let (issue, site) = (&access.stored.issue, &access.stored.site);
         let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
@@ -220,19 +221,20 @@ impl<'a> IssueView<'a> {
             issue,
             site,
             team: &access.team.team,
+            zone: clock.zone,
             acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: None,
             ended: None,
         };
         let (news, sentence) = match issue.lifecycle.is_active() {
-            true => (News::StillActive { due: now }, issue.summary.clone()),
+            true => (News::StillActive { due: clock.now }, issue.summary.clone()),
             false => {
                 let sentence = past(issue.id.fingerprint(), &issue.summary);
                 (News::Resolved { before: Vec::new() }, sentence)
             }
         };
-        let Alert { mut lines, mut facts, .. } = compose::one(&subject, &news, now);
+        let Alert { mut lines, mut facts, .. } = compose::one(&subject, &news, clock.now);
         lines.retain(|line| !line.trim_end_matches('.').eq_ignore_ascii_case(&sentence));
         // The page shows these elsewhere.
         let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
@@ -240,7 +242,7 @@ impl<'a> IssueView<'a> {
         let may_act = role.grants(Permission::RunChecks);
         let title = words::named(&sentence, site);
         let team = &access.team.team;
-        Self { issue, site, team, users, found, now, may_act, title, lines, facts }
+        Self { issue, site, team, users, found, clock, may_act, title, lines, facts }
     }
 
     fn name_of(&self, user: UserId) -> Markup {
@@ -256,7 +258,7 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
         div.two {
             div.stack {
                 (compared::card(view))
-                (evidence::card(&view.found.evidence))
+                (evidence::card(&view.found.evidence, view.clock))
                 (timeline::card(view, input))
             }
             aside.stack { (details(view)) }
@@ -266,12 +268,12 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
 
 /// What is wrong, since when, who works on it, and what to do.
 fn hero(view: &IssueView<'_>) -> Markup {
-    let IssueView { issue, now, .. } = *view;
+    let IssueView { issue, clock, .. } = *view;
     let look = if issue.lifecycle.is_active() { Look::from(issue.severity()) } else { Look::Up };
     let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
     let since = issue.first_failed_at();
     html! {
-        @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, now)) }
+        @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, clock)) }
         section class={ "hero tint " (look.class()) } {
             div.row {
                 (look::issue(issue.status(), issue.severity()))
@@ -283,8 +285,8 @@ fn hero(view: &IssueView<'_>) -> Markup {
                 p.quiet.m1.say {
                     @if let Some(failures) = failures { (failures) " failed checks in a row. " }
                     @for line in &view.lines { (line) " " }
-                    @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
-                        "No reminders until " (layout::instant(until)) "."
+                    @if let Some(until) = issue.snoozed_until.filter(|until| *until > clock.now) {
+                        "No reminders until " (clock.instant(until)) "."
                     }
                 }
             }
@@ -293,15 +295,15 @@ fn hero(view: &IssueView<'_>) -> Markup {
                     p.clock {
                         @match issue.lifecycle.resolved_at() {
                             Some(end) => (time::duration(end.duration_since(since))),
-                            None => (layout::lasting(since, now)),
+                            None => (clock.lasting(since)),
                         }
                     }
                     p.quiet.small {
-                        "Since " (layout::instant(since))
-                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (layout::instant(end)) }
+                        "Since " (clock.instant(since))
+                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (clock.instant(end)) }
                     }
                 }
-                @if view.may_act && issue.lifecycle.is_active() { (actions(issue, now)) }
+                @if view.may_act && issue.lifecycle.is_active() { (actions(issue, clock.now)) }
             }
         }
     }
@@ -350,7 +352,7 @@ fn details(view: &IssueView<'_>) -> Markup {
             dl.facts.in {
                 dt { "Tool" } dd { (words::tool(view.issue.id.fingerprint().tool())) }
                 @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
-                dt { "First opened" } dd { (layout::instant(view.issue.created_at)) }
+                dt { "First opened" } dd { (view.clock.instant(view.issue.created_at)) }
             }
         }
     }
@@ -379,7 +381,7 @@ fn notifications(view: &IssueView<'_>) -> Markup {
                         (look.mark())
                         div.grow {
                             b.cut.blk { bdi { (name) } }
-                            p.quiet.small { (word) " " (layout::instant(*at)) @if let Some(why) = why { ": " bdi { (why) } } }
+                            p.quiet.small { (word) " " (view.clock.instant(*at)) @if let Some(why) = why { ": " bdi { (why) } } }
                         }
                     }
                 }

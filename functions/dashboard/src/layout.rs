@@ -1,6 +1,5 @@
 //! What all pages share: their frame, and headers that allow a browser only to show them and to send their forms.
 
-use jiff::Timestamp;
 use lambda_http::Body;
 use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
@@ -10,12 +9,12 @@ use lambda_http::http::{HeaderValue, Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
-use vedette_domain::time;
 use vedette_http::access::Caller;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
+use crate::clock::Clock;
 use crate::look::{Icon, Look};
 use crate::{RequestContext, assets, look};
 
@@ -120,7 +119,7 @@ pub(crate) fn page(
     title: &str,
     content: &Markup,
 ) -> Response {
-    framed(status, title, &lone(title, &degraded(context), content))
+    framed(status, title, &lone(title, &degraded(context, context.clock(None)), content))
 }
 
 /// An entry in a team's navigation.
@@ -214,8 +213,9 @@ fn member_page(
     content: &Markup,
 ) -> Response {
     let Some(signed_in) = context.signed_in else {
-        return framed(status, &heading.title, &lone(&heading.title, &degraded(context), content));
+        return page(context, status, &heading.title, content);
     };
+    let clock = context.clock(team.map(|(team, _)| team));
     // The answer to a form cannot be requested again.
     let is_live = status == StatusCode::OK && context.head.method == Method::GET;
     let body = html! {
@@ -229,10 +229,12 @@ fn member_page(
                 @if let Some((_, tabs)) = team { (tabs) }
             }
         }
-        (degraded(context))
+        (degraded(context, clock))
         main #main data-live[is_live] { div.wrap.stack { (heading.shown()) (content) } }
-        // The script replaces it with the reader's time zone.
-        footer.wrap.foot { p { "Times are in " span #zone { "UTC" } "." } }
+        // If nobody has chosen a time zone, the script replaces it with the browser's.
+        footer.wrap.foot {
+            p { "Times are in " span #zone data-chosen[clock.is_chosen] { (clock.zone) } "." }
+        }
     };
     framed(status, &heading.title, &body)
 }
@@ -271,6 +273,7 @@ fn user_menu(caller: &Caller) -> Markup {
                 hr;
                 a href="/tokens" { (Icon::Key.shape()) "Personal tokens" }
                 a href="/sessions" { (Icon::Lock.shape()) "Sessions" }
+                a href="/time-zone" { (Icon::Clock.shape()) "Time zone" }
                 hr;
                 form method="post" action="/sign-out" { button { (Icon::Leave.shape()) "Sign out" } }
             }
@@ -287,7 +290,7 @@ pub(crate) fn initial(name: &str) -> String {
 
 /// What keeps the service from working, if anything does. Strangers do not see the details, which may name the
 /// operator's files.
-fn degraded(context: RequestContext<'_>) -> Markup {
+fn degraded(context: RequestContext<'_>, clock: Clock<'_>) -> Markup {
     let notices = context.app.health.notices();
     html! {
         // The script updates it.
@@ -308,7 +311,7 @@ fn degraded(context: RequestContext<'_>) -> Markup {
                             @if context.signed_in.is_some() {
                                 @for notice in notices {
                                     p {
-                                        b { (notice.what) } " " (notice.remedy) " Since " (instant(notice.since)) "."
+                                        b { (notice.what) } " " (notice.remedy) " Since " (clock.instant(notice.since)) "."
                                     }
                                 }
                             } @else {
@@ -427,41 +430,6 @@ pub(crate) fn columns(caption: &str, heads: &[&str]) -> Markup {
         caption.hide { (caption) }
         thead { tr { @for head in heads { th scope="col" { (head) } } } }
     }
-}
-
-/// How long ago something was, with the exact time for readers who want it.
-pub(crate) fn ago(at: Timestamp, now: Timestamp) -> Markup {
-    html! {
-        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-ago { (time::ago(at, now)) }
-    }
-}
-
-/// How long something has lasted, with the time when it began.
-pub(crate) fn lasting(since: Timestamp, now: Timestamp) -> Markup {
-    html! {
-        time.nb datetime=(time::wire(since)) title={ "Since " (time::instant(since)) } data-ago {
-            (time::duration(now.duration_since(since)))
-        }
-    }
-}
-
-/// A time of the current day.
-pub(crate) fn clock(at: Timestamp) -> Markup {
-    html! {
-        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-clock { (time::clock(at)) }
-    }
-}
-
-/// The day of an instant that is close enough to leave out the time.
-pub(crate) fn day(at: Timestamp, now: Timestamp) -> Markup {
-    html! {
-        time.nb datetime=(time::wire(at)) title=(time::instant(at)) data-day { (time::day(at, now)) }
-    }
-}
-
-/// An instant, for people and for programs.
-pub(crate) fn instant(at: Timestamp) -> Markup {
-    html! { time datetime=(time::wire(at)) { (time::instant(at)) } }
 }
 
 /// The answer instead of a page.

@@ -10,6 +10,7 @@ mod audit_log;
 mod channels;
 mod chart;
 mod checks;
+mod clock;
 mod cross_origin;
 mod events;
 mod form;
@@ -32,6 +33,7 @@ mod sites;
 mod surface;
 mod time_zone;
 mod tokens;
+mod user_time_zone;
 mod words;
 
 use self::request_context::RequestContext;

@@ -1,12 +1,12 @@
-//! The maintenance windows of a team: a list, and a form that adds one or starts it now.
+//! The maintenance windows of a team: a list, a form that adds one or starts it now, and a page that changes one.
 
 pub(crate) mod calendar;
 mod form;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{add_window, end_window, remove_window};
+use vedette_actions::{add_window, edit_window, end_window, remove_window};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
@@ -19,6 +19,7 @@ use vedette_http::response::Response;
 use vedette_routing::WindowAccess;
 use vedette_store::{DirectoryRow, TeamWithSettings};
 
+use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -30,9 +31,10 @@ const FROM_NOW: [(u32, &str); 4] =
     [(15, "15 minutes"), (60, "1 hour"), (240, "4 hours"), (1_440, "1 day")];
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 6] = [
+const SAID: [(&str, &str); 7] = [
     ("added", "Maintenance window added."),
     ("started", "Maintenance window started."),
+    ("saved", "Maintenance window saved."),
     ("ended", "Maintenance window ended."),
     ("removed", "Maintenance window removed."),
     ("shared", "The calendar has a new address."),
@@ -93,6 +95,62 @@ pub(crate) async fn start(
     layout::redirect(&format!("/sites/{site}"))
 }
 
+/// Shows a window in a form.
+pub(crate) async fn edit(
+    context: RequestContext<'_>,
+    access: WindowAccess,
+) -> Result<Response, ApiError> {
+    let input = form::of_window(&access.window);
+    edit_page(context, &access, StatusCode::OK, &input).await
+}
+
+/// Changes a window.
+pub(crate) async fn save(
+    context: RequestContext<'_>,
+    access: WindowAccess,
+) -> Result<Response, ApiError> {
+    let sent = FormInput::sent(context.body);
+    let refused = async |sent: FormInput, refusal| {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        edit_page(context, &access, status, &sent.refused(refusal)).await
+    };
+    let input = match form::parse_update(&sent) {
+        Ok(input) => input,
+        Err(refusal) => return refused(sent, refusal).await,
+    };
+    let (team, caller) = (&access.team.team, &context.member()?.caller);
+    let (actor, now) = (caller.actor(), caller.now);
+    match edit_window(context.app, team, &access.window, input, actor, now)
+        .await
+        .map_err(ApiError::from)
+    {
+        Ok(_) => layout::redirect(&format!("{}?said=saved", path(team.id))),
+        Err(ApiError::Validation(refusal)) => refused(sent, refusal).await,
+        Err(error) => Err(error),
+    }
+}
+
+async fn edit_page(
+    context: RequestContext<'_>,
+    WindowAccess { team, window }: &WindowAccess,
+    status: StatusCode,
+    input: &FormInput,
+) -> Result<Response, ApiError> {
+    let team = &team.team;
+    let sites = sites_of(context, team).await?;
+    let content =
+        beside_others(team.id, Part::Maintenance, &form::edit(team, window, &sites, input));
+    let heading = Heading::new(&*window.name).below(path(team.id), "Maintenance windows");
+    Ok(layout::team_page(context, (team, NavTab::Settings), status, heading, &content))
+}
+
+/// The sites of a team by their names.
+async fn sites_of(context: RequestContext<'_>, team: &Team) -> Result<Vec<DirectoryRow>, ApiError> {
+    let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
+    sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
+    Ok(sites)
+}
+
 /// Ends the active instance of a window.
 pub(crate) async fn end(
     context: RequestContext<'_>,
@@ -124,15 +182,14 @@ async fn page(
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
-    sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
+    let sites = sites_of(context, team).await?;
     let may_manage = caller.role_in(team.id)?.grants(Permission::ManageSites);
     let windows = team.windows.current_ones(caller.now);
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
-        (list_of(team, &windows, &sites, may_manage, caller.now))
+        (list_of(team, &windows, &sites, may_manage, context.clock(Some(team))))
         @if may_manage {
-            (form::part(team, &sites, refused))
+            (form::add(team, &sites, refused))
             (calendar::part(context, team))
         }
     };
@@ -148,14 +205,14 @@ fn list_of(
     windows: &[&MaintenanceWindow],
     sites: &[DirectoryRow],
     may_manage: bool,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
     html! {
         section.card {
             header { h2 { "Active and planned" } }
             @if windows.is_empty() { p.in.quiet { "No maintenance is planned." } } @else {
                 ul.rows {
-                    @for window in windows { (row(team, window, sites, may_manage, now)) }
+                    @for window in windows { (row(team, window, sites, may_manage, clock)) }
                 }
             }
         }
@@ -167,9 +224,9 @@ fn row(
     window: &MaintenanceWindow,
     sites: &[DirectoryRow],
     may_manage: bool,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
-    let active = window.active_at(now);
+    let active = window.active_at(clock.now);
     let address = |verb: &str| format!("{}/{}/{verb}", path(team.id), window.id);
     let length = SignedDuration::from_mins(window.minutes.into());
     html! {
@@ -180,9 +237,9 @@ fn row(
                     @if active.is_some() { (Look::Info.pill("Active")) }
                 }
                 p.quiet.small {
-                    @match (active, window.next_after(now)) {
-                        (Some(active), _) => { "Until " (layout::instant(active.end)) }
-                        (None, Some(next)) => { "Starts " (layout::instant(next.start)) }
+                    @match (active, window.next_after(clock.now)) {
+                        (Some(active), _) => { "Until " (clock.instant(active.end)) }
+                        (None, Some(next)) => { "Starts " (clock.instant(next.start)) }
                         (None, None) => "Over",
                     }
                     " · " (time::duration(length))
@@ -198,6 +255,7 @@ fn row(
                     @if active.is_some() {
                         form method="post" action=(address("end")) { button.s { "End now" } }
                     }
+                    a.btn.s href=(address("edit")) { "Edit" }
                     form method="post" action=(address("remove")) { button.s.bad { "Remove" } }
                 }
             }
@@ -221,13 +279,15 @@ fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
 }
 
 /// Says that a site is in maintenance, if it is.
-pub(crate) fn notice(team: &Team, site: &Site, now: Timestamp) -> Markup {
-    let Some(end) = team.windows.until(site.id, now, now) else { return Markup::default() };
+pub(crate) fn notice(team: &Team, site: &Site, clock: Clock<'_>) -> Markup {
+    let Some(end) = team.windows.until(site.id, clock.now, clock.now) else {
+        return Markup::default();
+    };
     html! {
         div.note.info role="status" {
             (Look::Info.shape())
             p {
-                b { "Under maintenance until " (layout::instant(end)) "." }
+                b { "Under maintenance until " (clock.instant(end)) "." }
                 " No issue opens or resolves, and no reminders are sent."
             }
             a.btn.s href=(path(team.id)) { "View maintenance" }

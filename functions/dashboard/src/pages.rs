@@ -13,7 +13,7 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
-    settings, setup, sign_in, sites, time_zone, tokens,
+    settings, setup, sign_in, sites, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -52,6 +52,8 @@ pub const PAGES: &[Page] = &[
     post("maintenance.share", "/teams/{team}/maintenance/share", Member, Team(ManageSites, &maintenance::calendar::share)),
     post("maintenance.unshare", "/teams/{team}/maintenance/unshare", Member, Team(ManageSites, &maintenance::calendar::unshare)),
     get("maintenance.calendar", link::CALENDAR, Linked, Request(&maintenance::calendar::calendar)),
+    get("maintenance.edit", "/teams/{team}/maintenance/{window}/edit", Member, Window(ManageSites, &maintenance::edit)),
+    post("maintenance.save", "/teams/{team}/maintenance/{window}/edit", Member, Window(ManageSites, &maintenance::save)),
     post("maintenance.end", "/teams/{team}/maintenance/{window}/end", Member, Window(ManageSites, &maintenance::end)),
     post("maintenance.remove", "/teams/{team}/maintenance/{window}/remove", Member, Window(ManageSites, &maintenance::remove)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
@@ -78,6 +80,8 @@ pub const PAGES: &[Page] = &[
     get("tokens.list", "/tokens", Member, Request(&tokens::list)),
     account_form("tokens.create", "/tokens", Member, Request(&tokens::create)),
     account_form("tokens.revoke", "/tokens/{token}/revoke", Member, Request(&tokens::revoke)),
+    get("user-time-zone.show", "/time-zone", Member, Request(&user_time_zone::show)),
+    account_form("user-time-zone.update", "/time-zone", Member, Request(&user_time_zone::update)),
     get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use lambda_http::http::request::Parts;
 use tracing::warn;
 use vedette_domain::ErrorChain;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::source::Source;
 use vedette_http::error::ApiError;
 use vedette_http::path::PathParameters;
@@ -13,6 +14,7 @@ use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::App;
 
 use crate::Provider;
+use crate::clock::Clock;
 use crate::session::SignedIn;
 use crate::sites::directories::Directories;
 
@@ -74,6 +76,16 @@ impl<'a> RequestContext<'a> {
     /// Where the request comes from.
     pub(crate) fn source(&self) -> Source {
         source(self.head, &self.app.service.trusted_proxies)
+    }
+
+    /// The clock of the reader, on a page of a team if there is one.
+    pub(crate) fn clock<'b>(&self, team: Option<&'b Team>) -> Clock<'b>
+    where
+        'a: 'b,
+    {
+        let caller = self.signed_in.map(|signed_in| &signed_in.caller);
+        let now = caller.map_or_else(|| self.app.clock.now(), |caller| caller.now);
+        Clock::new(now, caller.map(|caller| &caller.user), team)
     }
 
     /// The signed-in user.

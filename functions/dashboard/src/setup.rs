@@ -47,7 +47,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     let team = entropy.team_id().map_err(ApiError::internal)?;
     let team = Team::new(team, &team_name(&name), PLAN, now);
     // A person who can read the service's terminal does not need to confirm their address.
-    let user = User { id, name, email, email_verified_at: Some(now), created_at: now };
+    let user = User { id, name, email, email_verified_at: Some(now), zone: None, created_at: now };
     let (cookie, begun) = new_session(context, id)?;
     match context.app.store.set_up(&link, &user, &team, &begun).await {
         Err(error) if error.has_failed(LINK) => return Ok(spent(context)),

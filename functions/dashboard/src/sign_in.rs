@@ -16,6 +16,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
+use crate::clock::Clock;
 use crate::form::{FormInput, sentence};
 use crate::layout::Heading;
 use crate::look::Icon;
@@ -183,15 +184,19 @@ pub(crate) async fn out(context: RequestContext<'_>) -> Result<Response, ApiErro
 /// Shows the browsers in which the member is signed in.
 pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let own = &context.member()?.session;
-    let now = context.app.clock.now();
+    let clock = context.clock(None);
     let sessions = context.app.store.sessions(own.user).await?;
     let heading =
         Heading::new("Sessions").lead(html! { p.quiet { "Browsers where you are signed in." } });
-    let lasting = sessions.iter().filter(|session| session.lasts(now));
-    Ok(layout::own_page(context, StatusCode::OK, heading, &table(lasting, own)))
+    let lasting = sessions.iter().filter(|session| session.lasts(clock.now));
+    Ok(layout::own_page(context, StatusCode::OK, heading, &table(lasting, own, clock)))
 }
 
-fn table<'a>(sessions: impl Iterator<Item = &'a Session>, own: &Session) -> Markup {
+fn table<'a>(
+    sessions: impl Iterator<Item = &'a Session>,
+    own: &Session,
+    clock: Clock<'_>,
+) -> Markup {
     html! {
         ul.card.rows {
             @for session in sessions {
@@ -199,8 +204,8 @@ fn table<'a>(sessions: impl Iterator<Item = &'a Session>, own: &Session) -> Mark
                     div.grow {
                         b { bdi { (session.browser) } } @if session.hash == own.hash { " " span.tag { "This browser" } }
                         p.quiet.small {
-                            "Signed in " (layout::instant(session.created_at))
-                            ", expires " (layout::instant(session.expires_at))
+                            "Signed in " (clock.instant(session.created_at))
+                            ", expires " (clock.instant(session.expires_at))
                         }
                     }
                     form method="post" action={ "/sessions/" (session.hash.0) "/end" } {

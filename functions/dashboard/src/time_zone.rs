@@ -17,7 +17,8 @@ use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading, NavTab};
 use crate::settings::{Part, beside_others};
 
-const FIELD: &str = "time_zone";
+/// The field of the form.
+pub(crate) const FIELD: &str = "time_zone";
 
 /// Shows the zone: with a form for members who may change it, and as text for others.
 pub(crate) async fn show(
@@ -35,7 +36,7 @@ pub(crate) async fn update(
     let input = FormInput::sent(context.body);
     let request = Map::from_iter([(FIELD.to_owned(), Value::from(input.text(FIELD)))]);
     let zone = match parse_time_zone(&request) {
-        Ok(zone) => zone,
+        Ok(zone) => zone.unwrap_or_default(),
         Err(refusal) => return page(context, &team, Some(input.refused(refusal))),
     };
     let caller = &context.member()?.caller;
@@ -75,7 +76,7 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
         header {
             div {
                 h2 { "Time zone" }
-                p.quiet.small { "Quiet time follows the clocks of this zone, and notifications show its time." }
+                p.quiet.small { "Quiet time follows the clocks of this zone. Pages and notifications show its time, unless their reader has chosen another zone." }
             }
         }
     };
@@ -89,8 +90,7 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
         input.put(FIELD, team.zone.name());
         input
     });
-    let names = NamedZone::names().into_iter();
-    let zones: Vec<_> = names.map(|name| Choice::new(&name, name.clone())).collect();
+    let zones: Vec<_> = zones().collect();
     html! {
         form.card method="post" action={ "/teams/" (team.id) "/time-zone" } novalidate {
             (header)
@@ -99,4 +99,9 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
             footer { button.main { "Save" } }
         }
     }
+}
+
+/// All zones, to choose from.
+pub(crate) fn zones() -> impl Iterator<Item = Choice> {
+    NamedZone::names().into_iter().map(|name| Choice::new(&name, name.clone()))
 }

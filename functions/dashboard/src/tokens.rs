@@ -15,6 +15,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
 use crate::RequestContext;
+use crate::clock::Clock;
 use crate::form::{Problems, field, fields};
 use crate::layout::{self, Heading};
 use crate::look::Look;
@@ -83,16 +84,21 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
         create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
     let (secret, token) = created?;
     let title = format!("Token {}", token.name);
-    Ok(layout::own_page(context, StatusCode::OK, title, &created_token(&secret, &token)))
+    Ok(layout::own_page(
+        context,
+        StatusCode::OK,
+        title,
+        &created_token(&secret, &token, context.clock(None)),
+    ))
 }
 
-fn created_token(secret: &Secret, token: &Token) -> Markup {
+fn created_token(secret: &Secret, token: &Token, clock: Clock<'_>) -> Markup {
     html! {
         (layout::note(Look::Up, &html! { b { "Token created." } " Copy it now: it can’t be shown again." }))
         section.card {
             div.in.stack.gm {
                 pre { code { (secret.reveal()) } }
-                p.quiet { "It works until " (layout::instant(token.expires_at)) "." }
+                p.quiet { "It works until " (clock.instant(token.expires_at)) "." }
                 div { a.btn href="/tokens" { "Done" } }
             }
         }
@@ -121,7 +127,7 @@ async fn page(
     };
     let content = html! {
         @if refused.is_none() { (layout::done(context, &[("revoked", "Token revoked.")])) }
-        @if !tokens.is_empty() { (list_of(&tokens, caller.now)) }
+        @if !tokens.is_empty() { (list_of(&tokens, context.clock(None))) }
         (form(refused))
     };
     let heading = Heading::new("Personal tokens").lead(html! {
@@ -130,7 +136,7 @@ async fn page(
     Ok(layout::own_page(context, status, heading, &content))
 }
 
-fn list_of(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
+fn list_of(tokens: &[(Token, Option<Timestamp>)], clock: Clock<'_>) -> Markup {
     html! {
         ul.card.rows aria-label="Tokens" {
             @for (token, last_use) in tokens {
@@ -139,15 +145,15 @@ fn list_of(tokens: &[(Token, Option<Timestamp>)], now: Timestamp) -> Markup {
                         div.row {
                             b { bdi { (token.name) } }
                             code.quiet { (token.hash.short()) }
-                            @if token.expires_at <= now { span.tag { "Expired" } }
+                            @if token.expires_at <= clock.now { span.tag { "Expired" } }
                         }
                         p.quiet.small { (may(&token.scopes)) }
                         p.quiet.small {
                             @match last_use {
-                                Some(at) => { "Last used " (layout::instant(*at)) }
+                                Some(at) => { "Last used " (clock.instant(*at)) }
                                 None => "Never used",
                             }
-                            ", expires " (layout::instant(token.expires_at))
+                            ", expires " (clock.instant(token.expires_at))
                         }
                     }
                     form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use vedette_actions::wake;
+use vedette_domain::alerts::channel::{Channel, PublicTarget};
 use vedette_domain::alerts::delivery_run::{Delivered, DeliveryContext, DeliveryRun};
+use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_runtime::metrics::{self, Metric};
-use vedette_store::{Audit, ChannelRef, Deliveries, unless_conflict};
+use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use crate::NotifierError;
 use crate::execute::Executor;
@@ -42,32 +44,36 @@ pub async fn deliver(
         return Ok(Delivered::default());
     };
     // The last holder's writes ended before it released the lease, so they are visible here.
-    let (leased, deliveries, target) = futures::join!(
+    let (leased, deliveries, target, zone) = futures::join!(
         app.store.put_channel_state(place, &state, Audit::None),
         app.store.deliveries(place),
         app.store.target_of(&channel),
+        zone_of_reader(app, &channel),
     );
     if !unless_conflict(leased)? {
         wake(app, place, BUSY).await;
         return Ok(Delivered::default());
     }
-    let (target, Deliveries { deliveries, queued, .. }) = match (target, deliveries) {
-        (Ok(target), Ok(deliveries)) => (target, deliveries),
-        (Err(error), _) | (_, Err(error)) => {
+    let found = target.and_then(|target| Ok((target, deliveries?, zone?)));
+    let (target, Deliveries { deliveries, queued, .. }, zone) = match found {
+        Ok(found) => found,
+        Err(error) => {
             state.end(None, now);
             app.store.put_channel_state(place, &state, Audit::None).await?;
             return Err(error.into());
         }
     };
+    let zone = zone.as_ref().unwrap_or(&team.team.zone);
     let context = DeliveryContext {
         channel: &channel,
         team: &team.team,
+        zone,
         settings: &team.settings,
         time_scale: app.service.time_scale,
         pages_base: app.service.pages_base(),
     };
     let mut run = DeliveryRun::new(context, state, deliveries, queued);
-    let executor = Executor { app, transport, channel: &channel, target, team: &team };
+    let executor = Executor { app, transport, channel: &channel, target, team: &team, zone };
     let executed = executor.execute(&mut run).await;
     let delivered = run.delivered();
     // Send this before anything else can fail: no later run would send it.
@@ -77,6 +83,14 @@ pub async fn deliver(
     end(app, place, run).await?;
     executed?;
     Ok(delivered)
+}
+
+/// The time zone that the user at the channel's address has chosen, if it is an address of a user who has chosen one.
+async fn zone_of_reader(app: &App, channel: &Channel) -> Result<Option<NamedZone>, StoreError> {
+    match &channel.target {
+        PublicTarget::Email { address } => app.store.zone_at(address).await,
+        _ => Ok(None),
+    }
 }
 
 /// Releases the lease, and enqueues a message for the next time something is due.

@@ -16,6 +16,7 @@ use vedette_domain::alerts::notification::Notification;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::IssueId;
+use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -39,6 +40,8 @@ pub(crate) struct Executor<'a, T> {
     /// Where it leads.
     pub(crate) target: Target,
     pub(crate) team: &'a TeamWithSettings,
+    /// The time zone of the times in messages for people.
+    pub(crate) zone: &'a NamedZone,
 }
 
 impl<T: Transport> Executor<'_, T> {
@@ -104,7 +107,7 @@ impl<T: Transport> Executor<'_, T> {
             return Ok(());
         }
         let base = self.app.service.pages_base();
-        let team = &self.team.team;
+        let team = (&self.team.team, self.zone);
         let outcome = match message(delivery.message(), self.channel, team, base, self.now()) {
             Ok(message) => {
                 self.transport.send(self.channel, &self.target, &message, self.now()).await

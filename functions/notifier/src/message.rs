@@ -9,6 +9,7 @@ use vedette_domain::alerts::delivery_run::DeliveryMessage;
 use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
 use vedette_domain::alerts::{Alert, compose, link};
 use vedette_domain::time::wire;
+use vedette_domain::time_zone::NamedZone;
 
 use crate::send::OutgoingMessage;
 
@@ -16,11 +17,11 @@ use crate::send::OutgoingMessage;
 #[derive(Debug)]
 pub(crate) struct NoBase;
 
-/// The message of a delivery to a team's channel. `base` is the address of the dashboard.
+/// The message of a delivery to a team's channel, with times in a zone. `base` is the address of the dashboard.
 pub(crate) fn message(
     of: DeliveryMessage<'_>,
     channel: &Channel,
-    team: &Team,
+    (team, zone): (&Team, &NamedZone),
     base: Option<&str>,
     now: Timestamp,
 ) -> Result<OutgoingMessage, NoBase> {
@@ -64,7 +65,7 @@ pub(crate) fn message(
         }
         Content::Missed { id, since, until } => {
             let events = base.map(|base| link::events(base, channel.team));
-            to_people(compose::missed(&channel.name, (*since, *until), events, team), id)
+            to_people(compose::missed(&channel.name, (*since, *until), events, team, zone), id)
         }
         Content::BrokenChannel { id, uuid, channel: broken, reason } => {
             let page = base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));

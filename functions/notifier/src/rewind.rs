@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use vedette_actions::{send_again, wake};
-use vedette_domain::alerts::channel::Channel;
 use vedette_runtime::App;
-use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
+use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, budget, retry_on_conflict};
 
 use crate::NotifierError;
 
@@ -19,27 +18,30 @@ use crate::NotifierError;
 pub async fn rewind(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {
-            rewind_channel(app, &channel).await?;
+            let place = ChannelRef::from(&channel);
+            // What somebody else has written meanwhile may be too far ahead as well.
+            retry_on_conflict(budget::WRITE, || rewind_channel(app, place)).await?;
         }
     }
     Ok(())
 }
 
-async fn rewind_channel(app: &App, channel: &Channel) -> Result<(), StoreError> {
-    let (store, place, now) = (&app.store, ChannelRef::from(channel), app.clock.now());
+async fn rewind_channel(app: &App, place: ChannelRef) -> Result<(), StoreError> {
+    let (store, now) = (&app.store, app.clock.now());
+    let Some(channel) = store.channel(place).await? else { return Ok(()) };
     let mut is_changed = false;
     if let Some(rewound) = channel.rewound(now) {
         is_changed = true;
-        unless_conflict(store.put_channel(&rewound, Audit::None).await)?;
+        store.put_channel(&rewound, Audit::None).await?;
     }
     let Deliveries { state, deliveries, queued } = store.deliveries(place).await?;
     if let Some(rewound) = state.rewound(now) {
         is_changed = true;
-        unless_conflict(store.put_channel_state(place, &rewound, Audit::None).await)?;
+        store.put_channel_state(place, &rewound, Audit::None).await?;
     }
     for delivery in deliveries.iter().filter_map(|delivery| delivery.rewound(now)) {
         is_changed = true;
-        unless_conflict(store.put_delivery_state(place, &delivery).await)?;
+        store.put_delivery_state(place, &delivery).await?;
     }
     for queued in queued.iter().filter(|queued| queued.waits_too_long(now)) {
         is_changed = true;

@@ -150,7 +150,9 @@ async fn mend(
     for tool in Tool::ALL.into_iter().filter(runs) {
         let (policy, now) = (ToolPolicy::of(tool, &settings), app.clock.now());
         let state = stored.tool(tool)?;
-        let Some(next) = state.with_missing_timer(&policy, app.service.time_scale, now) else {
+        let maintenance = team.team.windows.until(stored.site.id, now, now);
+        let time_scale = app.service.time_scale;
+        let Some(next) = state.with_missing_timer(&policy, time_scale, maintenance, now) else {
             continue;
         };
         let written = app.store.put_tool(stored.site.id.partition(), tool, &next, now).await;

@@ -171,6 +171,7 @@ pub(crate) async fn team(
         name: "Ada".to_owned(),
         email: email.to_owned(),
         email_verified_at: Some(now),
+        zone: None,
         created_at: now,
     };
     let team = Team::new(test.app.entropy.team_id()?, name, Plan::Agency, now);

@@ -313,7 +313,7 @@ fn changed(
         expires_at,
         day,
         events: Vec::new(),
-        evidence: None,
+        evidence: Vec::new(),
         failing: None,
         is_first: newest.is_some(),
         newest,

@@ -98,6 +98,8 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     ] {
         client.post(&format!("/teams/{}/maintenance-windows", owner.team), &window).await;
     }
+    let windows = client.get(&format!("/teams/{}/maintenance-windows", owner.team)).await;
+    let window = windows.body["data"][0]["uuid"].as_str().ok_or("no window")?.to_owned();
     let check = client.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
     let check = check.as_str().ok_or("no check")?.to_owned();
     let team = format!("/teams/{}", owner.team);
@@ -124,11 +126,14 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("settings-quiet", format!("{team}/settings/quiet-time")),
         ("settings-reminders", format!("{team}/settings/escalation")),
         ("maintenance", format!("{team}/maintenance")),
+        ("maintenance-edit", format!("{team}/maintenance/{window}/edit")),
+        ("team-time-zone", format!("{team}/time-zone")),
         ("members", format!("{team}/members")),
         ("plan", format!("{team}/plan")),
         ("audit-log", format!("{team}/audit-log")),
         ("tokens", "/tokens".to_owned()),
         ("sessions", "/sessions".to_owned()),
+        ("time-zone", "/time-zone".to_owned()),
     ];
     Ok((owner, pages))
 }

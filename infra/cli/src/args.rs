@@ -15,7 +15,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::expectations::{CheckMethod, SEVERITIES, STREAK_MAX};
 use vedette_domain::id::{SiteId, TeamId, WindowId};
 use vedette_domain::issues::Severity;
-use vedette_domain::maintenance::{Recurrence, parse_start};
+use vedette_domain::maintenance::{Recurrence, WindowNameError, parse_start, parse_window_name};
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::time_zone::NamedZone;
 
@@ -56,6 +56,11 @@ pub(crate) fn issue_id(text: &str) -> Result<Uuid, &'static str> {
 
 pub(crate) fn name(text: &str) -> Result<String, NameError> {
     parse_name(text).map(str::to_owned)
+}
+
+/// The name of a maintenance window.
+pub(crate) fn window_name(text: &str) -> Result<String, WindowNameError> {
+    parse_window_name(text).map(str::to_owned)
 }
 
 pub(crate) fn email(text: &str) -> Result<String, EmailError> {

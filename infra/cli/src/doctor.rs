@@ -29,7 +29,8 @@ const COUNTED: usize = 1_000;
 pub(crate) struct Doctor {
     /// Confirm that this machine's clock is right after a jump
     ///
-    /// Until then, no history expires. A clock that is steady for a day confirms itself.
+    /// Until then, no history expires. Without this option, Vedette trusts the clock again when it has not jumped for
+    /// 24 hours.
     #[arg(long)]
     accept_clock: bool,
 }
@@ -329,7 +330,7 @@ mod tests {
         teams: 0
         work due: 0
         problem: The clock was set back from 2026-11-20 10:54:05 UTC to 2026-11-20 09:54:00 UTC. No history expires until the clock is confirmed.
-          to do: Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays steady for a day confirms itself.
+          to do: Check the machine's time. If it is right, run `vedette doctor --accept-clock`. Otherwise, Vedette trusts the clock again when it has not jumped for 24 hours.
         ");
         let ran = bench.run("doctor --accept-clock").await;
         assert_eq!((ran.code, ran.said.as_str()), (0, ""));

@@ -66,8 +66,16 @@ impl<R: Error + 'static> From<ActionError<R>> for Failure {
             ActionError::Refused(refusal) => {
                 Self::Refused(printable(&ErrorChain(&refusal).to_string()))
             }
-            ActionError::Failed(Fault::Entropy(error)) => Self::because(error),
-            ActionError::Failed(Fault::Store(error)) => error.into(),
+            ActionError::Failed(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Entropy(error) => Self::because(error),
+            Fault::Store(error) => error.into(),
         }
     }
 }

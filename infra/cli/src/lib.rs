@@ -182,7 +182,7 @@ async fn run(
         Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
-        Command::Maintenance(command) => command.run(app, &mut out).await,
+        Command::Maintenance(command) => command.run(app, deployed.is_some(), &mut out).await,
         Command::Expectations(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {

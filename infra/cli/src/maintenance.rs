@@ -1,5 +1,6 @@
 //! `vedette maintenance`: times in which problems of sites are expected.
 
+mod calendar;
 mod wrapped;
 
 use std::collections::BTreeSet;
@@ -9,18 +10,19 @@ use clap::{Args, Subcommand};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use vedette_actions::{add_window, end_window, remove_window};
+use vedette_actions::{WindowError, add_window, end_window, remove_window};
 use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, TeamId, WindowId};
 use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, MaintenanceWindow, Recurrence, WindowInput,
+    DURATION_MAX_MINUTES, MaintenanceWindow, Recurrence, WindowInput, WindowResource,
 };
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
-use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
+use vedette_store::{budget, retry_on_conflict};
 
-use crate::output::{Output, Show, record, table, wire};
+use crate::output::{Output, Show, record, table};
 use crate::{Failure, args, team};
 
 pub(crate) use wrapped::{OpensTable, run_in_window};
@@ -50,6 +52,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
+    /// Show, create or revoke the secret address of a team's calendar feed
+    #[command(subcommand)]
+    Calendar(calendar::Command),
 }
 
 #[derive(Debug, Args)]
@@ -80,7 +85,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "RULE", value_parser = args::recurrence)]
     repeat: Option<Recurrence>,
     /// Display name
-    #[arg(long, value_parser = args::name)]
+    #[arg(long, value_parser = args::window_name)]
     name: Option<String>,
     /// A site that it is for, by its UUID or URL; all sites of the team if omitted
     #[arg(long = "site", value_name = "SITE")]
@@ -99,7 +104,7 @@ pub(crate) struct Start {
     #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
     duration: SignedDuration,
     /// Display name
-    #[arg(long, value_parser = args::name)]
+    #[arg(long, value_parser = args::window_name)]
     name: Option<String>,
     /// A command to run in the window
     #[arg(last = true, value_name = "COMMAND")]
@@ -107,7 +112,12 @@ pub(crate) struct Start {
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    pub(crate) async fn run(
+        &self,
+        app: &App,
+        is_deployed: bool,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
         let now = app.clock.now();
         match self {
             Self::List { team } => {
@@ -122,25 +132,20 @@ impl Command {
                 None => Ok(out.show(&Shown::new(&start.begin(app).await?.window, now))?),
             },
             Self::End { which } => {
-                retry_on_conflict(budget::WRITE, || async {
-                    let (team, window) = which.find(app).await?;
-                    Ok::<_, Failure>(
-                        end_window(app, &team.team, &window, Actor::Operator, now)
-                            .await
-                            .map(drop)?,
-                    )
-                })
-                .await
+                which
+                    .change(app, async |team, window| {
+                        end_window(app, team, window, Actor::Operator, now).await.map(drop)
+                    })
+                    .await
             }
             Self::Remove { which } => {
-                retry_on_conflict(budget::WRITE, || async {
-                    let (team, window) = which.find(app).await?;
-                    Ok::<_, Failure>(
-                        remove_window(app, &team.team, &window, Actor::Operator, now).await?,
-                    )
-                })
-                .await
+                which
+                    .change(app, async |team, window| {
+                        remove_window(app, team, window, Actor::Operator, now).await
+                    })
+                    .await
             }
+            Self::Calendar(command) => command.run(app, is_deployed, out).await,
         }
     }
 
@@ -154,31 +159,36 @@ impl Command {
 }
 
 impl Which {
-    async fn find(&self, app: &App) -> Result<(TeamWithSettings, MaintenanceWindow), Failure> {
-        let team = team::find(app, self.team).await?;
-        let window = team.team.windows.current(self.window, app.clock.now()).cloned();
-        let id = self.window;
-        let window = window.ok_or_else(|| {
-            Failure::refused(format!("the team has no maintenance window {id}, or it is over"))
-        })?;
-        Ok((team, window))
+    /// Changes the window. After a conflict, what the team has by then is changed.
+    async fn change(
+        &self,
+        app: &App,
+        change: impl AsyncFn(&Team, &MaintenanceWindow) -> Result<(), WindowError>,
+    ) -> Result<(), Failure> {
+        retry_on_conflict(budget::WRITE, || async {
+            let team = team::find(app, self.team).await?.team;
+            let id = self.window;
+            let window = team.windows.current(id, app.clock.now()).ok_or_else(|| {
+                Failure::refused(format!("the team has no maintenance window {id}, or it is over"))
+            })?;
+            Ok::<_, Failure>(change(&team, window).await?)
+        })
+        .await
     }
 }
 
 impl Add {
     async fn run(&self, app: &App) -> Result<MaintenanceWindow, Failure> {
         let team = self.team;
-        let sites = sites(app, &self.sites).await?;
-        if let Some((_, of)) = sites.iter().find(|(_, of)| *of != team) {
+        let sites = NamedSites::find(app, &self.sites).await?;
+        if let Some(of) = sites.teams().find(|of| *of != team) {
             return Err(Failure::refused(format!("one of the sites belongs to the team {of}")));
         }
         let input = WindowInput {
-            name: self.name.clone(),
-            sites: Some((!sites.is_empty()).then(|| sites.iter().map(|(id, _)| *id).collect())),
             start: Some(self.start),
             zone: self.time_zone.clone(),
-            minutes: None,
             rule: Some(self.repeat.clone()),
+            ..sites.input(self.name.as_deref())
         };
         save(app, team, &input, minutes(self.duration)?).await
     }
@@ -200,18 +210,13 @@ impl Start {
 
     /// Starts the window.
     pub(crate) async fn begin(&self, app: &App) -> Result<Started, Failure> {
-        let sites = sites(app, &self.sites).await?;
-        let teams: BTreeSet<TeamId> =
-            sites.iter().map(|(_, team)| *team).chain(self.team).collect();
+        let sites = NamedSites::find(app, &self.sites).await?;
+        let teams: BTreeSet<TeamId> = sites.teams().chain(self.team).collect();
         let team = match teams.iter().collect::<Vec<_>>()[..] {
             [team] => *team,
             _ => return Err(Failure::refused("the sites belong to different teams")),
         };
-        let input = WindowInput {
-            name: self.name.clone(),
-            sites: Some((!sites.is_empty()).then(|| sites.iter().map(|(id, _)| *id).collect())),
-            ..WindowInput::default()
-        };
+        let input = sites.input(self.name.as_deref());
         let window = save(app, team, &input, minutes(self.duration)?).await?;
         let until = window.active_at(app.clock.now()).map(|active| active.end);
         Ok(Started { team, window, until })
@@ -260,16 +265,35 @@ fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
         .ok_or_else(|| Failure::Usage("a maintenance window takes at most 7 days".to_owned()))
 }
 
-/// The sites with these UUIDs or URLs, each with its team.
-async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
-    let mut sites = Vec::new();
-    for name in named {
-        sites.push(match SiteId::parse(name) {
-            Some(id) => by_id(app, id).await?,
-            None => by_url(app, name).await?,
-        });
+/// The sites that a command names, each with its team. If it names none, the window is for all sites of the team.
+struct NamedSites(Vec<(SiteId, TeamId)>);
+
+impl NamedSites {
+    /// The sites with these UUIDs or URLs.
+    async fn find(app: &App, named: &[String]) -> Result<Self, Failure> {
+        let mut sites = Vec::new();
+        for name in named {
+            sites.push(match SiteId::parse(name) {
+                Some(id) => by_id(app, id).await?,
+                None => by_url(app, name).await?,
+            });
+        }
+        Ok(Self(sites))
     }
-    Ok(sites)
+
+    fn teams(&self) -> impl Iterator<Item = TeamId> {
+        self.0.iter().map(|(_, team)| *team)
+    }
+
+    /// A window of these sites that starts now.
+    fn input(&self, name: Option<&str>) -> WindowInput {
+        let sites: BTreeSet<SiteId> = self.0.iter().map(|(id, _)| *id).collect();
+        WindowInput {
+            name: name.map(str::to_owned),
+            sites: Some(Some(sites).filter(|sites| !sites.is_empty())),
+            ..WindowInput::default()
+        }
+    }
 }
 
 async fn by_id(app: &App, id: SiteId) -> Result<(SiteId, TeamId), Failure> {
@@ -296,20 +320,12 @@ async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
     }
 }
 
+/// A window as the API shows it, and in words for people.
 #[derive(Serialize)]
 struct Shown {
-    uuid: WindowId,
-    name: String,
-    sites: Option<BTreeSet<SiteId>>,
-    starts_at: String,
-    time_zone: String,
-    duration_minutes: u32,
-    recurrence: Option<String>,
-    #[serde(serialize_with = "wire::optional::serialize")]
-    active_until: Option<Timestamp>,
-    #[serde(serialize_with = "wire::optional::serialize")]
-    next_starts_at: Option<Timestamp>,
-    /// When it takes place, for people.
+    #[serde(flatten)]
+    window: WindowResource,
+    /// When it takes place.
     #[serde(skip)]
     when: String,
     #[serde(skip)]
@@ -318,46 +334,38 @@ struct Shown {
 
 impl Shown {
     fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
-        let active = window.active_at(now).map(|active| active.end);
-        let next = window.next_after(now).map(|next| next.start);
-        let when = match (active, next) {
+        let resource = WindowResource::new(window, now);
+        let when = match (resource.active_until, resource.next_starts_at) {
             (Some(end), _) => format!("active until {}", window.zone.minute(end)),
             (None, Some(start)) => format!("from {}", window.zone.minute(start)),
             (None, None) => "over".to_owned(),
         };
         let words = |recurrence: &Recurrence| recurrence.in_words(window.start.date());
         Self {
-            uuid: window.id,
-            name: window.name.clone(),
-            sites: window.sites.clone(),
-            starts_at: window.start.to_string(),
-            time_zone: window.zone.name().to_owned(),
-            duration_minutes: window.minutes,
-            recurrence: window.rule.as_ref().map(ToString::to_string),
-            active_until: active,
-            next_starts_at: next,
+            window: resource,
             when,
             recurs: window.rule.as_ref().map_or_else(|| "once".to_owned(), words),
         }
     }
 
     fn length(&self) -> String {
-        format!("{:#}", SignedDuration::from_mins(self.duration_minutes.into()))
+        format!("{:#}", SignedDuration::from_mins(self.window.duration_minutes.into()))
     }
 
     fn covered(&self) -> String {
-        self.sites.as_ref().map_or_else(|| "all".to_owned(), |sites| sites.len().to_string())
+        let sites = self.window.sites.as_ref();
+        sites.map_or_else(|| "all".to_owned(), |sites| sites.len().to_string())
     }
 }
 
 impl Show for Shown {
     fn text(&self) -> String {
         record([
-            ("window", self.uuid.to_string()),
-            ("name", self.name.clone()),
+            ("window", self.window.uuid.to_string()),
+            ("name", self.window.name.clone()),
             ("sites", self.covered()),
             ("when", self.when.clone()),
-            ("takes", self.length()),
+            ("duration", self.length()),
             ("recurs", self.recurs.clone()),
         ])
     }
@@ -370,15 +378,15 @@ impl Show for Vec<Shown> {
         }
         let rows = self.iter().map(|window| {
             [
-                window.uuid.to_string(),
-                window.name.clone(),
+                window.window.uuid.to_string(),
+                window.window.name.clone(),
                 window.covered(),
                 window.when.clone(),
                 window.length(),
                 window.recurs.clone(),
             ]
         });
-        table(["WINDOW", "NAME", "SITES", "WHEN", "TAKES", "RECURS"], rows)
+        table(["WINDOW", "NAME", "SITES", "WHEN", "DURATION", "RECURS"], rows)
     }
 }
 

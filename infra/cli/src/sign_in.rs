@@ -30,12 +30,7 @@ impl SignIn {
         is_deployed: bool,
         out: &mut Output<'_>,
     ) -> Result<(), Failure> {
-        let base = self.url.as_deref().or(app.service.pages_base());
-        let base = match base {
-            Some(base) => base,
-            None if is_deployed => return Err(Failure::Usage(NO_BASE.to_owned())),
-            None => LOCAL,
-        };
+        let base = pages_base(app, self.url.as_deref(), is_deployed)?;
         let user = user::by_email(app, &self.email).await?;
         if user.email_verified_at.is_none() {
             let why = format!("the address {} is not verified", self.email);
@@ -46,6 +41,19 @@ impl SignIn {
         app.store.create_sign_in_link(&sign_in).await?;
         let link = link::sign_in(base, &secret);
         Ok(out.show(&Created { link, expires_at: sign_in.expires_at })?)
+    }
+}
+
+/// The base address of the dashboard: `url` if somebody has named one.
+pub(crate) fn pages_base<'a>(
+    app: &'a App,
+    url: Option<&'a str>,
+    is_deployed: bool,
+) -> Result<&'a str, Failure> {
+    match url.or(app.service.pages_base()) {
+        Some(base) => Ok(base),
+        None if is_deployed => Err(Failure::Usage(NO_BASE.to_owned())),
+        None => Ok(LOCAL),
     }
 }
 

@@ -3,8 +3,10 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde::Serialize;
+use vedette_actions::change_user_time_zone;
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 
 use crate::output::{Output, Show, moment, moment_or_dash, record, wire};
@@ -30,6 +32,18 @@ pub(crate) enum Command {
         #[arg(value_parser = args::email)]
         email: String,
     },
+    /// Choose the time zone of a user's pages and email
+    TimeZone {
+        /// The user's address
+        #[arg(value_parser = args::email)]
+        email: String,
+        /// A name of the IANA database, such as Europe/Berlin
+        #[arg(value_parser = args::time_zone, required_unless_present = "of_team")]
+        zone: Option<NamedZone>,
+        /// Remove the user's zone, so that the zone of each team applies
+        #[arg(long, conflicts_with = "zone")]
+        of_team: bool,
+    },
     /// Show a user and their teams
     Show {
         /// The user's address
@@ -50,6 +64,11 @@ impl Command {
             }
             Self::Verify { email } => {
                 verify(app, email).await?;
+                email
+            }
+            Self::TimeZone { email, zone, .. } => {
+                let user = by_email(app, email).await?;
+                change_user_time_zone(app, &user, zone.as_ref()).await?;
                 email
             }
             Self::Show { email } => email,
@@ -73,6 +92,7 @@ async fn create(app: &App, name: &str, email: &str, verified: bool) -> Result<()
         name: name.to_owned(),
         email: email.to_owned(),
         email_verified_at: verified.then_some(now),
+        zone: None,
         created_at: now,
     };
     app.store.create_user(&user).await.map_err(|error| {
@@ -111,6 +131,7 @@ struct Shown {
     email: String,
     #[serde(serialize_with = "wire::optional::serialize")]
     email_verified_at: Option<Timestamp>,
+    time_zone: Option<String>,
     #[serde(serialize_with = "wire::serialize")]
     created_at: Timestamp,
     teams: Vec<Place>,
@@ -130,6 +151,7 @@ impl Shown {
             name: user.name.clone(),
             email: user.email.clone(),
             email_verified_at: user.email_verified_at,
+            time_zone: user.zone.as_ref().map(ToString::to_string),
             created_at: user.created_at,
             teams,
         }
@@ -143,6 +165,7 @@ impl Show for Shown {
             ("name", self.name.clone()),
             ("email", self.email.clone()),
             ("verified", moment_or_dash(self.email_verified_at)),
+            ("time zone", self.time_zone.clone().unwrap_or_else(|| "–".to_owned())),
             ("created", moment(self.created_at)),
         ];
         let teams = self.teams.iter().map(|Place { uuid, name, role }| {
@@ -154,6 +177,8 @@ impl Show for Shown {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use crate::testing::Bench;
 
     #[tokio::test]
@@ -167,6 +192,7 @@ mod tests {
           "email_verified_at": null,
           "name": "Ada",
           "teams": [],
+          "time_zone": null,
           "uuid": "01010101-0101-4101-8101-010101010101"
         }
         "#);
@@ -179,13 +205,32 @@ mod tests {
         bench.team("ada", "growth").await;
         let shown = bench.run("user show ada@example.com").await;
         insta::assert_snapshot!(shown.out, @r"
-        user      01010101-0101-4101-8101-010101010101
-        name      Ada
-        email     Ada@example.com
-        verified  2026-11-20 09:55:00 UTC
-        created   2026-11-20 09:54:00 UTC
-        team      02020202-0202-4202-8202-020202020202 Shop, owner
+        user       01010101-0101-4101-8101-010101010101
+        name       Ada
+        email      Ada@example.com
+        verified   2026-11-20 09:55:00 UTC
+        time zone  –
+        created    2026-11-20 09:54:00 UTC
+        team       02020202-0202-4202-8202-020202020202 Shop, owner
         ");
+    }
+
+    #[tokio::test]
+    async fn a_user_has_the_time_zone_that_is_chosen_until_it_is_removed() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let command = "user time-zone ada@example.com";
+        for (argument, zone) in [
+            ("europe/berlin", json!("Europe/Berlin")),
+            ("UTC", json!("UTC")),
+            ("--of-team", json!(null)),
+        ] {
+            assert_eq!(bench.json(&format!("{command} {argument}")).await["time_zone"], zone);
+            assert_eq!(bench.json("user show ada@example.com").await["time_zone"], zone);
+        }
+        for argument in ["", "Europe/Atlantis", "UTC --of-team"] {
+            assert_eq!(bench.run(&format!("{command} {argument}")).await.code, 2, "{argument}");
+        }
     }
 
     #[tokio::test]

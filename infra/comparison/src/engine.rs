@@ -15,6 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use url::Url;
+use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::{DnsRecordType, LinksSettings};
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
@@ -113,6 +114,7 @@ async fn repeat(options: &Options, check: impl AsyncFn() -> bool) -> Result<(), 
 async fn status(guard: &SsrfGuard, url: &Url) -> bool {
     let probe = StatusProbe {
         url,
+        method: CheckMethod::Get,
         header: None,
         deadline: status::DEADLINE,
         connectivity: None,

@@ -174,6 +174,7 @@ impl Start<'_> {
             name: "Owner".to_owned(),
             email: EMAIL.to_owned(),
             email_verified_at: Some(self.now),
+            zone: None,
             created_at: self.now,
         };
         self.store.create_user(&user).await?;

@@ -277,6 +277,7 @@ impl Owned {
             name: "Ada".to_owned(),
             email: "ada@demo.example".to_owned(),
             email_verified_at: Some(now),
+            zone: None,
             created_at: now,
         };
         app.store.create_user(&user).await?;

@@ -45,19 +45,30 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
 
 /// A team's new time zone.
 pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
-    let schema = json!({
+    let schema = zone("A name from the IANA database, such as `Europe/Berlin`; null for UTC.");
+    Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
+}
+
+/// A user's new time zone.
+pub(crate) fn user_time_zone(schemas: &mut Schemas) -> Body {
+    let schema = zone(
+        "A name from the IANA database, such as `Europe/Berlin`; null for the zone of each team.",
+    );
+    Body { is_required: true, schema: schemas.named("UserTimeZoneUpdate", schema) }
+}
+
+fn zone(description: &str) -> Value {
+    json!({
         "type": "object",
         "properties": {
             "time_zone": {
-                "description": "A name from the IANA database, such as `Europe/Berlin`; null \
-                                for UTC.",
+                "description": description,
                 "type": ["string", "null"],
                 "maxLength": TIME_ZONE_NAME_MAX,
             },
         },
         "required": ["time_zone"],
-    });
-    Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
+    })
 }
 
 /// A new maintenance window.

@@ -3,6 +3,7 @@
 mod checks;
 mod expectations;
 mod issues;
+mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
 mod metrics;
@@ -11,6 +12,7 @@ mod reports;
 mod sites;
 mod teams;
 mod time_zone;
+mod user_time_zone;
 
 use serde_json::{Value, json};
 
@@ -28,8 +30,10 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         reports::operations,
         issues::operations,
         time_zone::operations,
+        user_time_zone::operations,
         metrics::operations,
         maintenance_windows::operations,
+        maintenance_calendar::operations,
         expectations::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
@@ -45,8 +49,10 @@ pub(crate) fn tags() -> Vec<Value> {
         ("checks", "Runs of a tool, automatic and on demand."),
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
+        ("user-time-zone", "The time zone of the owner of the token."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times in which problems of sites are expected."),
+        ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),
         ("expectations", "What the status checks of a site expect."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];

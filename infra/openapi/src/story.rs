@@ -95,7 +95,13 @@ impl Story {
             .await;
         let unknown = json!({ "time_zone": "Europe/Atlantis" });
         let name = ("unknown", "A name that the database does not have");
-        self.ask("time-zone.update", name, &of_team, "", Some(unknown)).await;
+        self.ask("time-zone.update", name, &of_team, "", Some(unknown.clone())).await;
+        self.ask("user-time-zone.get", ("none", "None was chosen"), &[], "", None).await;
+        let new_york = json!({ "time_zone": "America/New_York" });
+        let name = ("new_york", "A user in New York");
+        self.ask("user-time-zone.update", name, &[], "", Some(new_york)).await;
+        let name = ("unknown", "A name that the database does not have");
+        self.ask("user-time-zone.update", name, &[], "", Some(unknown)).await;
         self.of_windows(&team).await;
     }
 
@@ -136,6 +142,11 @@ impl Story {
         let name = ("monday", "A start that the rule leaves out");
         self.ask("maintenance-windows.update", name, &of_window, "", Some(off)).await;
         self.ask("maintenance-windows.delete", ("gone", "Gone"), &of_window, "", None).await;
+        let name = ("none", "No address was created");
+        self.ask("maintenance-calendar.get", name, &of_team, "", None).await;
+        let name = ("created", "A new address");
+        self.ask("maintenance-calendar.create", name, &of_team, "", None).await;
+        self.ask("maintenance-calendar.delete", ("revoked", "Revoked"), &of_team, "", None).await;
     }
 
     /// The uuid of the shop.

@@ -153,6 +153,7 @@ pub async fn join_with_new_account(app: &App, open: &OpenInvitation) -> Result<(
         name: invitation.name.clone(),
         email: invitation.email.clone(),
         email_verified_at: invitation.by_mail.then_some(now),
+        zone: None,
         created_at: now,
     };
     join(app, open, Newcomer::New(&user), user.id).await

@@ -49,5 +49,5 @@ pub use sites::{
     OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, create_site, delete_site,
     pause_site, resume_site, save_site,
 };
-pub use time_zone::change_time_zone;
+pub use time_zone::{change_time_zone, change_user_time_zone};
 pub use tokens::{create_token, revoke_token};

@@ -94,20 +94,21 @@ pub async fn remove_window(
     save(app, team, &next, (window, WindowChange::Removed), by, now).await
 }
 
-/// Gives the calendar feed of a team a new address. The one before no longer works.
+/// Gives the calendar feed of a team a new address, and returns the team with it. The one before no longer works.
 ///
 /// # Errors
 ///
 /// A fault of the table or of the source of randomness.
 pub async fn share_calendar(
     app: &App,
-    team: &Team,
+    team: Team,
     by: Actor,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<Team, Fault> {
     let key = app.entropy.link_key()?;
     let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarShared, now);
-    Ok(app.store.save_calendar(team.id, Some(&key), Audit::Entry(&entry)).await?)
+    app.store.save_calendar(team.id, Some(&key), Audit::Entry(&entry)).await?;
+    Ok(Team { calendar: Some(key), ..team })
 }
 
 /// Withdraws the address of a team's calendar feed, if it has one.

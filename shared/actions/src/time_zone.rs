@@ -1,6 +1,7 @@
-//! Changes the time zone of a team.
+//! Changes the time zone of a team or of a user.
 
 use jiff::Timestamp;
+use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::time_zone::NamedZone;
@@ -31,4 +32,20 @@ pub async fn change_time_zone(
     app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
     enqueue_rederivation(app, team.id).await;
     Ok(Team { zone, updated_at: now, ..team })
+}
+
+/// Saves a user's time zone, or removes it. It concerns nobody else, so no team's audit log has it.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn change_user_time_zone(
+    app: &App,
+    user: &User,
+    zone: Option<&NamedZone>,
+) -> Result<(), StoreError> {
+    if zone == user.zone.as_ref() {
+        return Ok(());
+    }
+    app.store.save_user_zone(user, zone).await
 }

@@ -77,6 +77,11 @@ impl CheckMethod {
         Self::ALL.into_iter().find(|method| method.as_str() == name)
     }
 
+    /// Whether it is the default.
+    pub fn is_get(&self) -> bool {
+        *self == Self::Get
+    }
+
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 mod calendar;
 mod input;
 mod recurrence;
+mod resource;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -14,7 +15,9 @@ mod windows;
 pub use calendar::calendar;
 pub use input::WindowInput;
 pub use recurrence::{INTERVAL_MAX, RECURRENCE_MAX, Recurrence, RecurrenceError};
+pub use resource::WindowResource;
 pub use window::{
-    DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, WINDOW_NAME_MAX, parse_start,
+    DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, WINDOW_NAME_MAX, WindowNameError,
+    parse_start, parse_window_name,
 };
 pub use windows::{STORED_MAX, WINDOWS_MAX, WindowRefusal, Windows};

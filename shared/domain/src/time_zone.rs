@@ -73,6 +73,11 @@ impl NamedZone {
     pub fn minute(&self, at: Timestamp) -> String {
         self.local(at).strftime("%Y-%m-%d %H:%M %Z").to_string()
     }
+
+    /// For people who need the second: `2026-11-21 13:01:59 CET`.
+    pub fn second(&self, at: Timestamp) -> String {
+        self.local(at).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    }
 }
 
 impl Default for NamedZone {

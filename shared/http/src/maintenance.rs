@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use vedette_domain::id::SiteId;
 use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, RECURRENCE_MAX, Recurrence, SITES_MAX, WINDOW_NAME_MAX, WindowInput,
-    parse_start,
+    DURATION_MAX_MINUTES, RECURRENCE_MAX, Recurrence, SITES_MAX, WindowInput, parse_start,
+    parse_window_name,
 };
 use vedette_domain::time_zone::{NamedZone, TIME_ZONE_NAME_MAX};
 
@@ -43,13 +43,12 @@ pub fn parse_window_update(body: &Map<String, Value>) -> Result<WindowInput, Val
 fn read(fields: &Fields<'_>, duration: &Field<'_>, errors: &mut Errors) -> WindowInput {
     fields.only(&FIELDS, errors);
     let name = fields.field("name").nullable(|field| {
-        let name = field.name(errors)?;
-        if name.chars().count() > WINDOW_NAME_MAX {
-            let predicate = format_args!("must not be longer than {WINDOW_NAME_MAX} characters");
-            field.refuse(errors, predicate);
-            return None;
-        }
-        Some(name)
+        // The rule for names refuses texts that are too long.
+        let text = field.string(usize::MAX, errors)?;
+        parse_window_name(&text)
+            .map(str::to_owned)
+            .map_err(|error| field.refuse(errors, error))
+            .ok()
     });
     let sites = fields.field("sites").nullable(|field| {
         if field.value().and_then(Value::as_array).is_some_and(Vec::is_empty) {

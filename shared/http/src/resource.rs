@@ -1,9 +1,9 @@
 //! JSON shapes of the API's resources, fields in the order of its tables.
 
+mod calendar;
 mod check;
 mod evidence;
 mod issue;
-mod maintenance_window;
 mod monitoring;
 mod outcome;
 mod report;
@@ -16,17 +16,18 @@ use jiff::Timestamp;
 use serde::Serializer;
 use vedette_domain::id::SiteId;
 
+pub use calendar::CalendarResource;
 pub use check::{CheckResource, SiteSummary};
 pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
-pub use maintenance_window::WindowResource;
 pub use monitoring::MonitoringResource;
 pub use outcome::SitesOutcome;
 pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;
 pub use team::TeamResource;
-pub use time_zone::TimeZoneResource;
+pub use time_zone::{TimeZoneResource, UserTimeZoneResource};
 pub use user::{MeResource, UserResource};
+pub use vedette_domain::maintenance::WindowResource;
 
 /// Instants as the API writes them.
 fn wire_time<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,6 +62,11 @@ impl Links {
     /// The URL of a path below the base address, which begins with a slash.
     pub fn to(&self, path: &str) -> String {
         format!("{}{path}", self.base)
+    }
+
+    /// The base address of the pages, if they are on the same host as the API.
+    pub fn pages(&self) -> &str {
+        self.base.strip_suffix("/api/v1").unwrap_or(&self.base)
     }
 
     /// The URL of a site.

@@ -5,12 +5,12 @@ use vedette_domain::time_zone::{NamedZone, TIME_ZONE_NAME_MAX};
 
 use crate::validation::{Errors, Fields, ValidationError};
 
-/// The zone that a request names in `time_zone`; null is UTC.
+/// The zone that a request names in `time_zone`; `None` for null.
 ///
 /// # Errors
 ///
 /// There is no zone of that name, or it is missing.
-pub fn parse_time_zone(body: &Map<String, Value>) -> Result<NamedZone, ValidationError> {
+pub fn parse_time_zone(body: &Map<String, Value>) -> Result<Option<NamedZone>, ValidationError> {
     let mut errors = Errors::new();
     let field = Fields::body(body).field("time_zone");
     if !field.is_sent() {
@@ -24,5 +24,5 @@ pub fn parse_time_zone(body: &Map<String, Value>) -> Result<NamedZone, Validatio
         }
         zone
     });
-    errors.finish(zone.map(Option::unwrap_or_default))
+    errors.finish(zone)
 }

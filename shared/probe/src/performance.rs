@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 use vedette_domain::checks::check::lighthouse::failed;
 use vedette_domain::checks::check::{CheckError, PerformanceResult, SpeedMetrics};
+use vedette_domain::expectations::CheckMethod;
 
 pub use self::lighthouse::Lighthouse;
 pub use self::pagespeed::PageSpeed;
@@ -74,6 +75,7 @@ pub async fn probe(
         guard,
         &StatusProbe {
             url: probe.url,
+            method: CheckMethod::Get,
             header: probe.header,
             deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
             // A failure is not an observation here, no matter what caused it.

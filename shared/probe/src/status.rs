@@ -46,6 +46,8 @@ const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct StatusProbe<'a> {
     /// The monitored URL.
     pub url: &'a Url,
+    /// The method of the request.
+    pub method: CheckMethod,
     /// Name and value of the site's request header, sent to the host of `url` only.
     pub header: Option<(&'a str, &'a str)>,
     /// The time limit for the whole probe, including redirects; see [`DEADLINE`].
@@ -59,7 +61,7 @@ pub struct StatusProbe<'a> {
 /// What is expected of a response.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
-    /// The expectations of the site, and the method with which to ask.
+    /// The expectations of the site.
     pub expectations: &'a Expectations,
     /// The codes with which the site is down, so that nothing is judged.
     pub incident_codes: &'a BTreeSet<u16>,
@@ -146,9 +148,9 @@ async fn run(
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
     let mut seen = Seen { trace: Trace::default(), response: None, error: None };
-    let method = match probe.expected.map(|expected| expected.expectations.method) {
-        Some(CheckMethod::Head) => Method::HEAD,
-        Some(CheckMethod::Get) | None => Method::GET,
+    let method = match probe.method {
+        CheckMethod::Get => Method::GET,
+        CheckMethod::Head => Method::HEAD,
     };
     let followed = follow(guard, &method, header.as_ref(), &mut chain, &seen.trace);
     let outcome = timeout(probe.deadline, followed).await;

@@ -124,7 +124,8 @@ async fn hear_witnesses(
         return Testimony::NotAsked;
     }
     let header = run.settings.request_header.pair();
-    let question = Question::new(run.site.url.to_url(), header, ANSWER_IN);
+    let question = Question::new(run.site.url.to_url(), header, ANSWER_IN)
+        .asked_with(run.site.expectations.method);
     let codes = &run.settings.tools.status.settings.incident_status_codes;
     app.witnesses.ask(&question, HomeSaw::of(result, codes)).await
 }

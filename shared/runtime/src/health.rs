@@ -87,8 +87,8 @@ impl Problem {
             }
             Self::NotSynced { .. } => "Look for errors of the disk in the system's log.",
             Self::ClockJumped { .. } => {
-                "Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays \
-                 steady for a day confirms itself."
+                "Check the machine's time. If it is right, run `vedette doctor --accept-clock`. \
+                 Otherwise, Vedette trusts the clock again when it has not jumped for 24 hours."
             }
             Self::DataFolder { remedy, .. } => remedy,
             Self::AgentsSilent { .. } => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::account::{Membership, Role, Token, TokenHash, User};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::time_zone::NamedZone;
 
 use crate::Audit;
 use crate::StoreError;
@@ -39,6 +40,9 @@ pub struct MemberRow {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct UserRef {
     pub(crate) user: UserId,
+    /// The user's time zone, which decides about times in email to the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zone: Option<NamedZone>,
 }
 
 /// When a token was last used.
@@ -96,7 +100,8 @@ impl Store {
     /// The items that a new user is made of: the user, and the address that makes it unique.
     pub(crate) fn user_items(&self, user: &User) -> Result<[Item; 2], StoreError> {
         let address = keys::email(&user.email);
-        Ok([item(&keys::user(user.id), user)?, item(&address, &UserRef { user: user.id })?])
+        let found = UserRef { user: user.id, zone: user.zone.clone() };
+        Ok([item(&keys::user(user.id), user)?, item(&address, &found)?])
     }
 
     /// The user with this address.
@@ -104,7 +109,7 @@ impl Store {
         let Some(found) = self.get(&keys::email(email)).await? else {
             return Ok(None);
         };
-        let UserRef { user } = Stored::read(found)?;
+        let UserRef { user, .. } = Stored::read(found)?;
         self.user(user).await
     }
 
@@ -129,6 +134,34 @@ impl Store {
     /// A conflict when there is no such user.
     pub async fn verify_email(&self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
         self.update(&keys::user(user), verified(at), Some(Condition::Present)).await.map(drop)
+    }
+
+    /// Saves a user's time zone, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such user.
+    pub async fn save_user_zone(
+        &self,
+        user: &User,
+        zone: Option<&NamedZone>,
+    ) -> Result<(), StoreError> {
+        let change = || Change {
+            expression: if zone.is_some() { "SET #zone = :zone" } else { "REMOVE #zone" }.into(),
+            names: vec![("#zone", "zone".to_owned())],
+            values: zone.map(|zone| (":zone", string(zone.name()))).into_iter().collect(),
+        };
+        self.transaction()
+            .update(&keys::user(user.id), change(), Condition::Present)
+            .update(&keys::email(&user.email), change(), Condition::Present)
+            .commit(Audit::None)
+            .await
+    }
+
+    /// The time zone that the user with this address has chosen, if there is one.
+    pub async fn zone_at(&self, email: &str) -> Result<Option<NamedZone>, StoreError> {
+        let found = self.get(&keys::email(email)).await?.map(UserRef::read).transpose()?;
+        Ok(found.and_then(|found| found.zone))
     }
 
     /// A user with their memberships: one query.

@@ -69,7 +69,9 @@ impl Store {
             transaction = write_tool(transaction, changes, change)?;
             transaction = write_failing(transaction, changes.site, change.failing)?;
             let partition = changes.site.id.partition();
-            transaction = write_evidence(transaction, partition, change.evidence.as_ref())?;
+            for write in &change.evidence {
+                transaction = write_evidence(transaction, partition, write)?;
+            }
         }
         transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
@@ -168,7 +170,7 @@ impl Changes<'_> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
         let is_alone = change.keeping == Keeping::Packed
             && change.closed_block.is_none()
-            && change.evidence.is_none()
+            && change.evidence.is_empty()
             && change.day.is_none()
             && change.failing.is_none()
             && change.newest.is_none()

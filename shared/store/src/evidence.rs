@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceKind, EvidenceWrite};
 use vedette_domain::id::{CheckId, IssueId, Partition};
-use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::episode::Episode;
 
 use crate::StoreError;
@@ -78,14 +77,13 @@ fn read(item: Item) -> Result<CheckEvidence, StoreError> {
 pub(crate) fn write_evidence<'a>(
     transaction: Transaction<'a>,
     partition: Partition,
-    write: Option<&EvidenceWrite>,
+    EvidenceWrite { fingerprint, kind, of }: &EvidenceWrite,
 ) -> Result<Transaction<'a>, StoreError> {
-    let Some(EvidenceWrite { kind, of }) = write else { return Ok(transaction) };
     let CheckEvidence { check, evidence } = &**of;
     let fits = |part: &Evidence| deflated(part).is_ok_and(|bytes| bytes.len() <= EVIDENCE_MAX);
     let evidence = deflated(&evidence.clone().cut_until(fits))?;
     let stored = StoredEvidence { check: *check, evidence: evidence.into() };
-    let key = keys::evidence(partition, Fingerprint::StatusDown, *kind);
+    let key = keys::evidence(partition, *fingerprint, *kind);
     Ok(transaction.put(item(&key, &stored)?, Condition::Always))
 }
 

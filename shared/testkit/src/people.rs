@@ -63,6 +63,7 @@ fn new_user(test: &TestApp, name: &str) -> User {
         name: name.to_owned(),
         email: format!("{}-{id}@example.com", name.to_lowercase()),
         email_verified_at: Some(now),
+        zone: None,
         created_at: now,
     }
 }

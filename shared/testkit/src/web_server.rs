@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::Router;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
@@ -30,6 +30,8 @@ struct State {
     /// For those who wait for requests.
     asked: Notify,
     requests: AtomicUsize,
+    /// The method of the last request.
+    method: watch::Sender<Method>,
 }
 
 /// The status that stands for no answer at all.
@@ -71,13 +73,15 @@ impl WebServer {
             echoes: AtomicBool::new(false),
             asked: Notify::new(),
             requests: AtomicUsize::new(0),
+            method: watch::Sender::new(Method::GET),
         });
         let router = Router::new().fallback({
             let state = Arc::clone(&state);
-            move |uri: Uri, headers: HeaderMap| {
+            move |method: Method, uri: Uri, headers: HeaderMap| {
                 let (state, respond) = (Arc::clone(&state), respond.clone());
                 async move {
                     state.requests.fetch_add(1, Ordering::SeqCst);
+                    state.method.send_replace(method);
                     state.asked.notify_waiters();
                     let mut told = state.status.subscribe();
                     let status = *told.wait_for(|status| *status != SILENT).await.expect("told");
@@ -127,6 +131,11 @@ impl WebServer {
             }
             asked.await;
         }
+    }
+
+    /// The method of the last request.
+    pub fn method(&self) -> Method {
+        self.state.method.borrow().clone()
     }
 
     /// Requests so far.

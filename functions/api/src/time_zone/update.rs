@@ -14,7 +14,7 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let zone = parse_time_zone(&parse_body(context.body)?)?;
+    let zone = parse_time_zone(&parse_body(context.body)?)?.unwrap_or_default();
     let (actor, now) = (context.caller.actor(), context.caller.now);
     let team = change_time_zone(context.app, team.team, zone, actor, now).await?;
     Ok(ok(&TimeZoneResource::new(&team.zone)))

@@ -14,6 +14,7 @@ use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
 use super::form::{ChannelInput, form};
+use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
@@ -77,13 +78,14 @@ pub(super) async fn page(
         Some(Refused::Of(id, why)) if *id == channel.id => Some(why.as_str()),
         _ => None,
     };
+    let clock = context.clock(Some(&team.team));
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
         @if !channels.is_empty() {
             section.card aria-label="Channels" {
                 ul.rows {
                     @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
-                        (one(channel, &leads_to(channel, &channels), state, waiting, may_manage, problem_of(channel)))
+                        (one((channel, state, clock), &leads_to(channel, &channels), waiting, may_manage, problem_of(channel)))
                     }
                 }
             }
@@ -127,9 +129,8 @@ async fn waiting(
 
 /// A channel, with its actions.
 fn one(
-    channel: &Channel,
+    (channel, (state, is_tested), clock): (&Channel, &(ChannelState, bool), Clock<'_>),
     leads_to: &str,
-    (state, is_tested): &(ChannelState, bool),
     waiting: &[WaitingDelivery],
     may_manage: bool,
     problem: Option<&str>,
@@ -143,25 +144,25 @@ fn one(
             div.grow {
                 div.row { b { bdi { (channel.name) } } (look.bare(word)) }
                 p.quiet.small.cut { (kind.description().label) " · " bdi { (leads_to) } }
-                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(channel, state)) } }
+                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(channel, state, clock)) } }
                 @if *is_tested || state.last_test.is_some() {
-                    p.small.quiet { "Last test " (last_test(state, *is_tested)) }
+                    p.small.quiet { "Last test " (last_test(state, *is_tested, clock)) }
                 }
             }
             @if may_manage { (actions(channel, standing)) }
             @if let Some(problem) = problem { (layout::problem(problem)) }
-            (troubles(channel, state, standing, waiting))
+            (troubles((channel, state, clock), standing, waiting))
         }
     }
 }
 
-fn delivered(channel: &Channel, state: &ChannelState) -> Markup {
+fn delivered(channel: &Channel, state: &ChannelState, clock: Clock<'_>) -> Markup {
     // The email that asks to confirm an address is not a notification.
     let began = channel.began();
     let delivered_at = state.delivered_at.filter(|at| began.is_some_and(|began| *at >= began));
     html! {
         @match delivered_at {
-            Some(at) => { "Last delivered " (layout::instant(at)) }
+            Some(at) => { "Last delivered " (clock.instant(at)) }
             None => "Nothing delivered yet",
         }
     }
@@ -169,8 +170,7 @@ fn delivered(channel: &Channel, state: &ChannelState) -> Markup {
 
 /// Why a channel does not receive its alerts, and what waits.
 fn troubles(
-    channel: &Channel,
-    state: &ChannelState,
+    (channel, state, clock): (&Channel, &ChannelState, Clock<'_>),
     standing: Standing,
     waiting: &[WaitingDelivery],
 ) -> Markup {
@@ -182,16 +182,16 @@ fn troubles(
             div class={ "note " (look.class()) } {
                 div.grow.stack.gs.small {
                     @if let Some(Disabled { at, reason }) = disabled {
-                        p { "Disabled " (layout::instant(*at)) ": " bdi { (reason) } }
+                        p { "Disabled " (clock.instant(*at)) ": " bdi { (reason) } }
                     }
                     @for failed in failed {
-                        p { b { bdi { (failed.why) } } " · " (failed.what) ", " (layout::instant(failed.at)) }
+                        p { b { bdi { (failed.why) } } " · " (failed.what) ", " (clock.instant(failed.at)) }
                     }
                     @for message in waiting.iter().take(FAILURES) {
                         p {
                             "Waiting: " bdi { (message.what) }
                             @match message.due {
-                                Some(due) => { ", next attempt " (layout::instant(due)) }
+                                Some(due) => { ", next attempt " (clock.instant(due)) }
                                 None if standing == Standing::Disabled => ", until the channel is enabled",
                                 None => ", given up",
                             }
@@ -205,13 +205,13 @@ fn troubles(
 }
 
 /// The outcome of the last test, or that a test is in progress.
-fn last_test(state: &ChannelState, is_tested: bool) -> Markup {
+fn last_test(state: &ChannelState, is_tested: bool, clock: Clock<'_>) -> Markup {
     html! {
         @match &state.last_test {
             _ if is_tested => "is on its way",
-            Some(TestOutcome { at, failed: None, .. }) => { "delivered " (layout::instant(*at)) }
+            Some(TestOutcome { at, failed: None, .. }) => { "delivered " (clock.instant(*at)) }
             Some(TestOutcome { at, failed: Some(why), .. }) => {
-                "failed " (layout::instant(*at)) ": " bdi { (why) }
+                "failed " (clock.instant(*at)) ": " bdi { (why) }
             }
             None => {}
         }

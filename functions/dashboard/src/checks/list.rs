@@ -14,6 +14,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use super::{cause, summary};
+use crate::clock::Clock;
 use crate::form::{Choice, FormInput, capitalized};
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout, words};
@@ -43,7 +44,7 @@ pub(crate) async fn list(
     let now = context.member()?.caller.now;
     let (checks, total) = history_page(&context.app.store, now, &access, &filter, page).await?;
     let found = html! {
-        (table(&checks, total))
+        (table(&checks, total, context.clock(Some(&access.team.team))))
         (other_pages(&path(site.id), &query, page, total))
     };
     Ok(respond(StatusCode::OK, &content(site.id, &input, &found)))
@@ -90,7 +91,7 @@ fn filter(path: &str, input: &FormInput) -> Markup {
     }
 }
 
-fn table(checks: &[Check], total: u64) -> Markup {
+fn table(checks: &[Check], total: u64, clock: Clock<'_>) -> Markup {
     html! {
         p.quiet.small { (words::grouped(total)) @if total == 1 { " check" } @else { " checks" } ", newest first" }
         div.card { table.cards-t {
@@ -98,7 +99,7 @@ fn table(checks: &[Check], total: u64) -> Markup {
             tbody {
                 @for check in checks {
                     tr {
-                        td { a href={ "/checks/" (check.id) } { (layout::instant(check.id.created_at())) } }
+                        td { a href={ "/checks/" (check.id) } { (clock.instant(check.id.created_at())) } }
                         td { (words::tool(check.id.tool())) }
                         td { (summary(check)) }
                         td.quiet { (cause(check.id)) @if check.in_maintenance { ", in maintenance" } }

@@ -9,6 +9,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::{cause, summary, value};
+use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::issues::evidence::phases;
 use crate::layout::{Heading, NavTab};
@@ -28,7 +29,7 @@ pub(crate) async fn show(
                 dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
                 dt { "Reason" } dd { (cause(id)) }
                 @if check.in_maintenance { dt { "Maintenance" } dd { "Yes: it opened and resolved no issue" } }
-                (times(check))
+                (times(check, context.clock(Some(&access.site.team.team))))
             }
             footer.small {
                 a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "All checks of this tool" }
@@ -60,10 +61,10 @@ pub(crate) async fn show(
     ))
 }
 
-fn times(check: &Check) -> Markup {
+fn times(check: &Check, clock: Clock<'_>) -> Markup {
     html! {
-        dt { "Created" } dd { (layout::instant(check.id.created_at())) }
-        @if let Some(end) = check.completed_at { dt { "Ended" } dd { (layout::instant(end)) } }
+        dt { "Created" } dd { (clock.instant(check.id.created_at())) }
+        @if let Some(end) = check.completed_at { dt { "Ended" } dd { (clock.instant(end)) } }
     }
 }
 

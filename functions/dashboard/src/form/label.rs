@@ -69,7 +69,17 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         "learnt_dns_records" => "Known DNS records",
         "time_zone" => "Time zone",
         "expectations.method" => "Request method",
-        path if path.starts_with("expectations.") => "Expectations",
+        "expectations.expectation" => "Expectation",
+        "expectations.issues.expectation.severity" => "Not as expected, severity",
+        "expectations.issues.expectation.failures_to_open" => {
+            "Not as expected, failures to open an issue"
+        }
+        "expectations.issues.expectation.successes_to_resolve" => {
+            "Not as expected, successes to resolve it"
+        }
+        "expectations.issues.slow.severity" => "Slow, severity",
+        "expectations.issues.slow.failures_to_open" => "Slow, failures to open an issue",
+        "expectations.issues.slow.successes_to_resolve" => "Slow, successes to resolve it",
         _ => {
             let kind = path.strip_prefix("dns_expected_records.")?;
             return Some(format!("Expected {kind} records"));

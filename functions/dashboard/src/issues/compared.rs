@@ -9,7 +9,7 @@ use vedette_domain::locations::{Statement, Testimony, Vote};
 
 use super::{IssueView, measured};
 use crate::checks::summary;
-use crate::{layout, words};
+use crate::words;
 
 /// A column of the comparison.
 struct Column {
@@ -39,7 +39,7 @@ pub(super) fn card(view: &IssueView<'_>) -> Markup {
                 tbody {
                     @for label in changed { (row(label, &columns)) }
                     (row_of("Check", &columns, |column| {
-                        column.check.map(|check| html! { a href={ "/checks/" (check) } { (layout::instant(check.created_at())) } })
+                        column.check.map(|check| html! { a href={ "/checks/" (check) } { (view.clock.instant(check.created_at())) } })
                     }))
                 }
             }
@@ -140,7 +140,7 @@ fn columns(view: &IssueView<'_>) -> Vec<Column> {
     let IssueView { issue, site, found, .. } = view;
     let tool = issue.id.fingerprint().tool();
     let opening = found.checks.opening;
-    let mut opened = measured::facts(&issue.context["measured"], site);
+    let mut opened = measured::facts(&issue.context["measured"], site, view.clock);
     opened.extend(of_evidence(found.evidence.first.as_ref()));
     let mut columns = Vec::new();
     let of_check = |head, check: &Check, evidence: Option<&CheckEvidence>| {
@@ -148,7 +148,7 @@ fn columns(view: &IssueView<'_>) -> Vec<Column> {
             Some(result) if tool == Tool::Status => {
                 let messages = check.unmet.iter().map(|unmet| unmet.message.as_str());
                 let unmet = measured::unmet_messages(messages);
-                let mut facts = measured::facts(result, site);
+                let mut facts = measured::facts(result, site, view.clock);
                 facts.extend(unmet.map(|unmet| ("Not as expected", unmet)));
                 facts
             }

@@ -4,32 +4,36 @@ use maud::{Markup, html};
 use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceBody, Timing};
 use vedette_store::IssueEvidence;
 
-use crate::{layout, words};
+use crate::clock::Clock;
+use crate::words;
 
 /// The smallest width of a phase, in percent, so that it can be seen.
 const NARROWEST: f64 = 4.0;
 
 /// The newest response of a failing check; collapsed, the first one and the last good one.
-pub(super) fn card(IssueEvidence { first, newest, good }: &IssueEvidence) -> Markup {
+pub(super) fn card(
+    IssueEvidence { first, newest, good }: &IssueEvidence,
+    clock: Clock<'_>,
+) -> Markup {
     let Some(shown) = newest.as_ref().or(first.as_ref()) else { return Markup::default() };
     let opening = first.as_ref().filter(|_| newest.is_some());
     html! {
         section.card {
             header {
                 h2 { @if newest.is_some() { "Newest response" } @else { "Response" } }
-                span.quiet.small { (layout::instant(shown.at())) }
+                span.quiet.small { (clock.instant(shown.at())) }
             }
             div.in.stack.gl { (phases(shown.evidence.timing)) (exchange(&shown.evidence)) }
-            @if let Some(opening) = opening { (folded("Response at opening", opening, false)) }
-            @if let Some(good) = good { (folded("Last good response", good, true)) }
+            @if let Some(opening) = opening { (folded("Response at opening", opening, false, clock)) }
+            @if let Some(good) = good { (folded("Last good response", good, true, clock)) }
         }
     }
 }
 
-fn folded(what: &str, of: &CheckEvidence, is_good: bool) -> Markup {
+fn folded(what: &str, of: &CheckEvidence, is_good: bool, clock: Clock<'_>) -> Markup {
     html! {
         details.in.rule.good[is_good] {
-            summary { (what) ", " (layout::instant(of.at())) }
+            summary { (what) ", " (clock.instant(of.at())) }
             div.stack.gl.m1 { (phases(of.evidence.timing)) (exchange(&of.evidence)) }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::id::TeamId;
@@ -14,6 +13,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_store::{IssueWithSite, TeamWithSettings};
 
+use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, layout, look, words};
@@ -55,7 +55,7 @@ pub(crate) async fn list(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let (store, id, now) = (&context.app.store, team.id(), context.member()?.caller.now);
+    let (store, id, clock) = (&context.app.store, team.id(), context.clock(Some(&team.team)));
     let query = Query::parse(context.head.uri.query());
     let wanted = query.one_of("state", Wanted::parse, &mut Errors::new()).unwrap_or(Wanted::Open);
     let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
@@ -75,7 +75,7 @@ pub(crate) async fn list(
     let has_more = skipped.saturating_add(PAGE) < rows.len();
     let content = html! {
         (filter(id, wanted, counts))
-        (shown_issues(&issues, wanted, now))
+        (shown_issues(&issues, wanted, clock))
         (layout::other_pages(number, has_more, &|page| {
             format!("/teams/{id}/issues?state={}&page={page}", wanted.as_str())
         }))
@@ -100,7 +100,7 @@ fn filter(team: TeamId, wanted: Wanted, counts: [usize; 2]) -> Markup {
     }
 }
 
-fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, now: Timestamp) -> Markup {
+fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, clock: Clock<'_>) -> Markup {
     html! {
         @if issues.is_empty() {
             div.card {
@@ -114,12 +114,12 @@ fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, now: Timestamp) -> Mar
                 }
             }
         } @else {
-            ul.card.rows { @for of in issues { (row(of, now)) } }
+            ul.card.rows { @for of in issues { (row(of, clock)) } }
         }
     }
 }
 
-fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Markup {
+fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, clock: Clock<'_>) -> Markup {
     let since = issue.first_failed_at();
     html! {
         li {
@@ -134,10 +134,10 @@ fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, now: Timestamp) -> Mar
             span.quiet.nb.n {
                 @match issue.lifecycle.resolved_at() {
                     Some(end) => (time::duration(end.duration_since(since))),
-                    None => (layout::lasting(since, now)),
+                    None => (clock.lasting(since)),
                 }
                 br;
-                span.small { (layout::ago(since, now)) }
+                span.small { (clock.ago(since)) }
             }
         }
     }

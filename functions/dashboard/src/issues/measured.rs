@@ -5,12 +5,17 @@ use serde_json::{Map, Value};
 use vedette_domain::sites::settings::STATUS_INCIDENT_CODES;
 use vedette_domain::sites::site::Site;
 
+use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::sites::outward;
 use crate::words;
 
 /// The figures, each with its label.
-pub(super) fn facts(measured: &Value, site: &Site) -> Vec<(&'static str, Markup)> {
+pub(super) fn facts(
+    measured: &Value,
+    site: &Site,
+    clock: Clock<'_>,
+) -> Vec<(&'static str, Markup)> {
     let Some(measured) = measured.as_object() else { return Vec::new() };
     let text =
         |name: &str| measured.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -35,7 +40,7 @@ pub(super) fn facts(measured: &Value, site: &Site) -> Vec<(&'static str, Markup)
     fact("Problem", text("failure_message").or_else(|| text("failure")).map(plain));
     fact("Issued to", text("issued_to").map(plain));
     fact("Issued by", text("issuer").map(plain));
-    fact("Valid until", text("valid_to").map(|end| html! { (end) " UTC" }));
+    fact("Valid until", text("valid_to").map(|end| html! { (clock.certificate_time(end)) }));
     fact("Registrar", text("registrar").map(plain));
     fact("Time left", number("days_left").map(days));
     fact("Broken links", number("found").map(|count| html! { (count) @if let Some(least) = number("min_broken_count") { ", reported from " (least) } }));

@@ -13,9 +13,10 @@ use vedette_domain::issues::{TimelineEntry, TimelineKey};
 
 use super::{IssueView, NOTE};
 use crate::checks::summary;
+use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::look::{Icon, Look};
-use crate::{layout, words};
+use crate::words;
 
 /// Notifications about one event within this time are one entry.
 const TOGETHER: SignedDuration = SignedDuration::from_mins(2);
@@ -27,7 +28,7 @@ pub(super) fn card(view: &IssueView<'_>, input: &FormInput) -> Markup {
         entries.map(|entry| (entry.timestamp, changed(view, entry))).collect();
     events.extend(view.issue.notes.iter().map(|note| (note.at, written(view, note))));
     events.extend(view.issue.acts.iter().map(|act| (act.at, done(view, act))));
-    events.extend(notified(&view.found.notifications));
+    events.extend(notified(&view.found.notifications, view.clock));
     events.extend(checks(view));
     events.sort_by_key(|(at, _)| Reverse(*at));
     html! {
@@ -45,12 +46,12 @@ pub(super) fn card(view: &IssueView<'_>, input: &FormInput) -> Markup {
 }
 
 /// An entry: its dot, what happened, and when.
-fn entry(class: &str, dot: &Markup, what: &Markup, at: Timestamp) -> Markup {
+fn entry(class: &str, dot: &Markup, what: &Markup, at: &Markup) -> Markup {
     html! {
         li class=(class) {
             span.dot { (dot) }
             div { (what) }
-            (layout::instant(at))
+            (at)
         }
     }
 }
@@ -61,13 +62,16 @@ fn checks(view: &IssueView<'_>) -> Vec<(Timestamp, Markup)> {
     let (first, opened_at) = (view.issue.first_failed_at(), view.issue.lifecycle.opened_at());
     if first < opened_at {
         let what = html! { p { b { "First failed check" } } };
-        events.push((first, entry("failing", &Look::Failing.shape(), &what, first)));
+        events.push((
+            first,
+            entry("failing", &Look::Failing.shape(), &what, &view.clock.instant(first)),
+        ));
     }
     let good = view.found.checks.last_good.and_then(|id| view.found.checks.read.get(&id));
     if let Some(good) = good {
         let at = good.id.created_at();
         let what = html! { p { a href={ "/checks/" (good.id) } { b { "Last good check" } } ": " (summary(good)) } };
-        events.push((at, entry("up", &Look::Up.shape(), &what, at)));
+        events.push((at, entry("up", &Look::Up.shape(), &what, &view.clock.instant(at))));
     }
     events
 }
@@ -94,12 +98,12 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
             }
         }
     };
-    entry(look.class(), &look.shape(), &what, of.timestamp)
+    entry(look.class(), &look.shape(), &what, &view.clock.instant(of.timestamp))
 }
 
 fn written(view: &IssueView<'_>, note: &Note) -> Markup {
     let what = html! { p { (view.name_of(note.by)) " added a note" } p.quote.text { (note.text) } };
-    entry("paused", &Icon::Note.shape(), &what, note.at)
+    entry("paused", &Icon::Note.shape(), &what, &view.clock.instant(note.at))
 }
 
 fn done(view: &IssueView<'_>, act: &Act) -> Markup {
@@ -110,25 +114,25 @@ fn done(view: &IssueView<'_>, act: &Act) -> Markup {
                 None => b { "The operator" },
             }
             @match act.kind {
-                ActKind::Snoozed(until) => { " paused reminders until " (layout::instant(until)) }
+                ActKind::Snoozed(until) => { " paused reminders until " (view.clock.instant(until)) }
                 ActKind::Unsnoozed => " resumed reminders",
                 ActKind::Unacknowledged => " undid the acknowledgement",
             }
         }
     };
-    entry("paused", &Icon::Moon.shape(), &what, act.at)
+    entry("paused", &Icon::Moon.shape(), &what, &view.clock.instant(act.at))
 }
 
 /// Who was notified: one entry for all channels that were notified about an event at about the same time.
-fn notified(notifications: &[Notification]) -> Vec<(Timestamp, Markup)> {
+fn notified(notifications: &[Notification], clock: Clock<'_>) -> Vec<(Timestamp, Markup)> {
     let belongs = |first: &Notification, other: &Notification| {
         first.event == other.event && first.at.duration_since(other.at) <= TOGETHER
     };
     let groups = notifications.chunk_by(|one, other| belongs(one, other));
-    groups.filter_map(|group| Some((group.first()?.at, sent(group)))).collect()
+    groups.filter_map(|group| Some((group.first()?.at, sent(group, clock)))).collect()
 }
 
-fn sent(group: &[Notification]) -> Markup {
+fn sent(group: &[Notification], clock: Clock<'_>) -> Markup {
     let of = |outcome| group.iter().rev().filter(move |sent| sent.outcome == outcome);
     let mut names: Vec<String> = Vec::new();
     for Notification { name, .. } in of(NotificationOutcome::Sent) {
@@ -168,7 +172,7 @@ fn sent(group: &[Notification]) -> Markup {
     };
     let at = group.first().map_or(Timestamp::UNIX_EPOCH, |sent| sent.at);
     let class = if names.len() < group.len() { "issues" } else { "paused" };
-    entry(class, &Icon::Bell.shape(), &what, at)
+    entry(class, &Icon::Bell.shape(), &what, &clock.instant(at))
 }
 
 #[cfg(test)]
@@ -200,7 +204,7 @@ mod tests {
             notification(31, "Mail", Opened, Sent, None),
             notification(30, "Chat", Opened, Sent, None),
         ];
-        let told = notified(&newest_first);
+        let told = notified(&newest_first, Clock::new(Timestamp::UNIX_EPOCH, None, None));
         assert_eq!(told.iter().map(|(at, _)| at.as_second()).collect::<Vec<_>>(), [500, 60]);
         let told: String = told.into_iter().map(|(_, entry)| entry.into_string()).collect();
         for part in [

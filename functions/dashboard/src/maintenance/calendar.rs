@@ -41,8 +41,8 @@ pub(crate) async fn share(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    share_calendar(context.app, &team.team, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=shared", path(team.id())))
+    let team = share_calendar(context.app, team.team, caller.actor(), caller.now).await?;
+    layout::redirect(&format!("{}?said=shared", path(team.id)))
 }
 
 /// Withdraws the address.

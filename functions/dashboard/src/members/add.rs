@@ -133,7 +133,7 @@ fn link_page(
                 p { "Send this link to " b { bdi { (invitation.email) } } ":" }
                 pre { code { (link::invitation(&address, secret)) } }
                 p.quiet {
-                    "It works once, until " (layout::instant(invitation.expires_at))
+                    "It works once, until " (context.clock(Some(&team.team)).instant(invitation.expires_at))
                     ", and can’t be shown again. Whoever has this address joins with the role "
                     (role_word(invitation.role)) "."
                 }

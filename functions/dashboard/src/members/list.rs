@@ -14,6 +14,7 @@ use vedette_store::{MemberRow, Store, StoreError, TeamWithSettings};
 
 use super::{NEW_ROLES, role_word};
 use crate::RequestContext;
+use crate::clock::Clock;
 use crate::form::Problems;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::Icon;
@@ -54,7 +55,8 @@ pub(super) async fn page(
     let caller = &context.member()?.caller;
     let viewer = (caller.user.id, caller.role_in(team.id())?);
     let stored = Stored::load(&context.app.store, team.id()).await?;
-    let view = MembersView::new(team, viewer, stored, context.app.service.sends_mail);
+    let (sends_mail, clock) = (context.app.service.sends_mail, context.clock(Some(&team.team)));
+    let view = MembersView::new(team, viewer, stored, sends_mail, clock);
     let status = match (&refused, problem) {
         (None, None) => StatusCode::OK,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
@@ -97,6 +99,7 @@ struct MembersView<'a> {
     /// Each with whether it can be accepted. It cannot if its sender may no longer invite people.
     invitations: Vec<(&'a Invitation, bool)>,
     sends_mail: bool,
+    clock: Clock<'a>,
 }
 
 impl<'a> MembersView<'a> {
@@ -105,6 +108,7 @@ impl<'a> MembersView<'a> {
         (viewer, role): (UserId, Role),
         Stored { rows, mut users }: Stored,
         sends_mail: bool,
+        clock: Clock<'a>,
     ) -> Self {
         let is_valid = |pending: &Invitation| {
             let inviter = rows.iter().find(|row| row.user == pending.by);
@@ -117,7 +121,7 @@ impl<'a> MembersView<'a> {
         members.sort_by(|(a, a_role), (b, b_role)| {
             b_role.cmp(a_role).then_with(|| a.email.cmp(&b.email))
         });
-        Self { team, viewer, role, members, invitations, sends_mail }
+        Self { team, viewer, role, members, invitations, sends_mail, clock }
     }
 
     fn may_manage(&self) -> bool {
@@ -212,7 +216,7 @@ fn invitations(view: &MembersView<'_>) -> Markup {
                             b { bdi { (invitation.email) } }
                             p.quiet.small {
                                 (role_word(invitation.role)) " · "
-                                @if *is_valid { "Expires " (layout::instant(invitation.expires_at)) }
+                                @if *is_valid { "Expires " (view.clock.instant(invitation.expires_at)) }
                                 @else { "No longer valid: the sender can’t invite people any more" }
                             }
                         }

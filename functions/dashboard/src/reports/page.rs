@@ -8,6 +8,7 @@ use vedette_http::access::SiteAccess;
 use vedette_http::response::Response;
 
 use super::table::{Row, Table};
+use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
 use crate::sites::link_out;
@@ -18,6 +19,7 @@ pub(super) fn page(
     access: &SiteAccess,
     table: &Table<'_>,
 ) -> Response {
+    let clock = context.clock(Some(&access.team.team));
     let (site, span) = (&access.stored.site, table.span);
     let mut input = FormInput::default();
     input.put("from", span.from.to_string());
@@ -27,8 +29,8 @@ pub(super) fn page(
         (form(access, &input))
         p.screen.small { a href=(csv) { "Download as CSV" } ", or print this page." }
         p.meta { (link_out(&site.url)) span { (span.from) " to " (span.to) ", UTC days" } }
-        (in_short(table))
-        (incidents(table))
+        (in_short(table, clock))
+        (incidents(table, clock))
         (days(&table.days))
     };
     respond(context, access, StatusCode::OK, &content)
@@ -67,7 +69,7 @@ fn form(access: &SiteAccess, input: &FormInput) -> Markup {
     }
 }
 
-fn in_short(table: &Table<'_>) -> Markup {
+fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     let known = table.days.iter().filter_map(|row| row.incidents);
     let down = known.map(|day| day.down).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
     html! {
@@ -98,12 +100,12 @@ fn in_short(table: &Table<'_>) -> Markup {
             dt { "Downtime" } dd { (time::duration(down)) }
         } }
         @if let Some(since) = table.known_since {
-            p { "Incidents before " (layout::instant(since)) " are not all known any more." }
+            p { "Incidents before " (clock.instant(since)) " are not all known any more." }
         }
     }
 }
 
-fn incidents(table: &Table<'_>) -> Markup {
+fn incidents(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     html! {
         section.card {
         header { h2 { "Incidents" } }
@@ -115,8 +117,8 @@ fn incidents(table: &Table<'_>) -> Markup {
                 tbody {
                     @for incident in &table.incidents {
                         tr {
-                            td { (layout::instant(incident.opened_at)) }
-                            td { @match incident.ended_at { Some(end) => (layout::instant(end)), None => "not yet" } }
+                            td { (clock.instant(incident.opened_at)) }
+                            td { @match incident.ended_at { Some(end) => (clock.instant(end)), None => "not yet" } }
                             td { (time::duration(incident.lasted(table.now))) }
                             td {
                                 a href={ "/issues/" (incident.issue.id) } {

@@ -10,7 +10,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::settings::Settings;
 
-use crate::layout;
+use crate::clock::Clock;
 
 /// How many failed checks there have been, of those that open an issue. `None` if no check counts toward an issue
 /// because a person has resolved it, or if the threshold has been lowered meanwhile.
@@ -31,12 +31,12 @@ pub(super) fn next_check(status: &ToolState) -> Option<Timestamp> {
 pub(super) fn words(
     (failed, of): (NonZeroU32, NonZeroU32),
     next: Option<Timestamp>,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
     html! {
         (failed) " of " (of)
         @match next {
-            Some(next) if next > now => { ", checks again at " (layout::clock(next)) },
+            Some(next) if next > clock.now => { ", checks again at " (clock.time(next)) },
             Some(_) => ", checks again now",
             None => {}
         }

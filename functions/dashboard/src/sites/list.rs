@@ -35,6 +35,7 @@ use self::alerts::Alerts;
 use self::figures::Figures;
 use super::new::Done;
 use super::{PAGE, failing, selected, word};
+use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::words::{counted, grouped};
@@ -122,7 +123,7 @@ pub(crate) async fn list(
     let view = SitesView {
         team: &team.team,
         path: context.head.uri.path(),
-        now: caller.now,
+        clock: context.clock(Some(&team.team)),
         may_manage,
         may_act: role.grants(Permission::RunChecks),
         wanted: &wanted,
@@ -213,7 +214,7 @@ struct Found<'s> {
 struct SitesView<'a> {
     team: &'a Team,
     path: &'a str,
-    now: Timestamp,
+    clock: Clock<'a>,
     may_manage: bool,
     may_act: bool,
     wanted: &'a Wanted<'a>,
@@ -261,7 +262,7 @@ fn content(view: &SitesView<'_>) -> Markup {
     let (count, total) = (view.found.count, view.sites.len());
     html! {
         (counts(view))
-        (alerts::part(view.team.id, view.alerts, view.may_act, view.now))
+        (alerts::part(view.team.id, view.alerts, view.may_act, view.clock))
         section.stack.gm aria-labelledby="list" {
             h2 #list.hide { "Sites" }
             div.tools {
@@ -395,7 +396,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
             td.c-site {
                 div.l1.row.fix {
                     a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } }
-                    @if view.team.windows.until(site.row.id, view.now, view.now).is_some() { span.tag { "Maintenance" } }
+                    @if view.team.windows.until(site.row.id, view.clock.now, view.clock.now).is_some() { span.tag { "Maintenance" } }
                 }
                 div.host.cut title=(site.row.url) {
                     @if let Some(reason) = reason(view, site, status) {
@@ -414,7 +415,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
             }
             td.c-chk.n.quiet {
                 @match newest {
-                    Some(newest) => (layout::ago(newest.id().created_at(), view.now)),
+                    Some(newest) => (view.clock.ago(newest.id().created_at())),
                     None => (words::unknown()),
                 }
             }
@@ -427,7 +428,7 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
     match site.state {
         SiteState::Down => {
             let since = site.down_since(status)?;
-            Some(html! { "Down for " (layout::lasting(since, view.now)) (why(status)) })
+            Some(html! { "Down for " (view.clock.lasting(since)) (why(status)) })
         }
         SiteState::Failing => {
             let settings = view.settings.get(&site.row.id.partition());
@@ -436,10 +437,10 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
             let next = status.and_then(failing::next_check);
             Some(match (counted, site.failing_since) {
                 (Some(counted), _) => {
-                    html! { (failing::words(counted, next, view.now)) (why(status)) }
+                    html! { (failing::words(counted, next, view.clock)) (why(status)) }
                 }
                 (None, Some(since)) => {
-                    html! { "Failing for " (layout::lasting(since, view.now)) (why(status)) }
+                    html! { "Failing for " (view.clock.lasting(since)) (why(status)) }
                 }
                 (None, None) => return None,
             })

@@ -45,6 +45,7 @@ use vedette_store::Store;
 use self::range::Range;
 use self::timings::Timing;
 use super::{link_out, word};
+use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::{RequestContext, layout, maintenance};
@@ -129,7 +130,7 @@ async fn page(
         service: &context.app.service,
         range,
         span,
-        now: caller.now,
+        clock: context.clock(Some(&access.team.team)),
         history: &history,
     };
     let first = match is_first(context) {
@@ -209,7 +210,7 @@ struct SiteView<'a> {
     service: &'a Service,
     range: Range,
     span: Span,
-    now: Timestamp,
+    clock: Clock<'a>,
     history: &'a History,
 }
 
@@ -243,7 +244,7 @@ fn heading(view: &SiteView<'_>) -> Heading {
             p.meta {
                 (link_out(&site.url))
                 (standing::lasting(view).unwrap_or_default())
-                @if let Some(newest) = newest { span { "Checked " (layout::ago(newest, view.now)) } }
+                @if let Some(newest) = newest { span { "Checked " (view.clock.ago(newest)) } }
             }
         })
         .actions(html! {
@@ -276,7 +277,7 @@ fn menu(view: &SiteView<'_>) -> Markup {
                     } @else {
                         p.head { "The team has all checks off." }
                     }
-                    @if team.windows.until(site.id, view.now, view.now).is_none() { (maintenance::menu(site)) }
+                    @if team.windows.until(site.id, view.clock.now, view.clock.now).is_none() { (maintenance::menu(site)) }
                 }
                 a href=(path("checks")) { (Icon::Note.shape()) "History of checks" }
                 a href=(path("report")) { (Icon::Print.shape()) "Report" }
@@ -294,7 +295,7 @@ fn content(view: &SiteView<'_>) -> Markup {
     let site = &access.stored.site;
     let uptime = report::uptime(*span, &history.watched);
     html! {
-        (maintenance::notice(&access.team.team, site, view.now))
+        (maintenance::notice(&access.team.team, site, view.clock))
         (standing::notices(view))
         (tiles::part(view, &uptime))
         (response::part(view))
@@ -314,13 +315,14 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     match tool {
         // Uptime and response times are shown above.
         Tool::Status => Markup::default(),
-        Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored.site.url),
-        Tool::Dns => dns::part(view.newest(tool), issues),
-        Tool::BrokenLinks => links::part(view.newest(tool)),
+        Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored.site.url, view.clock),
+        Tool::Dns => dns::part(view.newest(tool), issues, view.clock),
+        Tool::BrokenLinks => links::part(view.newest(tool), view.clock),
         Tool::Performance => performance::part(
             view.newest(tool),
             &report::performance(view.span, audited),
             view.range,
+            view.clock,
         ),
     }
 }

@@ -147,3 +147,42 @@ async fn what_is_wrong_is_refused() {
         assert_eq!(bench.run(&usage).await.code, 2, "{usage}");
     }
 }
+
+#[tokio::test]
+async fn the_calendar_has_an_address_that_is_replaced_and_revoked() {
+    let (bench, team) = arranged().await;
+    let ask = async |verb: &str| {
+        bench.json(&format!("maintenance calendar {verb} {team}")).await["url"].clone()
+    };
+    assert_eq!(ask("show").await, Value::Null);
+    let first = ask("create").await;
+    assert_eq!(ask("show").await, first);
+    let second = ask("create").await;
+    assert_ne!(first, second);
+    let path = format!("/calendars/{team}?key=");
+    assert!(second.as_str().expect("an address").contains(&path), "{second}");
+    let shown = bench.run(&format!("maintenance calendar show {team}")).await;
+    assert_eq!(shown.out, format!("{}\n", second.as_str().expect("an address")));
+    for _ in 0..2 {
+        let revoked = bench.run(&format!("maintenance calendar revoke {team}")).await;
+        assert_eq!((revoked.code, revoked.out.as_str()), (0, ""));
+    }
+    let elsewhere = format!("maintenance calendar create {team} --url https://pages.example");
+    let elsewhere = bench.json(&elsewhere).await["url"].clone();
+    assert!(
+        elsewhere.as_str().expect("an address").starts_with("https://pages.example/calendars/")
+    );
+    bench.run(&format!("maintenance calendar revoke {team}")).await;
+    let none = bench.run(&format!("maintenance calendar show {team}")).await;
+    assert_eq!(none.out, "The calendar feed has no address.\n");
+}
+
+#[tokio::test]
+async fn a_name_is_as_short_as_the_api_wants_it() {
+    let (bench, team) = arranged().await;
+    for (length, code) in [(100, 0), (101, 2)] {
+        let name = "n".repeat(length);
+        let start = format!("maintenance start --team {team} --for 5m --name {name}");
+        assert_eq!(bench.run(&start).await.code, code, "{length}");
+    }
+}

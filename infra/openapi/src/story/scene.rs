@@ -58,6 +58,7 @@ impl Scene {
             name: "Ada".to_owned(),
             email: "ada@example.com".to_owned(),
             email_verified_at: Some(now),
+            zone: None,
             created_at: now,
         };
         let team = app.entropy.team_id().expect("an id");

@@ -78,6 +78,7 @@ async fn news_for(
             issue: &found.issue,
             site: &found.site,
             team: &team.team,
+            zone: &team.team.zone,
             acknowledged_by: None,
             resolved_by: None,
             base_url: None,

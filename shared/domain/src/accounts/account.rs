@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::id::{TeamId, UserId};
+use crate::time_zone::NamedZone;
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct User {
     /// When they confirmed the address; unconfirmed users are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,
+    /// The time zone that they chose for pages and their email; without one, those of a team are in the team's zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<NamedZone>,
     /// Creation.
     pub created_at: Timestamp,
 }

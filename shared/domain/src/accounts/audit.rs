@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
+use crate::expectations::Expectations;
 use crate::id::{IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
@@ -280,6 +281,7 @@ impl AuditEvent {
     /// A change of a site.
     pub fn site(before: &Site, after: &Site) -> Self {
         let mut differences = differences(&chosen(before), &chosen(after));
+        differences.extend(expectations_differ(&before.expectations, &after.expectations));
         if before.records != after.records {
             differences.push(Difference::unshown("learnt_dns_records"));
         }
@@ -338,14 +340,26 @@ fn chosen(site: &Site) -> Value {
         "pinned": site.pinned,
         "dns_expected_records": site.expected_records,
         "monitoring_settings": site.overrides,
-        "expectations": expectations(site),
+        "expectations": {
+            "method": site.expectations.method,
+            "issues": site.expectations.issues,
+        },
     })
 }
 
-/// The expectations of a site, or null if it has none.
-fn expectations(site: &Site) -> Value {
-    let expectations = Some(&site.expectations).filter(|expectations| !expectations.is_unused());
-    json!(expectations)
+/// The expectations that were removed or added, each in words.
+fn expectations_differ(before: &Expectations, after: &Expectations) -> Vec<Difference> {
+    let lacking = |of: &Expectations, other: &Expectations| -> Vec<Option<String>> {
+        let all = of.expectations.iter().filter(|one| !other.expectations.contains(one));
+        all.map(|one| text(&Value::String(one.to_string()))).collect()
+    };
+    let difference = |before: Option<String>, after: Option<String>| Difference {
+        before,
+        after,
+        ..Difference::unshown("expectations.expectation")
+    };
+    let removed = lacking(before, after).into_iter().map(|one| difference(one, None));
+    removed.chain(lacking(after, before).into_iter().map(|one| difference(None, one))).collect()
 }
 
 fn document(settings: &Settings) -> Value {
@@ -430,6 +444,31 @@ mod tests {
         let expected = ["a.b: 1 to 2", "a.new: - to true", "gone: x to -", "list: x, y to "];
         assert_eq!(between(before, after), expected);
         assert_eq!(between(json!({ "a": [1, 2] }), json!({ "a": [1, 2] })), [""; 0]);
+    }
+
+    #[test]
+    fn expectations_are_said_in_words_one_by_one() {
+        let of = |expectations: Value| -> Expectations {
+            serde_json::from_value(json!({ "expectations": expectations })).expect("expectations")
+        };
+        let ok = json!({ "kind": "json_equals", "pointer": "/status", "value": "ok" });
+        let fast = json!({ "kind": "response_time", "max_ms": 2000 });
+        let text = |text: &str| json!({ "kind": "body_lacks", "text": text });
+        let said = |before: Value, after: Value| -> Vec<_> {
+            let differences = expectations_differ(&of(before), &of(after)).into_iter();
+            differences
+                .map(|of| (of.before.unwrap_or_default(), of.after.unwrap_or_default()))
+                .collect()
+        };
+        let pair = |before: &str, after: &str| (before.to_owned(), after.to_owned());
+        assert_eq!(
+            said(json!([ok, text("Fatal")]), json!([text("Fatal"), fast])),
+            [pair("\"ok\" at /status", ""), pair("", "an answer within 2000 ms")]
+        );
+        assert_eq!(said(json!([ok, fast]), json!([fast, ok])), [], "only their order");
+        // Escaped, it is too long to show.
+        let long = text(&"\u{202e}".repeat(80));
+        assert!(said(json!([]), json!([long])).len() == 1);
     }
 
     #[test]

@@ -121,6 +121,7 @@ mod tests {
             name: "Somebody".to_owned(),
             email: email.to_owned(),
             email_verified_at: None,
+            zone: None,
             created_at: NOW,
         };
         assert!(invitation.is_for(&user("ada@EXAMPLE.com")));

@@ -160,7 +160,7 @@ fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
         let taken = subject.taken().map(|taken| format!(" {taken}")).unwrap_or_default();
         said = format!(
             "{said} Since {}.{taken}",
-            subject.team.zone.minute(subject.issue.first_failed_at())
+            subject.zone.minute(subject.issue.first_failed_at())
         );
     }
     said
@@ -229,6 +229,7 @@ mod tests {
                 issue,
                 site,
                 team: &team,
+                zone: &team.zone,
                 acknowledged_by: None,
                 resolved_by: None,
                 base_url: Some("https://monitor.test"),

@@ -24,6 +24,8 @@ pub struct AlertSubject<'a> {
     pub site: &'a Site,
     /// The site's team.
     pub team: &'a Team,
+    /// The time zone of the times in the alert.
+    pub zone: &'a NamedZone,
     /// The name of the user who acknowledged it.
     pub acknowledged_by: Option<&'a str>,
     /// The name of the user who resolved it by hand.
@@ -60,8 +62,8 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
 
 /// An alert about one issue.
 pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
-    let AlertSubject { issue, site, team, base_url, .. } = *subject;
-    let instant = |at| team.zone.minute(at);
+    let AlertSubject { issue, site, team, zone, base_url, .. } = *subject;
+    let instant = |at| zone.minute(at);
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
@@ -79,7 +81,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             }
             let mut lines = vec![subject.problem()];
             lines.extend(Testimony::read(&issue.context).sentences());
-            lines.extend(list_outages(before, &team.zone));
+            lines.extend(list_outages(before, zone));
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }
         News::StillActive { .. } => {
@@ -97,7 +99,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
                     ("RESOLVED", vec![resolution, subject.past_problem()])
                 }
             };
-            lines.extend(list_outages(before, &team.zone));
+            lines.extend(list_outages(before, zone));
             (AlertKind::Resolved, state.to_owned(), lines, over_at)
         }
         News::Missed { outages } => {
@@ -107,7 +109,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             let mut lines = vec![subject.past_problem(), end];
             let before: Vec<_> =
                 outages.iter().copied().filter(|outage| outage.from != opened_at).collect();
-            lines.extend(list_outages(&before, &team.zone));
+            lines.extend(list_outages(&before, zone));
             (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
         }
     };
@@ -179,6 +181,7 @@ pub fn missed(
     (since, until): (Timestamp, Timestamp),
     events_url: Option<String>,
     team: &Team,
+    zone: &NamedZone,
 ) -> Alert {
     Alert {
         kind: AlertKind::Notice,
@@ -187,8 +190,8 @@ pub fn missed(
             format!(
                 "This channel was off, and alerts from {} to {} were not sent: there were more than \
                  {MISSED_MAX} of them, or some were older than {} days.",
-                team.zone.minute(since),
-                team.zone.minute(until),
+                zone.minute(since),
+                zone.minute(until),
                 MISSED_TIME.as_hours() / 24
             ),
             "You will still get alerts about issues that are open now.".to_owned(),
@@ -320,6 +323,7 @@ mod tests {
                 issue,
                 site,
                 team: &Team::new(team, "Ops", Plan::Starter, opened_at),
+                zone: &NamedZone::utc(),
                 acknowledged_by: None,
                 resolved_by: None,
                 base_url: None,

@@ -12,6 +12,7 @@ mod evidence;
 mod failing;
 mod learnt;
 mod maintenance;
+mod mending;
 mod newest;
 mod observing;
 mod pack;
@@ -28,9 +29,7 @@ use crate::checks::check::{Check, Finish, ToolResult};
 use crate::checks::evidence::{EvidenceMarks, EvidenceWrite};
 use crate::checks::history::{Day, Kind, RecentDays};
 use crate::checks::pointer::{CheckPointer, Latest};
-use crate::checks::policy::ToolPolicy;
 use crate::checks::run::Run;
-use crate::checks::schedule::TimeScale;
 use crate::checks::timer::Timer;
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::clock::is_ahead;
@@ -93,7 +92,7 @@ pub struct ToolState {
     /// evaluated it.
     #[serde(rename = "wy", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Which evidence of status checks is stored.
+    /// Which evidence of status checks is stored about `status:down`. Trackers of expectations have their own.
     #[serde(rename = "em", default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceMarks>,
     /// The records that DNS checks have learned.
@@ -139,6 +138,9 @@ pub struct Tracked {
     /// While failures are below the threshold: the successful check before them, if it is known.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<CheckPointer>,
+    /// Which evidence is stored, if expectations decide about the fingerprint.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceMarks>,
 }
 
 /// A day item to write together with the state.
@@ -170,8 +172,8 @@ pub struct ToolChange {
     pub day: Option<DayWrite>,
     /// What happens to issues.
     pub events: Vec<IssueEvent>,
-    /// The evidence to write, if any.
-    pub evidence: Option<EvidenceWrite>,
+    /// The evidence to write.
+    pub evidence: Vec<EvidenceWrite>,
     /// How the site's place in the list of failing sites changes, if it does.
     pub failing: Option<FailingChange>,
     /// The newest check, if the directory has to change.
@@ -346,7 +348,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events,
-            evidence: None,
+            evidence: Vec::new(),
             timer,
         })
     }
@@ -383,7 +385,7 @@ impl ToolState {
             expires_at: counted.expires_at,
             day: counted.day,
             events: Vec::new(),
-            evidence: None,
+            evidence: Vec::new(),
             failing: None,
             timer: None,
         }
@@ -453,29 +455,6 @@ impl ToolState {
     #[must_use]
     pub fn under(&self, cfg: u64) -> Self {
         Self { rev: self.rev + 1, cfg, ..self.clone() }
-    }
-
-    /// The state with the retry or follow-up that is missing under a policy, or is further ahead than it can be because
-    /// the clock was set back; `None` if nothing is wrong.
-    pub fn with_missing_timer(
-        &self,
-        policy: &ToolPolicy,
-        time_scale: TimeScale,
-        now: Timestamp,
-    ) -> Option<Self> {
-        let timer = match self.timer {
-            Some(timer) if !timer.is_too_far(policy, time_scale, now) => return None,
-            Some(Timer { reason: RunReason::Scheduled, .. }) => {
-                Some(Timer { reason: RunReason::Scheduled, due: now })
-            }
-            _ => {
-                let wanted = policy.next_run(self.is_down(), self.is_failing_below_threshold());
-                let last = self.last_slot(now).unwrap_or(now);
-                Timer::after_run(None, wanted, last, now, time_scale)
-            }
-        };
-        let is_mended = timer != self.timer;
-        is_mended.then(|| Self { rev: self.rev + 1, timer, ..self.clone() })
     }
 
     /// The state after the tool was disabled: no retry or follow-up is outstanding.

@@ -1,5 +1,7 @@
 //! Compares expectations with a response.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::json;
@@ -38,43 +40,31 @@ impl Expectation {
         let body = seen.body;
         match self {
             Self::BodyContains { text } if body.has(text) => None,
-            Self::BodyContains { text } => {
+            Self::BodyContains { .. } => {
                 let within = if body.is_long() {
                     format!(" (its first {} KB)", BODY_SEARCHED / 1024)
                 } else {
                     String::new()
                 };
                 let got = body.why_cut().map_or("did not find it".to_owned(), got);
-                Some(format!("expected {} in the body{within}, {got}", quoted(text)))
+                Some(format!("expected {self}{within}, {got}"))
             }
             Self::BodyLacks { text } => {
                 let got = match body.has(text) {
                     true => "found it".to_owned(),
                     false => got(body.why_cut()?),
                 };
-                Some(format!("expected no {} in the body, {got}", quoted(text)))
+                Some(format!("expected {self}, {got}"))
             }
             Self::HeaderEquals { name, value } => {
                 let got = (seen.header)(name);
                 let is_met = got.iter().any(|got| got == value);
-                (!is_met).then(|| {
-                    format!(
-                        "expected {} in the header {name}, got {}",
-                        quoted(value),
-                        seen.header_got(name, &got)
-                    )
-                })
+                (!is_met).then(|| format!("expected {self}, got {}", seen.header_got(name, &got)))
             }
             Self::HeaderContains { name, value } => {
                 let got = (seen.header)(name);
                 let is_met = got.iter().any(|got| got.contains(value));
-                (!is_met).then(|| {
-                    format!(
-                        "expected a header {name} with {}, got {}",
-                        quoted(value),
-                        seen.header_got(name, &got)
-                    )
-                })
+                (!is_met).then(|| format!("expected {self}, got {}", seen.header_got(name, &got)))
             }
             Self::JsonEquals { pointer, value: expected } => {
                 let shown = |text: &str| seen.redaction.apply(text);
@@ -86,18 +76,35 @@ impl Expectation {
                         None => "no value".to_owned(),
                     },
                 };
-                let place = match pointer.as_str() {
-                    "" => "as the body".to_owned(),
-                    path => format!("at {}", named(path)),
-                };
-                Some(format!("expected {} {place}, got {got}", value(expected, str::to_owned)))
+                Some(format!("expected {self}, got {got}"))
             }
             Self::ResponseTime { max_ms } => (seen.response_time > f64::from(*max_ms)).then(|| {
-                format!(
-                    "expected an answer within {max_ms} ms, got it after {:.0} ms",
-                    seen.response_time.ceil()
-                )
+                format!("expected {self}, got it after {:.0} ms", seen.response_time.ceil())
             }),
+        }
+    }
+}
+
+/// In words, as in `"ok" at /status`.
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BodyContains { text } => write!(f, "{} in the body", quoted(text)),
+            Self::BodyLacks { text } => write!(f, "no {} in the body", quoted(text)),
+            Self::HeaderEquals { name, value } => {
+                write!(f, "{} in the header {name}", quoted(value))
+            }
+            Self::HeaderContains { name, value } => {
+                write!(f, "a header {name} with {}", quoted(value))
+            }
+            Self::JsonEquals { pointer, value: expected } => {
+                let expected = value(expected, str::to_owned);
+                match pointer.as_str() {
+                    "" => write!(f, "{expected} as the body"),
+                    path => write!(f, "{expected} at {}", named(path)),
+                }
+            }
+            Self::ResponseTime { max_ms } => write!(f, "an answer within {max_ms} ms"),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The stored issue, and how events change it.
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,6 +12,7 @@ use super::tracker::{Event, Failures};
 use super::{
     Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Severity, Timeline, Transition,
 };
+use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
 use crate::locations::Testimony;
@@ -317,10 +316,7 @@ impl Issue {
         let measured = |name: &str| self.context["measured"][name].as_str();
         match self.id.fingerprint() {
             Fingerprint::DnsDomainExpiring => measured("expires_at")?.parse().ok(),
-            Fingerprint::SslExpiring => {
-                let end: DateTime = measured("valid_to")?.parse().ok()?;
-                TimeZone::UTC.to_timestamp(end).ok()
-            }
+            Fingerprint::SslExpiring => certificate_instant(measured("valid_to")?),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ use url::Url;
 use super::Silence;
 use crate::checks::browser_job::JobHeader;
 use crate::checks::check::{CheckError, StatusResult};
+use crate::expectations::CheckMethod;
 
 /// The version of question and answer. A witness with another version refuses to answer.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -32,6 +33,9 @@ pub struct Question {
     pub version: u32,
     /// The monitored URL.
     pub url: Url,
+    /// The method of the request. A witness of an earlier version ignores it, and asks with GET.
+    #[serde(default, skip_serializing_if = "CheckMethod::is_get")]
+    pub method: CheckMethod,
     /// The site's request header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<JobHeader>,
@@ -43,7 +47,14 @@ impl Question {
     /// A question about a URL, with the site's request header.
     pub fn new(url: Url, header: Option<(&str, &str)>, deadline: Duration) -> Self {
         let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-        Self { version: PROTOCOL_VERSION, url, header: header.map(JobHeader::from), deadline_ms }
+        let (version, header) = (PROTOCOL_VERSION, header.map(JobHeader::from));
+        Self { version, url, method: CheckMethod::default(), header, deadline_ms }
+    }
+
+    /// The question with the method of the site's status checks.
+    #[must_use]
+    pub fn asked_with(self, method: CheckMethod) -> Self {
+        Self { method, ..self }
     }
 
     /// How long the witness may take, at most as long as the caller waits for it.
@@ -153,6 +164,11 @@ mod tests {
         assert_eq!(serde_json::to_value(&question).expect("json"), sent);
         assert_eq!(serde_json::from_value::<Question>(sent).expect("a question"), question);
         assert!(!format!("{question:?}").contains("s3cr3t"));
+        // Only a question with another method than GET says which, so that it reads as ever.
+        let head = question.clone().asked_with(CheckMethod::Head);
+        let sent = serde_json::to_value(&head).expect("json");
+        assert_eq!(sent["method"], "HEAD");
+        assert_eq!(serde_json::from_value::<Question>(sent).expect("a question"), head);
         let long = Question { deadline_ms: u64::MAX, ..question };
         assert_eq!(long.deadline(), super::super::QUESTION_TIMEOUT);
     }

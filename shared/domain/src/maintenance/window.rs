@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recurrence::Recurrence;
 use crate::id::{SiteId, WindowId};
+use crate::name::{NameError, parse_name};
 use crate::time_zone::NamedZone;
 
 /// The longest window, in minutes: 7 days.
@@ -142,6 +143,29 @@ impl MaintenanceWindow {
         }
         let end = start.checked_add(SignedDuration::from_mins(self.minutes.into())).ok()?;
         Some(Instance { start, end })
+    }
+}
+
+/// Why a text is not the name of a window. The messages continue "The … field".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WindowNameError {
+    /// It is longer than [`WINDOW_NAME_MAX`] characters.
+    #[error("must not be longer than {WINDOW_NAME_MAX} characters")]
+    TooLong,
+    /// It is no name at all.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// Reads the name of a window, ignoring surrounding whitespace.
+///
+/// # Errors
+///
+/// What is wrong with the text.
+pub fn parse_window_name(text: &str) -> Result<&str, WindowNameError> {
+    match text.trim().chars().nth(WINDOW_NAME_MAX) {
+        Some(_) => Err(WindowNameError::TooLong),
+        None => Ok(parse_name(text)?),
     }
 }
 

@@ -520,6 +520,7 @@ impl World {
         let context = DeliveryContext {
             channel: &of,
             team: &team,
+            zone: &team.zone,
             settings: &settings,
             time_scale: TimeScale::default(),
             pages_base: None,

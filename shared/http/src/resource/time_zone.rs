@@ -1,4 +1,4 @@
-//! The time zone of a team as the API shows it.
+//! The time zones of a team and of a user as the API shows them.
 
 use serde::Serialize;
 use vedette_domain::time_zone::NamedZone;
@@ -15,5 +15,21 @@ impl TimeZoneResource {
     /// The resource of a zone.
     pub fn new(zone: &NamedZone) -> Self {
         Self { time_zone: zone.name().to_owned() }
+    }
+}
+
+/// The time zone of a user.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UserTimeZone"))]
+pub struct UserTimeZoneResource {
+    /// Its name in the IANA database, such as `Europe/Berlin`; null if none was chosen, so that the zone of each team
+    /// applies.
+    time_zone: Option<String>,
+}
+
+impl UserTimeZoneResource {
+    /// The resource of a zone.
+    pub fn new(zone: Option<&NamedZone>) -> Self {
+        Self { time_zone: zone.map(|zone| zone.name().to_owned()) }
     }
 }

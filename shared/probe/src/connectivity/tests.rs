@@ -6,6 +6,7 @@ use futures::future::join_all;
 use vedette_domain::checks::check::{
     FinishReason, LinksResult, SslFailure, SslResult, StatusResult,
 };
+use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::LinksSettings;
 
 use super::*;
@@ -125,8 +126,14 @@ impl Scene {
         url: &Url,
         connectivity: Option<&Connectivity>,
     ) -> Result<StatusResult, CheckError> {
-        let probe =
-            StatusProbe { url, header: None, deadline: HASTY, connectivity, expected: None };
+        let probe = StatusProbe {
+            url,
+            method: CheckMethod::Get,
+            header: None,
+            deadline: HASTY,
+            connectivity,
+            expected: None,
+        };
         status::probe(&self.guard, &probe).await
     }
 

@@ -1,10 +1,11 @@
 //! Content codings: decodes gzip, deflate and Brotli within limits.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use brotli_decompressor::DecompressorWriter;
 use flate2::bufread::GzDecoder;
-use flate2::write::{DeflateDecoder, ZlibDecoder};
+use flate2::{Decompress, FlushDecompress, Status};
 
 /// The codings that a crawl accepts. Brotli is decoded if a server uses it anyway, but its window
 /// costs up to 16 MiB, and gzip does as well for links.
@@ -39,35 +40,83 @@ impl Coding {
     }
 }
 
-/// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes.
-/// Of a truncated or corrupt body, it decodes what it can.
-pub(crate) fn unpack(coding: Coding, body: &[u8], limit: usize, sink: impl FnMut(&[u8])) {
-    let output = Bounded { left: limit, sink };
-    // An error ends decoding: at the limit, or where a body is corrupt.
-    match coding {
-        Coding::Identity => drop({ output }.write_all(body)),
-        Coding::Gzip => gunzip(output, body),
-        // `deflate` means the zlib format, but some servers send raw deflate.
-        Coding::Deflate if is_zlib(body) => write(ZlibDecoder::new(output), body),
-        Coding::Deflate => write(DeflateDecoder::new(output), body),
-        Coding::Brotli => write(DecompressorWriter::new(output, 4096), body),
-        Coding::Unknown => {}
+impl fmt::Display for Coding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Identity => "text",
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Brotli => "Brotli",
+            Self::Unknown => "unknown",
+        })
     }
 }
 
-fn gunzip(mut output: impl Write, mut body: &[u8]) {
+/// A body is truncated, or is not encoded as its header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Corrupt;
+
+/// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes.
+///
+/// # Errors
+/// When the body is corrupt before the limit. What comes before that is decoded.
+pub(crate) fn unpack(
+    coding: Coding,
+    body: &[u8],
+    limit: usize,
+    sink: impl FnMut(&[u8]),
+) -> Result<(), Corrupt> {
+    let mut output = Bounded { left: limit, is_full: false, sink };
+    let ended = match coding {
+        Coding::Identity => output.write_all(body),
+        // No coding makes anything this short, but a response without a body may name one.
+        _ if body.is_empty() => Ok(()),
+        Coding::Gzip => gunzip(&mut output, body),
+        // `deflate` means the zlib format, but some servers send raw deflate.
+        Coding::Deflate => inflate(&mut output, body, is_zlib(body)),
+        Coding::Brotli => unbrotli(&mut output, body),
+        Coding::Unknown => return Err(Corrupt),
+    };
+    // An error ends decoding: at the limit, or where a body is corrupt.
+    match ended {
+        Err(_) if !output.is_full => Err(Corrupt),
+        _ => Ok(()),
+    }
+}
+
+fn gunzip(output: &mut impl Write, mut body: &[u8]) -> io::Result<()> {
     for _ in 0..MEMBERS {
-        let unpacked = io::copy(&mut GzDecoder::new(&mut body), &mut output);
-        if unpacked.is_err() || body.is_empty() {
-            return;
+        io::copy(&mut GzDecoder::new(&mut body), output)?;
+        if body.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn inflate(output: &mut impl Write, body: &[u8], is_zlib: bool) -> io::Result<()> {
+    let mut decoder = Decompress::new(is_zlib);
+    let mut buffer = [0; 4096];
+    loop {
+        let (read, written) = (decoder.total_in(), decoder.total_out());
+        let left = body.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
+        let status = decoder.decompress(left, &mut buffer, FlushDecompress::None)?;
+        let got = usize::try_from(decoder.total_out() - written).unwrap_or(buffer.len());
+        output.write_all(&buffer[..got])?;
+        match status {
+            Status::StreamEnd => return Ok(()),
+            _ if got == 0 && decoder.total_in() == read => {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Status::Ok | Status::BufError => {}
         }
     }
 }
 
-fn write(mut decoder: impl Write, body: &[u8]) {
-    if decoder.write_all(body).is_ok() {
-        let _ = decoder.flush();
-    }
+fn unbrotli(output: &mut impl Write, body: &[u8]) -> io::Result<()> {
+    let mut decoder = DecompressorWriter::new(output, 4096);
+    decoder.write_all(body)?;
+    decoder.close()
 }
 
 /// RFC 1950: method 8, and a checksum over the first two bytes.
@@ -83,6 +132,7 @@ fn is_zlib(body: &[u8]) -> bool {
 /// Passes bytes on until the limit, which is an error.
 struct Bounded<F> {
     left: usize,
+    is_full: bool,
     sink: F,
 }
 
@@ -94,6 +144,7 @@ impl<F: FnMut(&[u8])> Write for Bounded<F> {
         }
         self.left -= taken;
         if taken < bytes.len() {
+            self.is_full = true;
             return Err(io::Error::other("the limit is reached"));
         }
         Ok(taken)
@@ -138,8 +189,35 @@ mod tests {
 
     fn unpacked(coding: Coding, body: &[u8], limit: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        unpack(coding, body, limit, |bytes| out.extend_from_slice(bytes));
+        let _ = unpack(coding, body, limit, |bytes| out.extend_from_slice(bytes));
         out
+    }
+
+    #[test]
+    fn a_corrupt_body_is_known_as_such_and_a_long_or_empty_one_is_not() {
+        let text = b"<a href=/x>x</a>".repeat(10_000);
+        let state = |coding, body: &[u8], limit| unpack(coding, body, limit, |_| {});
+        for (coding, body) in [
+            (Coding::Gzip, gzip(&text)),
+            (Coding::Deflate, zlib(&text)),
+            (Coding::Deflate, deflate(&text)),
+            (Coding::Brotli, brotli(&text)),
+        ] {
+            for limit in [1_000, text.len(), 1 << 20] {
+                assert_eq!(state(coding, &body, limit), Ok(()), "{coding:?} {limit}");
+            }
+            assert_eq!(state(coding, b"", 1_000), Ok(()), "{coding:?}");
+            let half = &body[..body.len() / 2];
+            assert_eq!(state(coding, half, 1 << 20), Err(Corrupt), "{coding:?} truncated");
+            let last = &body[..body.len() - 1];
+            assert_eq!(state(coding, last, 1 << 20), Err(Corrupt), "{coding:?} without its end");
+            assert_eq!(state(coding, half, 10), Ok(()), "{coding:?}: enough came before");
+            let plain = state(coding, b"<!doctype html><a href=/x>", 1_000);
+            assert_eq!(plain, Err(Corrupt), "{coding:?} without encoding");
+        }
+        let members = [gzip(b"one "), gzip(b"two")].concat();
+        assert_eq!(state(Coding::Gzip, &members, 100), Ok(()));
+        assert_eq!(state(Coding::Unknown, b"x", 100), Err(Corrupt));
     }
 
     #[test]
@@ -178,10 +256,11 @@ mod tests {
             assert!(body.len() < 100_000);
             let mut largest = 0;
             let mut total = 0;
-            unpack(coding, &body, 1 << 20, |bytes| {
+            let unpacked = unpack(coding, &body, 1 << 20, |bytes| {
                 largest = largest.max(bytes.len());
                 total += bytes.len();
             });
+            assert_eq!(unpacked, Ok(()));
             assert_eq!(total, 1 << 20);
             assert!(largest <= 64 * 1024);
         }

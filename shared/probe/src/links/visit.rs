@@ -165,7 +165,8 @@ pub(super) async fn page(
         let _permit = client.parsing.lock().await;
         if !packed.is_empty() {
             let mut html = Vec::new();
-            unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
+            // Of a corrupt page, what can be read counts.
+            let _ = unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
             drop(packed);
             // In small chunks, so that a page made to be slow to parse blocks nothing.
             write(&mut extractor, &html).await;
@@ -324,10 +325,10 @@ fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
         coding => coding,
     };
     let mut content = Vec::new();
-    unpack(coding, &bytes, limit, |piece| content.extend_from_slice(piece));
+    let _ = unpack(coding, &bytes, limit, |piece| content.extend_from_slice(piece));
     if content.starts_with(&GZIP) {
         let mut file = Vec::new();
-        unpack(Coding::Gzip, &content, limit, |piece| file.extend_from_slice(piece));
+        let _ = unpack(Coding::Gzip, &content, limit, |piece| file.extend_from_slice(piece));
         return file;
     }
     content

@@ -6,7 +6,7 @@ use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::evidence::Redaction;
 use vedette_domain::expectations::{BodyReader, Expectations, Seen, Unmet};
 
-use crate::http::coding::{Coding, unpack};
+use crate::http::coding::{Coding, Corrupt, unpack};
 
 /// The most bytes of an encoded body that are kept until it can be decoded. No coding is asked for, so few servers use
 /// one.
@@ -64,18 +64,20 @@ impl<'a> Judging<'a> {
         cut: Option<String>,
         secret: Option<&str>,
     ) -> Vec<Unmet> {
-        let coded = match self.coding {
-            Coding::Identity => None,
-            Coding::Unknown => Some("a body in an unknown content encoding"),
-            _ if self.packed.len() > PACKED_MAX => Some("more than 64 KB of encoded body"),
-            _ => None,
-        };
         let (reader, charset) = (&mut self.reader, &mut self.charset);
         let room = reader.wanted();
-        unpack(self.coding, &self.packed, room, |bytes| {
+        let unpacked = unpack(self.coding, &self.packed, room, |bytes| {
             push_text(reader, charset.as_mut(), bytes);
         });
-        if let Some(why) = cut.or_else(|| coded.map(str::to_owned)) {
+        let coded = match self.coding {
+            Coding::Identity => None,
+            Coding::Unknown => Some("a body in an unknown content encoding".to_owned()),
+            _ if self.packed.len() > PACKED_MAX => {
+                Some("more than 64 KB of encoded body".to_owned())
+            }
+            coding => unpacked.err().map(|Corrupt| format!("a body that is not valid {coding}")),
+        };
+        if let Some(why) = cut.or(coded) {
             self.reader.cut(why);
         }
         let header = |name: &str| {

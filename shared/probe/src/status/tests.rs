@@ -7,6 +7,7 @@ mod tls;
 mod truncation;
 
 use serde_json::json;
+use vedette_domain::expectations::CheckMethod;
 
 use super::*;
 use crate::loopback::names::{Entry, NameServer};
@@ -19,7 +20,14 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
-    StatusProbe { url, header: None, deadline: TEST_TIMEOUT, connectivity: None, expected: None }
+    StatusProbe {
+        url,
+        method: CheckMethod::Get,
+        header: None,
+        deadline: TEST_TIMEOUT,
+        connectivity: None,
+        expected: None,
+    }
 }
 
 async fn completed(guard: &SsrfGuard, url: &Url) -> StatusResult {

@@ -18,7 +18,7 @@ use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use jiff::Timestamp;
 use url::Url;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::expectations::{Expectation, Expectations, JsonPointer};
+use vedette_domain::expectations::{CheckMethod, Expectation, Expectations, JsonPointer};
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
@@ -189,6 +189,7 @@ impl Suite {
     async fn status(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let probe = StatusProbe {
             url,
+            method: CheckMethod::Get,
             header: None,
             deadline: DEADLINE,
             connectivity: None,

@@ -11,6 +11,7 @@ use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_http::error::ApiError;
 use vedette_store::{IndexRow, IssueWithSite, Store};
 
+use crate::clock::Clock;
 use crate::look::Look;
 use crate::words::counted;
 use crate::{layout, words};
@@ -46,14 +47,14 @@ impl Alerts {
     }
 }
 
-pub(super) fn part(team: TeamId, alerts: &Alerts, may_act: bool, now: Timestamp) -> Markup {
+pub(super) fn part(team: TeamId, alerts: &Alerts, may_act: bool, clock: Clock<'_>) -> Markup {
     html! {
         @if !alerts.shown.is_empty() {
             section.card aria-labelledby="now" {
                 h2 #now.hide { "Open issues" }
                 ul.alerts {
                     @for (place, of) in alerts.shown.iter().enumerate() {
-                        (one(of, place == 0, alerts, may_act, now))
+                        (one(of, place == 0, alerts, may_act, clock))
                     }
                     @if alerts.more > 0 {
                         li.quiet.small { span {} a href={ "/teams/" (team) "/issues" } { (counted(alerts.more, "more open issue", "more open issues")) } }
@@ -69,7 +70,7 @@ fn one(
     is_first: bool,
     alerts: &Alerts,
     may_act: bool,
-    now: Timestamp,
+    clock: Clock<'_>,
 ) -> Markup {
     let look = Look::from(issue.severity());
     let leads = is_first && issue.severity() == Severity::Critical;
@@ -82,7 +83,7 @@ fn one(
                 a.t1 href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
                 p {
                     @if !words::headline(issue, site).starts_with(&site.name) { bdi { (site.name) } " · " }
-                    "For " (layout::lasting(issue.first_failed_at(), now))
+                    "For " (clock.lasting(issue.first_failed_at()))
                     @if taken.is_none() { " · Not acknowledged" }
                 }
             }

@@ -25,9 +25,9 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn of(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -> Self {
-        let means = status.map(|status| status.hour_means(view.now)).unwrap_or_default();
+        let means = status.map(|status| status.hour_means(view.clock.now)).unwrap_or_default();
         let latest = means.iter().rev().find_map(|mean| *mean);
-        let trouble = trouble(site, status, view.now);
+        let trouble = trouble(site, status, view.clock.now);
         let uptime = status.and_then(|status| status.recent_checks(COUNTED_DAYS, view.retention));
         let uptime = uptime.and_then(CheckCount::uptime_percentage);
         let certificate = view.certificates.get(&site.row.id.partition());
@@ -43,7 +43,7 @@ impl Figures {
                 html! { span.nb { (words::percentage(value)) "\u{202f}%" } }
             }),
             certificate: certificate
-                .and_then(|state| days_left(site, state, view.now))
+                .and_then(|state| days_left(site, state, view.clock.now))
                 .unwrap_or_else(words::unknown),
         }
     }

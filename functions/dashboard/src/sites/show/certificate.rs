@@ -5,16 +5,18 @@ use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslR
 use vedette_domain::sites::site_url::SiteUrl;
 
 use super::read;
+use crate::clock::Clock;
 use crate::layout;
 use crate::look::Look;
 
-pub(super) fn part(check: Option<&Check>, url: &SiteUrl) -> Markup {
+pub(super) fn part(check: Option<&Check>, url: &SiteUrl, clock: Clock<'_>) -> Markup {
     let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
+    let shown = |text: &Option<String>| Some(clock.certificate_time(text.as_deref()?));
     html! {
       section.card #certificate {
         header {
             h2 { "Certificate" }
-            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+            span.quiet.small { "Checked " (clock.instant(check.id.created_at())) }
         }
         div.in.stack.gm {
         p {
@@ -29,27 +31,22 @@ pub(super) fn part(check: Option<&Check>, url: &SiteUrl) -> Markup {
         dl.facts {
             (fact("For", result.issued_to.as_deref()))
             (fact("Issuer", result.issuer.as_deref()))
-            (fact("Valid from", result.valid_from.as_deref().map(utc).as_deref()))
-            (fact("Valid until", result.valid_to.as_deref().map(utc).as_deref()))
+            (fact("Valid from", shown(&result.valid_from).as_deref()))
+            (fact("Valid until", shown(&result.valid_to).as_deref()))
             @if result.valid_to.is_some() { dt { "Days left" } dd { (result.days_left) } }
             (fact("Address", result.ip.as_deref()))
         }
-        @if let Some(info) = &result.info { (details(info)) }
+        @if let Some(info) = &result.info { (details(info, clock)) }
         }
       }
     }
-}
-
-/// The instants of certificates have no offset.
-fn utc(instant: &str) -> String {
-    format!("{instant} UTC")
 }
 
 fn fact(name: &str, value: Option<&str>) -> Markup {
     html! { @if let Some(value) = value { dt { (name) } dd { bdi { (value) } } } }
 }
 
-fn details(info: &CertificateInfo) -> Markup {
+fn details(info: &CertificateInfo, clock: Clock<'_>) -> Markup {
     let names = &info.subject_alternative_names;
     html! {
         details.list {
@@ -76,7 +73,7 @@ fn details(info: &CertificateInfo) -> Markup {
                         tr {
                             th scope="row" { bdi { (link.subject) } }
                             td { bdi { (link.issuer) } }
-                            td { (utc(&link.valid_from)) " to " (utc(&link.valid_to)) }
+                            td { (clock.certificate_time(&link.valid_from)) " to " (clock.certificate_time(&link.valid_to)) }
                         }
                     }
                 }

@@ -8,16 +8,17 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::DnsRecordType;
 
 use super::read;
+use crate::clock::Clock;
 use crate::layout;
 
-pub(super) fn part(check: Option<&Check>, issues: &[Issue]) -> Markup {
+pub(super) fn part(check: Option<&Check>, issues: &[Issue], clock: Clock<'_>) -> Markup {
     let Some((check, result)) = read::<DnsResult>(check) else { return Markup::default() };
     let of = |fingerprint| issues.iter().find(move |issue| issue.id.fingerprint() == fingerprint);
     html! {
       section.card #dns {
         header {
             h2 { "DNS records of " bdi { (result.host) } }
-            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+            span.quiet.small { "Checked " (clock.instant(check.id.created_at())) }
         }
         @if let Some(failure) = &result.lookup_failure {
             p.in { "The name can’t be looked up: " bdi { (failure) } "." }
@@ -25,9 +26,9 @@ pub(super) fn part(check: Option<&Check>, issues: &[Issue]) -> Markup {
         @if let Some(issue) = of(Fingerprint::DnsRecordsMissing).filter(|issue| issue.lifecycle.is_active()) {
             (missing(issue))
         }
-        @if let Some(issue) = of(Fingerprint::DnsRecordsChanged) { (changed(issue)) }
+        @if let Some(issue) = of(Fingerprint::DnsRecordsChanged) { (changed(issue, clock)) }
         (records(&result))
-        @if let Some(registration) = &result.registration { (registered(registration)) }
+        @if let Some(registration) = &result.registration { (registered(registration, clock)) }
       }
     }
 }
@@ -65,11 +66,11 @@ fn records(result: &DnsResult) -> Markup {
 }
 
 /// The latest change of records: that of an issue, even if it is resolved.
-fn changed(issue: &Issue) -> Markup {
+fn changed(issue: &Issue, clock: Clock<'_>) -> Markup {
     let changed = issue.context["measured"]["changed"].as_object();
     html! {
         p.in {
-            "Records changed on " (layout::instant(issue.lifecycle.opened_at())) ": "
+            "Records changed on " (clock.instant(issue.lifecycle.opened_at())) ": "
             a href={ "/issues/" (issue.id) } { (issue.summary) } "."
         }
         @if let Some(changed) = changed.filter(|changed| !changed.is_empty()) {
@@ -106,12 +107,12 @@ fn values(values: &Value) -> Markup {
     html! { @for (place, text) in texts.enumerate() { @if place > 0 { br; } bdi { (text) } } }
 }
 
-fn registered(registration: &Registration) -> Markup {
+fn registered(registration: &Registration, clock: Clock<'_>) -> Markup {
     html! {
         p.in.air {
             "The domain " bdi { (registration.domain) } " is registered"
             @if let Some(registrar) = &registration.registrar { " with " bdi { (registrar) } }
-            @if let Some(end) = registration.expires_at { " until " (layout::instant(end)) }
+            @if let Some(end) = registration.expires_at { " until " (clock.instant(end)) }
             "."
         }
     }

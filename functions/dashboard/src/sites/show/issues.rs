@@ -8,7 +8,7 @@ use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::time;
 
 use super::SiteView;
-use crate::{layout, look, words};
+use crate::{look, words};
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let issues = &view.history.issues;
@@ -48,10 +48,10 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
             span.quiet.nb.n {
                 @match issue.lifecycle.resolved_at() {
                     Some(end) => (time::duration(end.duration_since(since))),
-                    None => (layout::lasting(since, view.now)),
+                    None => (view.clock.lasting(since)),
                 }
                 br;
-                span.small { (layout::ago(since, view.now)) }
+                span.small { (view.clock.ago(since)) }
             }
         }
     }

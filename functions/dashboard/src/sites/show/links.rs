@@ -4,18 +4,19 @@ use maud::{Markup, html};
 use vedette_domain::checks::check::{BrokenLink, Check, FinishReason, LinksResult};
 
 use super::read;
+use crate::clock::Clock;
 use crate::layout;
 use crate::sites::outward;
 use crate::words::counted;
 
-pub(super) fn part(check: Option<&Check>) -> Markup {
+pub(super) fn part(check: Option<&Check>, clock: Clock<'_>) -> Markup {
     let Some((check, result)) = read::<LinksResult>(check) else { return Markup::default() };
     let shown = result.urls.len();
     html! {
       section.card #links {
         header {
             h2 { "Links" }
-            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+            span.quiet.small { "Checked " (clock.instant(check.id.created_at())) }
         }
         p.in {
             (result.found) " broken of " (result.crawl.links) " links on "

@@ -7,19 +7,25 @@ use vedette_domain::checks::report::Performance;
 use super::range::Range;
 use super::read;
 use crate::chart::{self, Plot};
+use crate::clock::Clock;
 use crate::layout;
 
 /// The most opportunities on a site's page. The check's page shows all.
 const OPPORTUNITIES: usize = 10;
 
-pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) -> Markup {
+pub(super) fn part(
+    check: Option<&Check>,
+    report: &Performance,
+    range: Range,
+    clock: Clock<'_>,
+) -> Markup {
     let Some((check, result)) = read::<PerformanceResult>(check) else { return Markup::default() };
     let metrics = &result.speed_metrics;
     html! {
       section.card #performance {
         header {
             h2 { "Performance" }
-            span.quiet.small { "Checked " (layout::instant(check.id.created_at())) }
+            span.quiet.small { "Checked " (clock.instant(check.id.created_at())) }
         }
         div.in.stack.gm {
         p {

@@ -13,6 +13,7 @@ use super::SiteView;
 use super::range::{self, Range};
 use super::timings::{Timing, percentile};
 use crate::chart::{self, Plot};
+use crate::clock::Clock;
 use crate::words::counted;
 use crate::{assets, layout};
 
@@ -97,17 +98,17 @@ impl Scale {
     }
 
     /// The labels below the plot, from left to right.
-    fn ticks(&self, range: Range, now: Timestamp) -> Vec<Markup> {
+    fn ticks(&self, range: Range, clock: Clock<'_>) -> Vec<Markup> {
         let all = self.step.as_secs() * self.places;
         let at = |part: i64| {
             let at = self.start.saturating_add(SignedDuration::from_secs(all * part / TICKS));
-            at.unwrap_or(now)
+            at.unwrap_or(clock.now)
         };
         let ticks = (0..TICKS).map(at).map(|at| match range {
-            Range::Day => layout::clock(at),
-            Range::Week => layout::day(at, now),
+            Range::Day => clock.time(at),
+            Range::Week => clock.day(at),
             // The days are UTC days, in every time zone.
-            Range::Month | Range::Quarter | Range::Year => html! { (time::day(at, now)) },
+            Range::Month | Range::Quarter | Range::Year => html! { (clock.utc_day(at)) },
         });
         ticks.chain([html! { "Now" }]).collect()
     }
@@ -126,9 +127,9 @@ fn reach(places: impl Iterator<Item = usize>) -> usize {
 const TICKS: i64 = 6;
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
-    let SiteView { range, span, now, history, .. } = *view;
+    let SiteView { range, span, clock, history, .. } = *view;
     let (days, issues) = (&history.watched, &history.issues);
-    let scale = Scale::of(range, span, now);
+    let scale = Scale::of(range, span, clock.now);
     let points = match range.hours() {
         Some(24) => half_hours(&history.timings, &scale),
         Some(_) => hourly(days, issues, &scale),
@@ -166,7 +167,7 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                                 span.down { i {} "Down" }
                             }
                         }
-                        (table(&points, &scale))
+                        (table(&points, &scale, clock))
                     }
                     @for script in assets::plot() { script src=(script) defer {} }
                 }
@@ -182,7 +183,7 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
         points.iter().filter_map(|point| Some((point.place, point.p95? as f64))).collect();
     let bands: Vec<_> = outages(&view.history.issues)
         .map(|(from, to)| {
-            let end = to.unwrap_or(view.now);
+            let end = to.unwrap_or(view.clock.now);
             let lasted = time::duration(end.duration_since(from));
             (scale.place(from), scale.place(end), lasted)
         })
@@ -214,14 +215,15 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
         label: &label,
         title: &format!("The slowest {unit}: {slowest} ms"),
         bands: &bands,
-        ticks: &scale.ticks(view.range, view.now),
+        ticks: &scale.ticks(view.range, view.clock),
     })
 }
 
 /// The outages for the script: start and end, in seconds.
 fn spans(view: &SiteView<'_>) -> String {
-    let spans = outages(&view.history.issues)
-        .map(|(from, to)| format!("{}-{}", from.as_second(), to.unwrap_or(view.now).as_second()));
+    let spans = outages(&view.history.issues).map(|(from, to)| {
+        format!("{}-{}", from.as_second(), to.unwrap_or(view.clock.now).as_second())
+    });
     spans.collect::<Vec<_>>().join(" ")
 }
 
@@ -238,7 +240,7 @@ fn outages(issues: &[Issue]) -> impl Iterator<Item = (Timestamp, Option<Timestam
     })
 }
 
-fn table(points: &[Point], scale: &Scale) -> Markup {
+fn table(points: &[Point], scale: &Scale, clock: Clock<'_>) -> Markup {
     let Scale { what, unit, .. } = *scale;
     let has_p95 = points.iter().any(|point| point.p95.is_some());
     let heads: &[&str] = if has_p95 { &["From", what, "95th percentile"] } else { &["From", what] };
@@ -250,7 +252,7 @@ fn table(points: &[Point], scale: &Scale) -> Markup {
                 tbody {
                     @for point in points.iter().rev() {
                         tr {
-                            th scope="row" { (layout::instant(point.start)) }
+                            th scope="row" { (clock.instant(point.start)) }
                             td { (point.ms) " ms" }
                             @if let Some(p95) = point.p95 { td { (p95) " ms" } }
                         }
@@ -335,7 +337,7 @@ mod tests {
             assert_eq!(scale.index(scale.start), Some(0));
             let before = scale.start - SignedDuration::from_secs(1);
             assert_eq!(scale.index(before), None, "{range:?}");
-            assert_eq!(scale.ticks(range, now).len(), 7);
+            assert_eq!(scale.ticks(range, Clock::new(now, None, None)).len(), 7);
         }
     }
 }

@@ -12,7 +12,7 @@ use vedette_runtime::config::Service;
 use super::SiteView;
 use crate::look::Look;
 use crate::sites::failing;
-use crate::{layout, words};
+use crate::words;
 
 /// The state of the site, according to its issues and its newest checks.
 pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) -> SiteState {
@@ -54,7 +54,7 @@ pub(super) fn lasting(view: &SiteView<'_>) -> Option<Markup> {
         SiteState::Unknown | SiteState::Paused => return None,
     };
     let since = since(view)?;
-    Some(html! { span { (word) (layout::lasting(since, view.now)) } })
+    Some(html! { span { (word) (view.clock.lasting(since)) } })
 }
 
 /// What is wrong, at the top of the page.
@@ -66,7 +66,7 @@ pub(super) fn notices(view: &SiteView<'_>) -> Markup {
                 (look.shape())
                 p {
                     b { bdi { (words::headline(issue, &view.access.stored.site)) } }
-                    " for " (layout::lasting(issue.first_failed_at(), view.now)) "."
+                    " for " (view.clock.lasting(issue.first_failed_at())) "."
                     @if issue.status() == IssueStatus::Open { " Not acknowledged." } @else { " Acknowledged." }
                 }
                 a.btn.s href={ "/issues/" (issue.id) } { "View issue" }
@@ -86,7 +86,7 @@ fn failing_notice(view: &SiteView<'_>) -> Markup {
             p {
                 @match counted {
                     Some(counted) => {
-                        b { "Failing, " (failing::words(counted, next, view.now)) "." }
+                        b { "Failing, " (failing::words(counted, next, view.clock)) "." }
                         " An issue opens after " (counted.1) " failed checks in a row, and people are notified then."
                     }
                     None => {

@@ -34,7 +34,7 @@ fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let up = view.history.timings.iter().filter(|timing| timing.up).count();
     let (up, total) = (up as f64, view.history.timings.len() as f64);
     let day = (total > 0.0).then(|| 100.0 * up / total);
-    let retention = view.access.team.retention(view.now);
+    let retention = view.access.team.retention(view.clock.now);
     let status = view.access.stored.tools.get(&Tool::Status);
     let of_days = |days: usize| {
         let days = days.min(retention.days as usize);

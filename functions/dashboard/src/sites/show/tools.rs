@@ -12,7 +12,7 @@ use vedette_domain::sites::site_state::SiteState;
 use super::{SiteView, read};
 use crate::checks::summary;
 use crate::look::Look;
-use crate::{layout, look, words};
+use crate::{look, words};
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let site = view.access.stored.site.id;
@@ -45,7 +45,7 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
                     div.row { (title) (look.bare(word)) }
                     p { (summary(check)) }
                     p.quiet {
-                        (layout::ago(check.id.created_at(), view.now)) " · "
+                        (view.clock.ago(check.id.created_at())) " · "
                         @if is_on { (cadence) } @else { "Off" }
                     }
                 }

@@ -13,14 +13,14 @@ use crate::{chart, layout, words};
 /// The last days, which the item of the tool stores as a letter each.
 pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
     let status = view.access.stored.tools.get(&Tool::Status);
-    let retention = view.access.team.retention(view.now);
+    let retention = view.access.team.retention(view.clock.now);
     let uptime = |date| {
         let state = status.filter(|_| retention.reaches(date));
         state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
     };
     let bars: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
     let is_failing = view.state == SiteState::Failing;
-    let first = day_of(view.now).saturating_sub((RecentDays::MAX as i64 - 1).days());
+    let first = day_of(view.clock.now).saturating_sub((RecentDays::MAX as i64 - 1).days());
     html! {
         section.card {
             header {

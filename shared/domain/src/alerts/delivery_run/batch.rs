@@ -86,6 +86,7 @@ impl ReadyNews {
             issue,
             site,
             team: context.team,
+            zone: context.zone,
             acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: context.pages_base.filter(|_| !is_deleted),

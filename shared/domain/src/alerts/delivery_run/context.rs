@@ -10,6 +10,7 @@ use crate::checks::schedule::TimeScale;
 use crate::issues::record::Issue;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
+use crate::time_zone::NamedZone;
 
 /// What stays the same during a run.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub struct DeliveryContext<'a> {
     pub channel: &'a Channel,
     /// Its team.
     pub team: &'a Team,
+    /// The time zone of the times in messages for people.
+    pub zone: &'a NamedZone,
     /// The team's settings.
     pub settings: &'a Settings,
     /// How long a monitoring minute is.

@@ -132,6 +132,7 @@ fn steps(
     let context = DeliveryContext {
         channel,
         team: &team,
+        zone: &team.zone,
         settings: &settings,
         time_scale: TimeScale::default(),
         pages_base: None,

@@ -58,8 +58,7 @@ pub struct SslResult {
 impl SslResult {
     /// The last instant of the certificate's validity.
     pub fn ends_at(&self) -> Option<Timestamp> {
-        let end: DateTime = self.valid_to.as_deref()?.parse().ok()?;
-        TimeZone::UTC.to_timestamp(end).ok()
+        certificate_instant(self.valid_to.as_deref()?)
     }
 }
 
@@ -134,6 +133,12 @@ pub fn certificate_time(seconds: i64) -> String {
     let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let time = epoch.saturating_add(SignedDuration::from_secs(seconds)).clamp(first, last);
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Reads what [`certificate_time`] writes; `None` for what is no instant.
+pub fn certificate_instant(text: &str) -> Option<Timestamp> {
+    let time: DateTime = text.parse().ok()?;
+    TimeZone::UTC.to_timestamp(time).ok()
 }
 
 /// Whole days from `now` until `end`, in seconds since the Unix epoch, rounded down. The number is negative exactly if

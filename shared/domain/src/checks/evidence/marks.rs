@@ -7,6 +7,7 @@ use super::{CheckEvidence, Evidence};
 use crate::bytes;
 use crate::clock::is_ahead;
 use crate::id::CheckId;
+use crate::issues::Fingerprint;
 
 /// Evidence of a successful check is rewritten after this time, even if the response is the same.
 const REFRESHED_AFTER: SignedDuration = SignedDuration::from_hours(24);
@@ -43,13 +44,15 @@ impl EvidenceKind {
 /// Evidence to write, which replaces the evidence of the same kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvidenceWrite {
+    /// The issue that it is about.
+    pub fingerprint: Fingerprint,
     /// Its kind.
     pub kind: EvidenceKind,
     /// The evidence.
     pub of: Box<CheckEvidence>,
 }
 
-/// What a check says about `status:down`, for which evidence is kept.
+/// What a check says about an issue for which evidence is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// The check was successful.
@@ -63,7 +66,7 @@ pub(crate) enum Seen {
     Active,
 }
 
-/// Which evidence is stored. Each check reads and writes this, so it is only 12 bytes long.
+/// Which evidence is stored about an issue. Each check reads and writes this, so it is only 12 bytes long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EvidenceMarks {
     /// Digest of the evidence of a successful check, and when it was written.
@@ -76,6 +79,7 @@ impl EvidenceMarks {
     /// What to write for a check, and the marks after it.
     pub(crate) fn after(
         self,
+        fingerprint: Fingerprint,
         check: CheckId,
         seen: Seen,
         evidence: &Evidence,
@@ -83,7 +87,11 @@ impl EvidenceMarks {
     ) -> (Self, Option<EvidenceWrite>) {
         let digest = evidence.digest();
         let put = |kind, evidence| {
-            Some(EvidenceWrite { kind, of: Box::new(CheckEvidence { check, evidence }) })
+            Some(EvidenceWrite {
+                fingerprint,
+                kind,
+                of: Box::new(CheckEvidence { check, evidence }),
+            })
         };
         match seen {
             Seen::Good { resolved } => {
@@ -171,7 +179,8 @@ mod tests {
         let mut marks = EvidenceMarks::default();
         let write = |(hour, seen, body): &(i64, Seen, &str)| {
             let evidence = answered("HTTP/1.1 200 OK", body);
-            let (next, write) = marks.after(check(*hour), *seen, &evidence, at(*hour));
+            let (next, write) =
+                marks.after(Fingerprint::StatusDown, check(*hour), *seen, &evidence, at(*hour));
             marks = next;
             write.map_or("", |write| write.kind.as_str())
         };
@@ -223,7 +232,13 @@ mod tests {
     #[test]
     fn the_text_of_a_successful_check_is_not_kept() {
         let evidence = answered("HTTP/1.1 200 OK", "a");
-        let (_, write) = EvidenceMarks::default().after(check(0), GOOD, &evidence, at(0));
+        let (_, write) = EvidenceMarks::default().after(
+            Fingerprint::StatusDown,
+            check(0),
+            GOOD,
+            &evidence,
+            at(0),
+        );
         let body = write.expect("evidence").of.evidence.body.expect("what is known of it");
         assert_eq!((body.text.as_deref(), body.is_cut, body.bytes), (None, true, 1));
     }

@@ -755,7 +755,7 @@ fn an_order_by_a_fast_clock_holds_up_no_other() {
 fn a_timer_that_lies_too_far_ahead_is_mended() {
     let policy = Scenario::scheduled(after(0), 200).run().policy();
     let mend = |state: &ToolState, now| {
-        state.with_missing_timer(&policy, TimeScale::default(), now).map(|next| next.timer)
+        state.with_missing_timer(&policy, TimeScale::default(), None, now).map(|next| next.timer)
     };
     for ahead in JUMPS.map(SignedDuration::from_secs) {
         let down = down_by_a_fast_clock(ahead);

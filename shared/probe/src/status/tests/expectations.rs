@@ -28,7 +28,7 @@ async fn checked(url: &Url, expectations: &Expectations, deadline: Duration) -> 
     let incident_codes = &[503].into();
     let expected = Some(Expected { expectations, incident_codes });
     let header = Some(("authorization", "Bearer of-the-site"));
-    let probe = StatusProbe { expected, deadline, header, ..of(url) };
+    let probe = StatusProbe { expected, method: expectations.method, deadline, header, ..of(url) };
     super::probe(&guard(), &probe).await.expect("a completed check")
 }
 
@@ -164,6 +164,26 @@ async fn encoded_bodies_and_other_characters_are_read() {
     assert_eq!(
         said_of(unknown, contains("x")).await,
         "expected \"x\" in the body, got a body in an unknown content encoding"
+    );
+    // Neither does a broken encoding hide a text, nor does it prove that there is none.
+    let broken = |coding: &'static str| {
+        Reply::html(&b"\x1f\x8b\x08 not what it says"[..]).with("Content-Encoding", coding)
+    };
+    for (coding, name) in [("gzip", "gzip"), ("deflate", "deflate"), ("br", "Brotli")] {
+        let got = format!("got a body that is not valid {name}");
+        let lacks = Expectation::BodyLacks { text: "error".to_owned() };
+        for (expected, said) in [
+            (contains("ok"), format!("expected \"ok\" in the body, {got}")),
+            (lacks, format!("expected no \"error\" in the body, {got}")),
+            (json_at("/a", json!(1)), format!("expected 1 at /a, {got}")),
+        ] {
+            assert_eq!(said_of(broken(coding), expected).await, said, "{coding}");
+        }
+    }
+    let cut = Reply::html(gzip(b"<h1>Welcome")[..24].to_vec()).with("Content-Encoding", "gzip");
+    assert_eq!(
+        said_of(cut, contains("Goodbye")).await,
+        "expected \"Goodbye\" in the body, got a body that is not valid gzip"
     );
     let latin = Reply::file("text/html; charset=\"ISO-8859-1\"", &b"Gr\xfc\xdfe"[..]);
     assert_eq!(said_of(latin, contains("Grüße")).await, "");

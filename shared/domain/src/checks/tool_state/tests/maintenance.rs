@@ -118,3 +118,27 @@ fn checks_in_a_window_have_rows_that_say_so_also_on_demand() {
         "no automatic check"
     );
 }
+
+#[test]
+fn a_timer_that_waits_for_the_end_of_a_window_is_not_too_far_ahead() {
+    let before = run(0, 200).saved(&ToolState::new()).state;
+    // A window of a day.
+    let long = Scenario { windows: window(300, 24 * 60), ..run(360, 503) };
+    let waiting = long.saved(&before).state;
+    let end = after(300 + 24 * 3_600);
+    assert_eq!(waiting.timer, timer(RunReason::ConfirmationRetry, end));
+    let policy = long.run().policy();
+    let mend = |state: &ToolState, until| {
+        let mended = state.with_missing_timer(&policy, TimeScale::default(), until, after(3_600));
+        mended.map(|next| next.timer)
+    };
+    assert_eq!(mend(&waiting, Some(end)), None);
+    let down = Scenario::scheduled(after(61), 503)
+        .saved(&Scenario::scheduled(after(0), 503).saved(&ToolState::new()).state)
+        .state;
+    let lost = ToolState { timer: None, ..down };
+    assert_eq!(mend(&lost, Some(end)), Some(timer(RunReason::IncidentFollowUp, end)));
+    // The window has ended early.
+    assert!(mend(&waiting, None).is_some());
+    assert!(mend(&waiting, Some(after(7_200))).is_some());
+}

@@ -1,13 +1,13 @@
-//! Maintenance windows as the API shows them.
+//! A maintenance window as clients see it, through the API and the command line alike.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde::Serialize;
-use vedette_domain::id::{SiteId, WindowId};
-use vedette_domain::maintenance::MaintenanceWindow;
+use serde::{Serialize, Serializer};
 
-use super::wire_time_or_null;
+use super::window::MaintenanceWindow;
+use crate::id::{SiteId, WindowId};
+use crate::time;
 
 /// A maintenance window.
 #[derive(Debug, Clone, Serialize)]
@@ -18,26 +18,26 @@ use super::wire_time_or_null;
 )]
 pub struct WindowResource {
     /// Identity.
-    uuid: WindowId,
+    pub uuid: WindowId,
     /// Display name.
-    name: String,
+    pub name: String,
     /// The sites that it is for; null if it is for all sites of the team.
-    sites: Option<BTreeSet<SiteId>>,
+    pub sites: Option<BTreeSet<SiteId>>,
     /// When it starts, or started for the first time: what the clocks of its time zone show, such as
     /// `2026-11-29T02:00:00`.
-    starts_at: String,
+    pub starts_at: String,
     /// The name of its time zone in the IANA database.
-    time_zone: String,
+    pub time_zone: String,
     /// How long it takes, in minutes that pass. Clock changes make it neither longer nor shorter.
-    duration_minutes: u32,
+    pub duration_minutes: u32,
     /// When it recurs, as a recurrence rule of RFC 5545; null if it takes place once.
-    recurrence: Option<String>,
+    pub recurrence: Option<String>,
     /// When the active instance ends; null if none is active.
-    #[serde(serialize_with = "wire_time_or_null")]
-    active_until: Option<Timestamp>,
+    #[serde(serialize_with = "wire_or_null")]
+    pub active_until: Option<Timestamp>,
     /// When the next instance starts; null if there is none.
-    #[serde(serialize_with = "wire_time_or_null")]
-    next_starts_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire_or_null")]
+    pub next_starts_at: Option<Timestamp>,
 }
 
 impl WindowResource {
@@ -55,4 +55,11 @@ impl WindowResource {
             next_starts_at: window.next_after(now).map(|next| next.start),
         }
     }
+}
+
+fn wire_or_null<S: Serializer>(
+    instant: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    instant.map(time::wire).serialize(serializer)
 }

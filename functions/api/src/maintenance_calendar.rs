@@ -1,0 +1,15 @@
+//! `/teams/{team}/maintenance-calendar`.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+
+use vedette_domain::accounts::team::Team;
+use vedette_http::resource::CalendarResource;
+
+use crate::Context;
+
+fn resource(context: Context<'_>, team: &Team) -> CalendarResource {
+    let base = context.app.service.pages_base().unwrap_or_else(|| context.links.pages());
+    CalendarResource::new(team, base)
+}

@@ -1,0 +1,4 @@
+//! `/me/time-zone`.
+
+pub(crate) mod get;
+pub(crate) mod update;

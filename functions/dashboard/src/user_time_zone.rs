@@ -1,0 +1,69 @@
+//! The time zone of the signed-in user, which applies to the times on their pages and in email to them.
+
+use lambda_http::http::StatusCode;
+use maud::html;
+use serde_json::{Map, Value};
+use vedette_actions::change_user_time_zone;
+use vedette_domain::time_zone::NamedZone;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::time_zone::parse_time_zone;
+
+use crate::RequestContext;
+use crate::form::{Choice, FormInput};
+use crate::layout::{self, Heading};
+use crate::time_zone::{FIELD, zones};
+
+/// The choice of no zone.
+const OF_TEAM: &str = "";
+
+/// Shows the zone in a form.
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    page(context, None)
+}
+
+/// Saves the zone.
+pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let input = FormInput::sent(context.body);
+    let sent = match input.text(FIELD) {
+        OF_TEAM => Value::Null,
+        name => Value::from(name),
+    };
+    let zone = match parse_time_zone(&Map::from_iter([(FIELD.to_owned(), sent)])) {
+        Ok(zone) => zone,
+        Err(refusal) => return page(context, Some(input.refused(refusal))),
+    };
+    change_user_time_zone(context.app, &context.member()?.caller.user, zone.as_ref()).await?;
+    layout::redirect("/time-zone?said=saved")
+}
+
+fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Response, ApiError> {
+    let user = &context.member()?.caller.user;
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let done = match refused {
+        Some(_) => html! {},
+        None => layout::done(context, &[("saved", "Saved.")]),
+    };
+    let input = refused.unwrap_or_else(|| {
+        let mut input = FormInput::default();
+        input.put(FIELD, user.zone.as_ref().map_or(OF_TEAM, NamedZone::name));
+        input
+    });
+    let choices: Vec<_> =
+        [Choice::new(OF_TEAM, "Like the team")].into_iter().chain(zones()).collect();
+    let content = html! {
+        (done)
+        form.card method="post" action="/time-zone" novalidate {
+            (input.unsaved([FIELD].into_iter()))
+            div.fields { (input.select(FIELD, "Time zone", &choices)) }
+            footer { button.main { "Save" } }
+        }
+    };
+    let heading = Heading::new("Time zone").lead(html! {
+        p.quiet { "Your pages and the alerts that you get by email show times in this zone." }
+    });
+    Ok(layout::own_page(context, status, heading, &content))
+}

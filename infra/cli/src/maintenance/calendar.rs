@@ -1,0 +1,76 @@
+//! `vedette maintenance calendar`: the address by which calendar programs read a team's maintenance windows.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use vedette_actions::{share_calendar, unshare_calendar};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::link;
+use vedette_domain::id::TeamId;
+use vedette_runtime::App;
+
+use crate::output::{Output, Show};
+use crate::sign_in::pages_base;
+use crate::{Failure, args, team};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the address
+    Show(Feed),
+    /// Create an address; the one before no longer works
+    Create(Feed),
+    /// Revoke the address
+    Revoke {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Feed {
+    /// The team
+    #[arg(value_parser = args::team_id)]
+    team: TeamId,
+    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or port 8787 on this machine
+    #[arg(long, value_name = "URL", value_parser = args::pages_base)]
+    url: Option<String>,
+}
+
+impl Command {
+    pub(super) async fn run(
+        &self,
+        app: &App,
+        is_deployed: bool,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let now = app.clock.now();
+        let (feed, team) = match self {
+            Self::Show(feed) => (feed, team::find(app, feed.team).await?.team),
+            Self::Create(feed) => {
+                let team = team::find(app, feed.team).await?.team;
+                (feed, share_calendar(app, team, Actor::Operator, now).await?)
+            }
+            Self::Revoke { team } => {
+                let team = team::find(app, *team).await?.team;
+                return Ok(unshare_calendar(app, &team, Actor::Operator, now).await?);
+            }
+        };
+        let base = pages_base(app, feed.url.as_deref(), is_deployed)?;
+        let url = team.calendar.map(|key| link::calendar(base, team.id, &key));
+        Ok(out.show(&Shown { url })?)
+    }
+}
+
+#[derive(Serialize)]
+struct Shown {
+    url: Option<String>,
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        match &self.url {
+            Some(url) => format!("{url}\n"),
+            None => "The calendar feed has no address.\n".to_owned(),
+        }
+    }
+}
