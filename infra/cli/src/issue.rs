@@ -155,9 +155,11 @@ async fn carry_out(
     retry_on_conflict(budget::WRITE, || async {
         let found = read(app, issue).await?;
         let decision = decision(&found).await?;
-        let change =
-            vedette_actions::decide(app, &found, decision, Actor::Operator, app.clock.now()).await;
-        Ok(Shown::new(&change?.after, &found.site))
+        let now = app.clock.now();
+        let team = app.store.team(found.site.team, now).await?.ok_or(StoreError::STALE)?;
+        let decided =
+            vedette_actions::decide(app, &team.team, &found, decision, Actor::Operator, now);
+        Ok(Shown::new(&decided.await?.after, &found.site))
     })
     .await
 }

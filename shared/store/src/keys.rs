@@ -4,6 +4,7 @@ mod channel;
 mod episode;
 mod machine;
 mod owner;
+mod status_page;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use data_encoding::HEXLOWER;
@@ -28,6 +29,10 @@ pub(crate) use episode::{episode, episode_prefix, evidence, evidence_prefix};
 pub(crate) use machine::{agent, agents, clock, copy_mark, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
+pub(crate) use status_page::{
+    STATUS_PAGE, incident, incident_prefix, publication, publication_partition, published,
+    status_page, status_page_partition,
+};
 
 /// Name of the partition key attribute.
 pub const PK: &str = "pk";
@@ -92,11 +97,17 @@ pub enum Prefix {
     Audit,
     /// The machine that the table is on, if it is not in AWS.
     Machine,
+    /// The status pages of a team, with their incidents.
+    StatusPage,
+    /// What is outstanding for the status pages of a team.
+    Publication,
+    /// A published status page, by its address.
+    Published,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -119,6 +130,9 @@ impl Prefix {
         Self::Invitation,
         Self::Audit,
         Self::Machine,
+        Self::StatusPage,
+        Self::Publication,
+        Self::Published,
     ];
 
     /// The text in the key.
@@ -146,6 +160,9 @@ impl Prefix {
             Self::Invitation => "J#",
             Self::Audit => "A#",
             Self::Machine => "M#",
+            Self::StatusPage => "O#",
+            Self::Publication => "I#",
+            Self::Published => "Q#",
         }
     }
 
