@@ -1,4 +1,4 @@
-// Looks at pages at a fixed instant, which are files: what holds of all of them, and whether six of them look as they did.
+// Looks at pages at a fixed instant, which are files: what holds of all of them, and whether seven of them look as they did.
 //
 //   stills.mjs FOLDER [--update]    a folder that `vedette-bench stills` wrote; whether pictures that differ are replaced
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { axe, launch } from "./browser.mjs";
 
 const [folder, update] = process.argv.slice(2);
 /** The pages that are compared, at these sizes. */
-const COMPARED = ["sites", "site", "issue", "settings", "channels", "sign-in"];
+const COMPARED = ["sites", "site", "issue", "settings", "channels", "sign-in", "status"];
 const SIZES = [[390, 844], [1280, 900]];
 /** A pixel differs where one of its colors does by more than this, of 255; a picture, where so many of its pixels do. */
 const COLOR = 32;

@@ -18,6 +18,7 @@ mod members;
 mod navigation;
 mod oidc;
 mod plan;
+mod public;
 mod reports;
 mod results;
 mod selected;

@@ -71,6 +71,11 @@ impl PageAddress {
         (is_key || Slug::parse(text).is_ok()).then(|| Self(text.to_owned()))
     }
 
+    /// An address at which there is no page: no key is drawn like this.
+    pub fn nowhere() -> Self {
+        Self("0".repeat(2 * LinkKey::BYTES))
+    }
+
     /// The text, which may be secret.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -209,6 +209,24 @@ impl PublishedPage {
         self.incidents.iter().filter(|incident| incident.status != IncidentStatus::Resolved)
     }
 
+    /// The mean uptime of the components that have been checked, rounded down.
+    pub fn uptime(&self) -> Option<Uptime> {
+        let uptimes = self.components().filter_map(|component| component.uptime);
+        let (sum, count) = uptimes.fold((0_u32, 0_u32), |(sum, count), uptime| {
+            (sum.saturating_add(u32::from(uptime.0)), count.saturating_add(1))
+        });
+        u16::try_from(sum.checked_div(count)?).ok().map(Uptime)
+    }
+
+    /// The mean of the response times that are published, in milliseconds.
+    pub fn response_ms(&self) -> Option<u32> {
+        let times = self.components().filter_map(|component| component.response_ms);
+        let (sum, count) = times.fold((0_u64, 0_u64), |(sum, count), response_ms| {
+            (sum.saturating_add(u64::from(response_ms)), count.saturating_add(1))
+        });
+        u32::try_from(sum.checked_div(count)?).ok()
+    }
+
     /// What the page says about everything at once: the worst that its components and unresolved incidents say.
     pub fn summary(&self) -> Summary {
         let states = self.components().map(|component| component.state);
