@@ -27,6 +27,7 @@ mod setup;
 mod sign_in;
 mod site;
 mod sites;
+mod status_pages;
 mod support;
 mod time_zone;
 mod tokens;

@@ -30,6 +30,7 @@ mod settings;
 mod setup;
 mod sign_in;
 mod sites;
+mod status_pages;
 mod surface;
 mod time_zone;
 mod tokens;

@@ -261,7 +261,7 @@ fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
 }
 
 /// The sites with these UUIDs or URLs, each with its team.
-async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
+pub(crate) async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
     let mut sites = Vec::new();
     for name in named {
         sites.push(match SiteId::parse(name) {

@@ -2,6 +2,7 @@
 
 mod checks;
 mod expectations;
+mod incidents;
 mod issues;
 mod maintenance_windows;
 mod me;
@@ -9,6 +10,7 @@ mod metrics;
 mod monitoring;
 mod reports;
 mod sites;
+mod status_pages;
 mod teams;
 mod time_zone;
 
@@ -31,6 +33,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         metrics::operations,
         maintenance_windows::operations,
         expectations::operations,
+        status_pages::operations,
+        incidents::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -48,6 +52,8 @@ pub(crate) fn tags() -> Vec<Value> {
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times in which problems of sites are expected."),
         ("expectations", "What the status checks of a site expect."),
+        ("status-pages", "What people outside a team see of its sites."),
+        ("incidents", "What a team tells the readers of a status page about a problem."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

@@ -17,7 +17,7 @@ mod tests;
 pub use address::{PageAddress, SLUG_MAX, SLUG_MIN, Slug, SlugError};
 pub use incident::{
     INCIDENT_TITLE_MAX, INCIDENTS_MAX, Impact, Incident, IncidentRefusal, IncidentStatus,
-    IncidentUpdate, UPDATE_TEXT_MAX, UPDATES_MAX,
+    IncidentUpdate, UPDATE_TEXT_MAX, UPDATES_MAX, written_text,
 };
 pub use input::{ComponentInput, GroupInput, IncidentInput, PageInput, PageRefusal, UpdateInput};
 pub use page::{

@@ -29,7 +29,10 @@ mod serve;
 
 pub use endpoint::Endpoint;
 pub use handler::{AsyncFunction, Handler, HandlerOutcome};
-pub use resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess, WindowAccess};
+pub use resource::{
+    ChannelAccess, IncidentAccess, InvitationAccess, MemberAccess, StatusPageAccess, TeamsAccess,
+    WindowAccess,
+};
 pub use serve::serve;
 
 /// A route.

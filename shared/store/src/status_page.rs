@@ -442,6 +442,11 @@ fn addresses(page: &StatusPage) -> Vec<(PageAddress, bool)> {
     std::iter::once(slug).chain(link).collect()
 }
 
+/// The items at the addresses of a page.
+pub(crate) fn published_keys(page: &StatusPage) -> Vec<Key> {
+    addresses(page).iter().map(|(address, _)| keys::published(address)).collect()
+}
+
 /// Takes the addresses of a page after a change, and gives up those that it had before. A new slug is taken at place
 /// [`SLUG`], if one write comes before.
 fn move_addresses<'a>(

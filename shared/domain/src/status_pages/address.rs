@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_key_is_no_slug_and_is_not_shown() {
-        let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        let key = LinkKey::from_random([0xab; LinkKey::BYTES]);
         assert!(Slug::parse(key.reveal()).is_err());
         let address = PageAddress::parse(key.reveal()).expect("an address");
         assert_eq!(address, PageAddress::from(&key));

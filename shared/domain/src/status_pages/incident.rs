@@ -1,6 +1,7 @@
 //! Incidents: what people write about a problem, for the readers of a status page.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,18 @@ pub enum Impact {
     Critical,
 }
 
+impl fmt::Display for IncidentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Impact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl Impact {
     /// All of them, the smallest first.
     pub const ALL: [Self; 4] = [Self::None, Self::Minor, Self::Major, Self::Critical];
@@ -123,6 +136,12 @@ pub struct IncidentUpdate {
     pub status: IncidentStatus,
     /// What people wrote.
     pub text: String,
+}
+
+/// A text that people wrote, with line breaks; `None` if it contains another control character.
+pub fn written_text(text: &str) -> Option<String> {
+    let text = text.trim().replace("\r\n", "\n");
+    text.chars().all(|c| c == '\n' || !c.is_control()).then_some(text)
 }
 
 /// Why an incident is not saved.

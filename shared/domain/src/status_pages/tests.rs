@@ -38,7 +38,7 @@ fn component(number: u128) -> ComponentId {
 }
 
 fn team() -> Team {
-    Team::new(TeamId(Uuid::from_u128(1)), "Observers", Plan::Agency, now())
+    Team::new(TeamId(Uuid::from_u128(0x7ea << 64)), "Observers", Plan::Agency, now())
 }
 
 /// A page with a group without a name and one with a name; component 1 shows site 1 and so on.
