@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use vedette_domain::id::ComponentId;
 use vedette_domain::status_pages::{
-    ComponentState, IncidentStatus, PublishedComponent, PublishedIncident, PublishedWindow, Summary,
+    ComponentState, IncidentStatus, PublishedIncident, PublishedWindow, Summary,
 };
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, text};
@@ -84,32 +84,34 @@ fn status(shown: &Shown) -> Value {
 
 /// Each named group, followed by its components.
 fn components(shown: &Shown) -> Value {
+    Value::Array(all_components(shown).into_iter().map(|(_, fields)| fields).collect())
+}
+
+/// Groups and components, those with the ids that they have on the page.
+fn all_components(shown: &Shown) -> Vec<(Option<ComponentId>, Value)> {
     let mut all = Vec::new();
     for (number, group) in (1_usize..).zip(&shown.page.groups) {
-        let id = group.name.as_ref().map(|_| format!("group-{number}"));
-        if let (Some(id), Some(name)) = (&id, &group.name) {
+        let group_id = group.name.as_ref().map(|_| format!("group-{number}"));
+        if let (Some(id), Some(name)) = (&group_id, &group.name) {
             let states = group.components.iter().map(|component| component.state);
             let worst = states.max().unwrap_or(ComponentState::Operational);
             let ids: Vec<_> = group.components.iter().map(|component| component.id).collect();
-            let mut of_group = fields(shown, id, name, worst, all.len());
+            let mut of_group = fields(shown, (id, name, worst), all.len());
             of_group["group"] = json!(true);
             of_group["components"] = json!(ids);
-            all.push(of_group);
+            all.push((None, of_group));
         }
         for component in &group.components {
-            let mut fields = of_component(shown, component, all.len());
-            fields["group_id"] = json!(id);
-            all.push(fields);
+            let id = component.id.to_string();
+            let mut fields = fields(shown, (&id, &component.name, component.state), all.len());
+            fields["group_id"] = json!(group_id);
+            all.push((Some(component.id), fields));
         }
     }
-    Value::Array(all)
+    all
 }
 
-fn of_component(shown: &Shown, component: &PublishedComponent, place: usize) -> Value {
-    fields(shown, &component.id.to_string(), &component.name, component.state, place)
-}
-
-fn fields(shown: &Shown, id: &str, name: &str, state: ComponentState, place: usize) -> Value {
+fn fields(shown: &Shown, (id, name, state): (&str, &str, ComponentState), place: usize) -> Value {
     let status = match state {
         // Statuspage has no word for a component that nobody has checked.
         ComponentState::Operational | ComponentState::Unknown => "operational",
@@ -136,9 +138,9 @@ fn fields(shown: &Shown, id: &str, name: &str, state: ComponentState, place: usi
 
 /// The components with these ids, in the order of the page.
 fn concerned(shown: &Shown, ids: &[ComponentId]) -> Vec<Value> {
-    let components = shown.page.components().enumerate();
-    let concerned = components.filter(|(_, component)| ids.contains(&component.id));
-    concerned.map(|(place, component)| of_component(shown, component, place)).collect()
+    let all = all_components(shown).into_iter();
+    let concerned = all.filter(|(id, _)| id.is_some_and(|id| ids.contains(&id)));
+    concerned.map(|(_, fields)| fields).collect()
 }
 
 fn incidents(shown: &Shown) -> Value {

@@ -277,3 +277,51 @@ mod letters {
         Ok(String::deserialize(deserializer)?.chars().map(DayUptime::read).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// A page of components with these uptimes, in failed checks of 10,000, and response times.
+    fn page(components: &[(Option<u32>, Option<u32>)]) -> PublishedPage {
+        let components = components.iter().map(|&(failed, response_ms)| PublishedComponent {
+            id: ComponentId(Uuid::nil()),
+            name: "Shop".to_owned(),
+            state: ComponentState::Operational,
+            days: Vec::new(),
+            uptime: failed.and_then(|failed| Uptime::of(CheckCount { checks: 10_000, failed })),
+            response_ms,
+        });
+        PublishedPage {
+            version: VERSION,
+            generated_at: Timestamp::UNIX_EPOCH,
+            name: "Meridian".to_owned(),
+            message: None,
+            zone: NamedZone::utc(),
+            is_unlisted: false,
+            today: Date::ZERO,
+            groups: vec![PublishedGroup { name: None, components: components.collect() }],
+            incidents: Vec::new(),
+            windows: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_figures_of_a_page_are_the_means_of_what_is_known_of_its_components() {
+        for (components, percentage, response_ms) in [
+            (&[][..], None, None),
+            (&[(None, None)], None, None),
+            (&[(Some(0), Some(100)), (Some(0), None)], Some(100.0), Some(100)),
+            // Rounded down, so that 100 % stays with those without any failure.
+            (&[(Some(0), Some(100)), (Some(1), Some(201)), (None, None)], Some(99.99), Some(150)),
+            (&[(Some(6), None), (Some(6), None), (Some(6), None)], Some(99.94), None),
+            (&[(None, Some(u32::MAX)), (None, Some(u32::MAX))], None, Some(u32::MAX)),
+        ] {
+            let page = page(components);
+            assert_eq!(page.uptime().map(Uptime::percentage), percentage, "{components:?}");
+            assert_eq!(page.response_ms(), response_ms, "{components:?}");
+        }
+    }
+}
