@@ -193,7 +193,7 @@ async function runTheTeam(window, team, guest) {
   await window.go(`${pages}/plan`);
   await window.inspect();
   if (window.scripts) {
-    for (const page of ["issues", "settings", "maintenance", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
+    for (const page of ["issues", "settings", "maintenance", "status-pages", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
     await window.audit("/tokens");
   }
 }

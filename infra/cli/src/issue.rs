@@ -15,7 +15,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
-use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, budget, retry_on_conflict};
+use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, StoreError, budget, retry_on_conflict};
 
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::{Failure, args, member, output, team, user};
