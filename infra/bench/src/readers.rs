@@ -9,10 +9,11 @@ use futures::future::try_join_all;
 use reqwest::Client;
 use reqwest::header::{ACCEPT_ENCODING, ETAG, IF_NONE_MATCH};
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use vedette_domain::status_pages::{PublishedComponent, Slug, StatusPage};
+use vedette_domain::id::{StatusPageId, TeamId};
+use vedette_domain::status_pages::{PublishedComponent, PublishedPage, Slug, StatusPage};
 use vedette_embedded::{Reached, reach, store};
 use vedette_runtime::{Entropy, EntropyError};
-use vedette_store::Audit;
+use vedette_store::{Audit, Store};
 use vedette_testkit::status_pages::published_page;
 
 use crate::cadence::lags;
@@ -66,7 +67,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let sites = service.watch(&target.address, sites).await?;
     let client = Client::new();
     let url = service.page(&format!("/status/{SLUG}"));
-    publish(data.path(), options.components).await?;
+    add_page(data.path(), &service, options.components).await?;
     let first = client.get(&url).header(ACCEPT_ENCODING, "gzip").send().await?;
     let tag = first.headers()[ETAG].to_str()?.to_owned();
     line(&format!("the page has {} KB, compressed", first.bytes().await?.len() / 1_000))?;
@@ -108,12 +109,14 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     service.stop().await
 }
 
-/// Publishes a page through the table's socket.
-async fn publish(data: &Path, components: u32) -> Result<(), Box<dyn Error>> {
+/// Publishes a page with this many components through the table's socket.
+async fn add_page(data: &Path, service: &Service, components: u32) -> Result<(), Box<dyn Error>> {
     let Reached::Served(socket) = reach(data).await? else {
         return Err("the service has ended".into());
     };
     let (store, entropy, now) = (store(socket.http_client()), Entropy::system(), now()?);
+    let teams = service.get("/teams").await?;
+    let team = teams["data"][0]["uuid"].as_str().and_then(TeamId::parse).ok_or("no team")?;
     let mut published = published_page(now);
     let one = published.groups.swap_remove(1).components.swap_remove(0);
     let component = |number: u32| {
@@ -122,21 +125,32 @@ async fn publish(data: &Path, components: u32) -> Result<(), Box<dyn Error>> {
     };
     published.groups[0].components =
         (1..=components).map(component).collect::<Result<_, EntropyError>>()?;
+    publish(&store, entropy.status_page_id()?, team, SLUG, &published).await
+}
+
+/// Publishes a page of a team as the reconciler does, but as it is.
+pub(crate) async fn publish(
+    store: &Store,
+    id: StatusPageId,
+    team: TeamId,
+    slug: &str,
+    published: &PublishedPage,
+) -> Result<(), Box<dyn Error>> {
     let page = StatusPage {
-        id: entropy.status_page_id()?,
-        team: entropy.team_id()?,
-        slug: Slug::parse(SLUG)?,
+        id,
+        team,
+        slug: Slug::parse(slug)?,
         name: published.name.clone(),
-        message: None,
+        message: published.message.clone(),
         groups: Vec::new(),
         link: None,
         names_windows: true,
         rev: 1,
-        created_at: now,
-        updated_at: now,
+        created_at: published.generated_at,
+        updated_at: published.generated_at,
     };
     store.create_status_page(&page, Audit::None).await?;
-    match store.put_published(&page, 1, &published).await? {
+    match store.put_published(&page, 1, published).await? {
         true => Ok(()),
         false => Err("the page was not published".into()),
     }

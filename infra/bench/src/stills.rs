@@ -13,7 +13,7 @@ use serde_json::json;
 use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::CheckId;
+use vedette_domain::id::{CheckId, TeamId};
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
 use vedette_testkit::status_pages::published_page;
@@ -21,6 +21,7 @@ use vedette_testkit::{Client, Member, TestApp, status_result};
 
 use crate::pages::{get, head, sign_in};
 use crate::pictures::{live, notify, site, team};
+use crate::readers::publish;
 use crate::report::line;
 
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let now: Timestamp = NOW.parse()?;
     test.set_clock(now);
     let (shop, others) = (shop(&test, now).await?, others(&test, now, options.many).await?);
-    let mut written = Vec::new();
+    let (mut written, team) = (Vec::new(), shop.0.team);
     for (owner, pages) in [shop].into_iter().chain(others) {
         let cookie = sign_in(&test, &owner).await?;
         for (name, path) in pages {
@@ -61,7 +62,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
         }
     }
     test.set_clock(now);
-    written.extend(status_pages(&test).await?);
+    written.extend(status_pages(&test, team).await?);
     let mut assets = BTreeSet::new();
     for (name, page) in &written {
         let links = page.split("\"/assets/").skip(1);
@@ -77,7 +78,10 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 /// Status pages as their readers see them: with an incident, without one, and with names that are long.
-async fn status_pages(test: &TestApp) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+async fn status_pages(
+    test: &TestApp,
+    team: TeamId,
+) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let all = published_page(test.now());
     let mut calm = PublishedPage { message: None, incidents: Vec::new(), ..all.clone() };
     let mut long = all.clone();
@@ -91,7 +95,7 @@ async fn status_pages(test: &TestApp) -> Result<Vec<(&'static str, String)>, Box
     }
     let mut written = Vec::new();
     for (name, page) in [("status", all), ("status-calm", calm), ("status-long", long)] {
-        test.publish_page(name, None, &page).await;
+        publish(&test.app.store, test.app.entropy.status_page_id()?, team, name, &page).await?;
         let head = head("", &format!("/status/{name}"), "identity")?;
         let found = find_public(&head).ok_or("no page")?;
         let served = serve(&StatusPages, &test.app, found, &head, |_| ready(Ok(Body::Empty))).await;

@@ -84,10 +84,9 @@ fn summary(shown: &Shown, times: Times<'_>) -> Markup {
     let title = incident.map_or_else(|| sentence(shown), |incident| incident.title.clone());
     html! {
         section class={ "hero tint " (look.class()) } id=[incident.map(|incident| incident.id)] {
-            // If everything is up, the heading says it.
-            @if look != Look::Up { div { span class={ "pill xl " (look.class()) } { (look.shape()) span { (word) } } } }
+            div { span class={ "pill xl " (look.class()) } { (look.shape()) span { (word) } } }
             div {
-                @if look == Look::Up { div.row { (look.mark()) h1 { (title) } } } @else { h1 { (title) } }
+                h1 { (title) }
                 @if let Some(message) = &page.message { p.m1.say.text { (message) } }
             }
             @if let Some(incident) = incident { (progress(shown, incident, times)) }
