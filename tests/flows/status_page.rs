@@ -7,7 +7,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::status_pages::{
-    ComponentState, IncidentStatus, PageAddress, Publication, PublishedPage, Summary,
+    ComponentState, IncidentStatus, PageAddress, PageSummary, Publication, PublishedPage,
 };
 use vedette_runtime::Destination;
 
@@ -103,7 +103,7 @@ async fn readers_see_an_outage_its_incident_and_its_end() {
     scene.service.consume().await;
     assert_eq!(scene.shown("meridian").await, [Down, Operational]);
     let page = scene.published("meridian").await.expect("a page");
-    assert_eq!(page.summary(), Summary::PartialOutage);
+    assert_eq!(page.summary(), PageSummary::PartialOutage);
 
     // People write about it.
     let component = page.components().next().expect("a component").id;
@@ -128,7 +128,7 @@ async fn readers_see_an_outage_its_incident_and_its_end() {
     assert_eq!(scene.client().patch(&incident, &update).await.status, 200);
     scene.service.consume().await;
     let page = scene.published("meridian").await.expect("a page");
-    assert_eq!(page.summary(), Summary::Operational);
+    assert_eq!(page.summary(), PageSummary::Operational);
     assert_eq!(page.incidents[0].status, IncidentStatus::Resolved);
     let first = page.components().next().expect("a component");
     assert_eq!(first.days[89], DayUptime::Partly, "today's bar");

@@ -135,6 +135,9 @@ async fn an_incident_is_written_updated_and_deleted_with_forms() {
     let incidents = test.app.store.incidents(owner.team, stored.id, 10).await.expect("read");
     assert_eq!(incidents[0].updates[0].text, "First\nsecond");
     let of_incident = format!("{of_page}/incidents/{}", incidents[0].id);
+    let refused = browser.post(&of_incident, "status=resolved&text=").await;
+    assert_eq!(refused.status(), 422);
+    assert!(main_part(&refused).contains("Must not be empty."), "{}", main_part(&refused));
     let over = browser.post(&of_incident, "status=resolved&text=Fixed&next_update_by=").await;
     assert_eq!(sent_to(&over), format!("{of_page}?said=updated"));
     let shown = browser.get(&of_page).await;

@@ -62,6 +62,7 @@ pub const PAGES: &[Page] = &[
     post("status-pages.save", "/teams/{team}/status-pages/{status_page}/edit", Member, StatusPage(ManageStatusPages, &status_pages::edit::save)),
     post("status-pages.delete", "/teams/{team}/status-pages/{status_page}/delete", Member, StatusPage(ManageStatusPages, &status_pages::delete)),
     post("status-pages.create-incident", "/teams/{team}/status-pages/{status_page}/incidents", Member, StatusPage(WriteIncidents, &status_pages::incidents::create)),
+    get("status-pages.incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Member, Incident(View, &status_pages::incidents::incident)),
     post("status-pages.update-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Member, Incident(WriteIncidents, &status_pages::incidents::update)),
     post("status-pages.delete-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}/delete", Member, Incident(WriteIncidents, &status_pages::incidents::delete)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),

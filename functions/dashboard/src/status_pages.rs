@@ -128,9 +128,9 @@ fn row(context: RequestContext<'_>, page: &StatusPage) -> Markup {
 /// The public address of a page.
 fn public(context: RequestContext<'_>, page: &StatusPage) -> Markup {
     let base = context.app.service.pages_base().unwrap_or_default();
-    let address = link::status_page(base, &page.address());
+    let address = page.address();
     html! {
-        a href=(address) { (address) }
+        a href=(link::status_page("", &address)) { (link::status_page(base, &address)) }
         @if page.is_unlisted() { " · Unlisted" }
     }
 }

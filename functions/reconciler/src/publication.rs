@@ -2,7 +2,7 @@
 
 use futures::future::try_join;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{StatusPageId, TeamId};
+use vedette_domain::id::{SiteId, StatusPageId, TeamId};
 use vedette_domain::status_pages::{SiteFacts, next_publication, publish};
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
@@ -42,7 +42,7 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
     let (found_team, found_page) =
         try_join(store.team(team, now), store.status_page(team, page)).await?;
     let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
-    let sites: Vec<_> = page.sites().into_iter().map(|site| site.partition()).collect();
+    let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
     let (sites, incidents) =
         try_join(readable(app, &sites), store.incidents(page.team, page.id, INCIDENTS)).await?;
     let facts = sites.values().filter(|stored| stored.site.team == page.team);

@@ -13,8 +13,8 @@ use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
 use vedette_domain::status_pages::{
-    ComponentInput, GroupInput, Impact, Incident, IncidentInput, IncidentStatus, PageInput, Slug,
-    StatusPage, UpdateInput,
+    ComponentInput, GroupInput, Impact, IncidentInput, IncidentStatus, PageIncident, PageInput,
+    Slug, StatusPage, UpdateInput,
 };
 use vedette_runtime::App;
 use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
@@ -373,7 +373,7 @@ async fn find(
     app: &App,
     which: &Which,
     incident: IncidentId,
-) -> Result<(StatusPage, Incident), Failure> {
+) -> Result<(StatusPage, PageIncident), Failure> {
     let page = which.find(app).await?.1;
     let found = app.store.incident(page.team, page.id, incident).await?;
     let found = found
@@ -473,8 +473,8 @@ struct ShownIncident {
     started_at: Timestamp,
 }
 
-impl From<&Incident> for ShownIncident {
-    fn from(incident: &Incident) -> Self {
+impl From<&PageIncident> for ShownIncident {
+    fn from(incident: &PageIncident) -> Self {
         Self {
             uuid: incident.id,
             title: incident.title.clone(),

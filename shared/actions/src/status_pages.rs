@@ -9,7 +9,8 @@ use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::status_pages::{
-    Incident, IncidentInput, IncidentRefusal, PageInput, PageRefusal, Slug, StatusPage, UpdateInput,
+    IncidentInput, IncidentRefusal, PageIncident, PageInput, PageRefusal, Slug, StatusPage,
+    UpdateInput,
 };
 use vedette_runtime::App;
 use vedette_store::{Audit, PageConflict, is_taken_slug, page_conflict};
@@ -109,7 +110,7 @@ pub async fn create_incident(
     written: (String, UpdateInput),
     by: Actor,
     now: Timestamp,
-) -> Result<Incident, IncidentError> {
+) -> Result<PageIncident, IncidentError> {
     let incident = input.into_incident(app.entropy.incident_id(now)?, page, written, now)?;
     let event = AuditEvent::incident(page, &incident, IncidentChange::Added);
     let entry = AuditEntry::new(page.team, by, event, now);
@@ -130,14 +131,14 @@ pub async fn create_incident(
 pub async fn edit_incident(
     app: &App,
     page: &StatusPage,
-    before: &Incident,
+    before: &PageIncident,
     input: IncidentInput,
     by: Actor,
     now: Timestamp,
-) -> Result<Incident, IncidentError> {
+) -> Result<PageIncident, IncidentError> {
     let incident = input.apply_to(before, page, now)?;
     let (rev, updated_at) = (before.rev, before.updated_at);
-    if (Incident { rev, updated_at, ..incident.clone() }) == *before {
+    if (PageIncident { rev, updated_at, ..incident.clone() }) == *before {
         return Ok(before.clone());
     }
     let event = AuditEvent::incident(page, &incident, IncidentChange::of(before, &incident));
@@ -155,7 +156,7 @@ pub async fn edit_incident(
 pub async fn delete_incident(
     app: &App,
     page: &StatusPage,
-    incident: &Incident,
+    incident: &PageIncident,
     by: Actor,
     now: Timestamp,
 ) -> Result<(), IncidentError> {

@@ -1,7 +1,7 @@
 //! Public status pages: what a team publishes about its sites, under names of its own.
 //!
 //! A [`StatusPage`] is what a team has chosen: its groups of components, and which site stands behind each. People write
-//! [`Incident`]s. From these and from what checks have found, [`publish`] composes a [`PublishedPage`]. It is stored, and
+//! [`PageIncident`]s. From these and from what checks have found, [`publish`] composes a [`PublishedPage`]. It is stored, and
 //! readers are served nothing else: neither tables of checks nor issues are read for them.
 
 mod address;
@@ -16,8 +16,8 @@ mod tests;
 
 pub use address::{PageAddress, SLUG_MAX, SLUG_MIN, Slug, SlugError};
 pub use incident::{
-    INCIDENT_TITLE_MAX, INCIDENTS_MAX, Impact, Incident, IncidentRefusal, IncidentStatus,
-    IncidentUpdate, UPDATE_TEXT_MAX, UPDATES_MAX, written_text,
+    INCIDENT_TITLE_MAX, INCIDENTS_MAX, Impact, IncidentRefusal, IncidentStatus, IncidentUpdate,
+    PageIncident, UPDATE_TEXT_MAX, UPDATES_MAX, written_text,
 };
 pub use input::{ComponentInput, GroupInput, IncidentInput, PageInput, PageRefusal, UpdateInput};
 pub use page::{
@@ -27,6 +27,6 @@ pub use page::{
 pub use publication::{PUBLICATION_GRACE, Publication, next_publication};
 pub use publish::{SiteFacts, affects, component_state, publish};
 pub use published::{
-    ComponentState, PublishedComponent, PublishedGroup, PublishedIncident, PublishedPage,
-    PublishedUpdate, PublishedWindow, Summary, Uptime, VERSION,
+    ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
+    PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
 };

@@ -9,7 +9,7 @@ use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::{ChannelId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId};
 use vedette_domain::maintenance::MaintenanceWindow;
-use vedette_domain::status_pages::{Incident, StatusPage};
+use vedette_domain::status_pages::{PageIncident, StatusPage};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -181,7 +181,7 @@ pub struct IncidentAccess {
     /// The page.
     pub page: StatusPage,
     /// The incident.
-    pub incident: Incident,
+    pub incident: PageIncident,
 }
 
 impl IncidentAccess {

@@ -15,8 +15,8 @@ use serde_bytes::ByteBuf;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{IncidentId, StatusPageId, TeamId};
 use vedette_domain::status_pages::{
-    INCIDENTS_MAX, Incident, PAGES_MAX, PUBLICATION_GRACE, PageAddress, Publication, PublishedPage,
-    StatusPage, VERSION,
+    INCIDENTS_MAX, PAGES_MAX, PUBLICATION_GRACE, PageAddress, PageIncident, Publication,
+    PublishedPage, StatusPage, VERSION,
 };
 
 use crate::item::{Stored, item, key_of, number, outstanding, stored, string};
@@ -25,7 +25,7 @@ use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError, unless_conflict};
 
-stored!(attributes: StatusPage, Incident, Publication, StoredAddress);
+stored!(attributes: StatusPage, PageIncident, Publication, StoredAddress);
 
 /// More than this is not decompressed. The largest page has less.
 const INFLATE_MAX: u64 = 1024 * 1024;
@@ -223,7 +223,7 @@ impl Store {
         team: TeamId,
         page: StatusPageId,
         limit: usize,
-    ) -> Result<Vec<Incident>, StoreError> {
+    ) -> Result<Vec<PageIncident>, StoreError> {
         let pk = keys::status_page_partition(team);
         let sort = Sort::Prefix(keys::incident_prefix(page));
         let newest = Range { newest_first: true, limit: Some(limit), ..Range::new(&pk, sort) };
@@ -236,7 +236,7 @@ impl Store {
         team: TeamId,
         page: StatusPageId,
         incident: IncidentId,
-    ) -> Result<Option<Incident>, StoreError> {
+    ) -> Result<Option<PageIncident>, StoreError> {
         self.get(&keys::incident(team, page, incident)).await?.map(Stored::read).transpose()
     }
 
@@ -248,7 +248,7 @@ impl Store {
     pub async fn create_incident(
         &self,
         page: &StatusPage,
-        incident: &Incident,
+        incident: &PageIncident,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let counted = wanted(page.team, incident.updated_at, 1);
@@ -272,8 +272,8 @@ impl Store {
     pub async fn save_incident(
         &self,
         page: &StatusPage,
-        read: &Incident,
-        next: &Incident,
+        read: &PageIncident,
+        next: &PageIncident,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let stored = item(&keys::incident(page.team, page.id, next.id), next)?;
@@ -289,7 +289,7 @@ impl Store {
     pub async fn delete_incident(
         &self,
         page: &StatusPage,
-        incident: &Incident,
+        incident: &PageIncident,
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {

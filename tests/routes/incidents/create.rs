@@ -13,7 +13,29 @@ use crate::support::{assert_invalid, assert_not_found, assert_role_required, col
 async fn an_incident_has_what_was_written() {
     let (service, owner, path) = arranged().await;
     let answer = post(&service, &owner, &path, &delays()).await;
-    insta::assert_snapshot!(answer.shown(), @"");
+    insta::assert_snapshot!(answer.shown(), @r#"
+    201 {
+      "data": {
+        "components": [],
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "impact": "minor",
+        "next_update_by": null,
+        "resolved_at": null,
+        "started_at": "2026-11-20T09:54:00+00:00",
+        "status": "investigating",
+        "title": "Orders are delayed",
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "updates": [
+          {
+            "at": "2026-11-20T09:54:00+00:00",
+            "status": "investigating",
+            "text": "We are looking into it."
+          }
+        ],
+        "uuid": "01a1f860-8ec0-7000-8000-000000000006"
+      }
+    }
+    "#);
     let place = format!("https://monitor.test/api/v1{path}/{}", answer.data("uuid"));
     assert_eq!(answer.header("location"), place);
     let whole = json!({
@@ -26,7 +48,29 @@ async fn an_incident_has_what_was_written() {
         "text": "The cause is a release.\nWe roll it back.",
     });
     let answer = post(&service, &owner, &path, &whole).await;
-    insta::assert_snapshot!(answer.shown(), @"");
+    insta::assert_snapshot!(answer.shown(), @r#"
+    201 {
+      "data": {
+        "components": [],
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "impact": "major",
+        "next_update_by": "2026-11-20T10:30:00+00:00",
+        "resolved_at": null,
+        "started_at": "2026-11-20T09:40:00+00:00",
+        "status": "identified",
+        "title": "Orders are delayed",
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "updates": [
+          {
+            "at": "2026-11-20T09:54:00+00:00",
+            "status": "identified",
+            "text": "The cause is a release.\nWe roll it back."
+          }
+        ],
+        "uuid": "01a1f860-8ec0-7000-8000-000000000007"
+      }
+    }
+    "#);
 }
 
 #[tokio::test]

@@ -17,7 +17,35 @@ async fn a_text_adds_an_update_and_other_fields_change_the_incident() {
     service.advance_minutes(5);
     let body = json!({ "text": "It is rolled back.", "status": "resolved", "impact": "major" });
     let answer = client.patch(&incident, &body).await;
-    insta::assert_snapshot!(answer.shown(), @"");
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": {
+        "components": [],
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "impact": "major",
+        "next_update_by": null,
+        "resolved_at": "2026-11-20T10:04:00+00:00",
+        "started_at": "2026-11-20T09:54:00+00:00",
+        "status": "resolved",
+        "title": "Orders are delayed",
+        "updated_at": "2026-11-20T10:04:00+00:00",
+        "updates": [
+          {
+            "at": "2026-11-20T09:54:00+00:00",
+            "status": "investigating",
+            "text": "We are looking into it."
+          },
+          {
+            "at": "2026-11-20T09:59:00+00:00",
+            "status": "identified",
+            "text": "The cause is a release."
+          },
+          { "at": "2026-11-20T10:04:00+00:00", "status": "resolved", "text": "It is rolled back." }
+        ],
+        "uuid": "01a1f860-8ec0-7000-8000-000000000006"
+      }
+    }
+    "#);
     let before = client.get(&incident).await.body;
     for (body, field, message) in [
         (json!({ "status": "monitoring" }), "text", "The text field is required with a status."),

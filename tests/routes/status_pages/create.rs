@@ -27,7 +27,45 @@ async fn a_page_has_what_was_asked_for() {
         ],
     });
     let answer = post(&service, &owner, &body).await;
-    insta::assert_snapshot!(answer.shown(), @"");
+    insta::assert_snapshot!(answer.shown(), @r#"
+    201 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "groups": [
+          {
+            "components": [
+              {
+                "name": "Shop",
+                "response_time": true,
+                "site": "00000000-0000-4000-8000-000000000004",
+                "uuid": "00000000-0000-4000-8000-000000000007"
+              }
+            ],
+            "name": null
+          },
+          {
+            "components": [
+              {
+                "name": "Stock",
+                "response_time": false,
+                "site": "00000000-0000-4000-8000-000000000004",
+                "uuid": "00000000-0000-4000-8000-000000000008"
+              }
+            ],
+            "name": "Behind it"
+          }
+        ],
+        "maintenance_names": true,
+        "message": "First line.\nSecond line.",
+        "name": "Meridian Goods",
+        "slug": "meridian",
+        "unlisted": false,
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "url": "https://monitor.test/status/meridian",
+        "uuid": "00000000-0000-4000-8000-000000000005"
+      }
+    }
+    "#);
     let place = format!("https://monitor.test/api/v1{}/{}", path(&owner), answer.data("uuid"));
     assert_eq!(answer.header("location"), place);
 }
@@ -37,7 +75,22 @@ async fn an_unlisted_page_has_a_secret_address() {
     let (service, owner) = Service::with_team().await;
     let body = json!({ "slug": "meridian", "name": "Meridian", "unlisted": true });
     let answer = post(&service, &owner, &body).await;
-    insta::assert_snapshot!(answer.shown(), @"");
+    insta::assert_snapshot!(answer.shown(), @r#"
+    201 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "groups": [],
+        "maintenance_names": false,
+        "message": null,
+        "name": "Meridian",
+        "slug": "meridian",
+        "unlisted": true,
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "url": "https://monitor.test/status/00000000000000000000000000000005",
+        "uuid": "00000000-0000-4000-8000-000000000004"
+      }
+    }
+    "#);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::json;
 use vedette_domain::id::ComponentId;
 use vedette_domain::status_pages::{
-    ComponentState, PublishedComponent, PublishedPage, Summary, Uptime,
+    ComponentState, PageSummary, PublishedComponent, PublishedPage, PublishedUptime,
 };
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, text};
@@ -141,8 +141,8 @@ impl Badge {
         Self { label: shortened(label), message: word.to_owned(), tone, has_shape: true }
     }
 
-    fn of_uptime(label: &str, uptime: Option<Uptime>) -> Self {
-        let (message, tone) = match uptime.map(Uptime::percentage) {
+    fn of_uptime(label: &str, uptime: Option<PublishedUptime>) -> Self {
+        let (message, tone) = match uptime.map(PublishedUptime::percentage) {
             None => (NO_DATA.to_owned(), Tone::Unknown),
             Some(uptime) => {
                 let tone = match uptime {
@@ -212,14 +212,14 @@ const NO_DATA: &str = "no data";
 const PADDING: usize = 10;
 const SHAPE: usize = 16;
 
-const fn of_summary(summary: Summary) -> (Tone, &'static str) {
+const fn of_summary(summary: PageSummary) -> (Tone, &'static str) {
     match summary {
-        Summary::Operational => (Tone::Up, "up"),
-        Summary::Unknown => (Tone::Unknown, NO_DATA),
-        Summary::Maintenance => (Tone::Info, "maintenance"),
-        Summary::Degraded => (Tone::Issues, "degraded"),
-        Summary::PartialOutage => (Tone::Down, "partial outage"),
-        Summary::MajorOutage => (Tone::Down, "major outage"),
+        PageSummary::Operational => (Tone::Up, "up"),
+        PageSummary::Unknown => (Tone::Unknown, NO_DATA),
+        PageSummary::Maintenance => (Tone::Info, "maintenance"),
+        PageSummary::Degraded => (Tone::Issues, "degraded"),
+        PageSummary::PartialOutage => (Tone::Down, "partial outage"),
+        PageSummary::MajorOutage => (Tone::Down, "major outage"),
     }
 }
 
@@ -286,16 +286,20 @@ mod tests {
     }
 
     #[test]
-    fn a_badge_of_a_state_has_its_shape_and_its_color() {
-        let badge = Badge::of_state("Meridian Goods", of_summary(Summary::PartialOutage));
-        insta::assert_snapshot!(badge.svg().into_string());
+    fn a_shape_has_the_color_of_its_message() {
+        for tone in [Tone::Up, Tone::Issues, Tone::Down, Tone::Info] {
+            let svg = Badge::of_state("Meridian Goods", (tone, "a word")).svg().into_string();
+            for part in ["fill", "stroke"] {
+                assert!(svg.contains(&format!("{part}=\"#{}\"", tone.color())), "{svg}");
+            }
+        }
     }
 
     #[test]
     fn the_color_follows_the_uptime() {
         let tone = |failed| {
             use vedette_domain::checks::history::CheckCount;
-            Badge::of_uptime("a", Uptime::of(CheckCount { checks: 1_000, failed })).tone
+            Badge::of_uptime("a", PublishedUptime::of(CheckCount { checks: 1_000, failed })).tone
         };
         assert_eq!(
             [0, 10, 11, 50, 51].map(tone),

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use vedette_domain::id::ComponentId;
 use vedette_domain::status_pages::{
-    ComponentState, IncidentStatus, PublishedIncident, PublishedWindow, Summary,
+    ComponentState, IncidentStatus, PageSummary, PublishedIncident, PublishedWindow,
 };
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, text};
@@ -72,12 +72,12 @@ fn page(shown: &Shown) -> Value {
 
 fn status(shown: &Shown) -> Value {
     let (indicator, description) = match shown.page.summary() {
-        Summary::Operational => ("none", "All Systems Operational"),
-        Summary::Unknown => ("none", "Not Checked Yet"),
-        Summary::Maintenance => ("none", "Service Under Maintenance"),
-        Summary::Degraded => ("minor", "Partially Degraded Service"),
-        Summary::PartialOutage => ("major", "Partial System Outage"),
-        Summary::MajorOutage => ("critical", "Major System Outage"),
+        PageSummary::Operational => ("none", "All Systems Operational"),
+        PageSummary::Unknown => ("none", "Not Checked Yet"),
+        PageSummary::Maintenance => ("none", "Service Under Maintenance"),
+        PageSummary::Degraded => ("minor", "Partially Degraded Service"),
+        PageSummary::PartialOutage => ("major", "Partial System Outage"),
+        PageSummary::MajorOutage => ("critical", "Major System Outage"),
     };
     json!({ "indicator": indicator, "description": description })
 }

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use vedette_domain::checks::history::DayUptime;
 use vedette_domain::id::ComponentId;
 use vedette_domain::status_pages::{
-    ComponentState, Impact, IncidentStatus, PublishedComponent, PublishedGroup, PublishedIncident,
-    PublishedUpdate, PublishedWindow, Summary,
+    ComponentState, Impact, IncidentStatus, PageSummary, PublishedComponent, PublishedGroup,
+    PublishedIncident, PublishedUpdate, PublishedWindow,
 };
 use vedette_domain::time;
 use vedette_http::error::ApiError;
@@ -269,25 +269,25 @@ fn sentence(shown: &Shown) -> String {
         }
     };
     match shown.page.summary() {
-        Summary::Operational => "Everything is up".to_owned(),
-        Summary::Unknown => "No data yet".to_owned(),
-        Summary::Maintenance => {
+        PageSummary::Operational => "Everything is up".to_owned(),
+        PageSummary::Unknown => "No data yet".to_owned(),
+        PageSummary::Maintenance => {
             affected(ComponentState::Maintenance, "is under maintenance", "are under maintenance")
         }
-        Summary::Degraded => affected(ComponentState::Degraded, "is degraded", "are degraded"),
-        Summary::PartialOutage => affected(ComponentState::Down, "is down", "are down"),
-        Summary::MajorOutage => "Everything is down".to_owned(),
+        PageSummary::Degraded => affected(ComponentState::Degraded, "is degraded", "are degraded"),
+        PageSummary::PartialOutage => affected(ComponentState::Down, "is down", "are down"),
+        PageSummary::MajorOutage => "Everything is down".to_owned(),
     }
 }
 
-const fn of_summary(summary: Summary) -> (Look, &'static str) {
+const fn of_summary(summary: PageSummary) -> (Look, &'static str) {
     match summary {
-        Summary::Operational => (Look::Up, "Up"),
-        Summary::Unknown => (Look::Pending, "No data"),
-        Summary::Maintenance => (Look::Maintenance, "Maintenance"),
-        Summary::Degraded => (Look::Issues, "Degraded"),
-        Summary::PartialOutage => (Look::Down, "Partial outage"),
-        Summary::MajorOutage => (Look::Down, "Major outage"),
+        PageSummary::Operational => (Look::Up, "Up"),
+        PageSummary::Unknown => (Look::Pending, "No data"),
+        PageSummary::Maintenance => (Look::Maintenance, "Maintenance"),
+        PageSummary::Degraded => (Look::Issues, "Degraded"),
+        PageSummary::PartialOutage => (Look::Down, "Partial outage"),
+        PageSummary::MajorOutage => (Look::Down, "Major outage"),
     }
 }
 

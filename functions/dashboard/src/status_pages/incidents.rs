@@ -1,4 +1,5 @@
-//! The page where members manage a status page: its incidents, and the forms that write about them.
+//! The pages where members manage a status page: its incidents with a form for a new one, and an incident with a form
+//! for its next update.
 
 use jiff::civil::DateTime;
 use lambda_http::http::StatusCode;
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::id::IncidentId;
-use vedette_domain::status_pages::{Impact, Incident, IncidentStatus, StatusPage};
+use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
 use vedette_domain::time_zone::NamedZone;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -33,18 +34,20 @@ const SHOWN: usize = 50;
 /// The fields of the forms.
 const NAMES: [&str; 6] = ["title", "impact", "status", "text", "components", "next_update_by"];
 
-/// A form that was refused: for a new incident, or an update of one.
-struct Refused {
-    incident: Option<IncidentId>,
-    input: FormInput,
-}
-
 /// Shows the incidents.
 pub(crate) async fn show(
     context: RequestContext<'_>,
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     page(context, &access.team, &access.page, None).await
+}
+
+/// Shows an incident.
+pub(crate) async fn incident(
+    context: RequestContext<'_>,
+    access: IncidentAccess,
+) -> Result<Response, ApiError> {
+    page_of(context, &access, None)
 }
 
 /// Publishes an incident.
@@ -61,8 +64,7 @@ pub(crate) async fn create(
     match created.await {
         Ok(_) => layout::redirect(&format!("{}?said=written", path_of(&of))),
         Err(ApiError::Validation(refusal)) => {
-            let refused = Refused { incident: None, input: sent.refused(refusal) };
-            page(context, &team, &of, Some(refused)).await
+            page(context, &team, &of, Some(sent.refused(refusal))).await
         }
         Err(error) => Err(error),
     }
@@ -71,20 +73,20 @@ pub(crate) async fn create(
 /// Publishes an update of an incident.
 pub(crate) async fn update(
     context: RequestContext<'_>,
-    IncidentAccess { team, page: of, incident }: IncidentAccess,
+    access: IncidentAccess,
 ) -> Result<Response, ApiError> {
+    let IncidentAccess { team, page: of, incident } = &access;
     let sent = FormInput::sent(context.body);
     let caller = &context.member()?.caller;
     let updated = async {
         let input = parse_incident_update(&request(&sent, &team.team.zone))?;
         let (actor, now) = (caller.actor(), caller.now);
-        Ok(edit_incident(context.app, &of, &incident, input, actor, now).await?)
+        Ok(edit_incident(context.app, of, incident, input, actor, now).await?)
     };
     match updated.await {
-        Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(&of))),
+        Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(of))),
         Err(ApiError::Validation(refusal)) => {
-            let refused = Refused { incident: Some(incident.id), input: sent.refused(refusal) };
-            page(context, &team, &of, Some(refused)).await
+            page_of(context, &access, Some(sent.refused(refusal)))
         }
         Err(error) => Err(error),
     }
@@ -126,7 +128,7 @@ async fn page(
     context: RequestContext<'_>,
     found: &TeamWithSettings,
     of: &StatusPage,
-    refused: Option<Refused>,
+    refused: Option<FormInput>,
 ) -> Result<Response, ApiError> {
     let team = &found.team;
     let role = context.member()?.caller.role_in(team.id)?;
@@ -137,22 +139,14 @@ async fn page(
     };
     let incidents = context.app.store.incidents(team.id, of.id, SHOWN).await?;
     let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
-    let input_for = |id: Option<IncidentId>| match &refused {
-        Some(refused) if refused.incident == id => Some(refused.input.clone()),
-        _ => None,
-    };
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
-        @for incident in &open {
-            (one(of, incident, may_write.then(|| input_for(Some(incident.id)))))
-        }
-        @if may_write { (new_incident(of, input_for(None))) }
+        @for incident in &open { (one(of, incident, may_write, &Markup::default())) }
+        @if may_write { (new_incident(of, refused)) }
         @if !over.is_empty() {
             section.stack {
                 h2 { "Past incidents" }
-                @for incident in &over {
-                    (one(of, incident, may_write.then(|| input_for(Some(incident.id)))))
-                }
+                @for incident in &over { (one(of, incident, may_write, &Markup::default())) }
             }
         }
     };
@@ -164,8 +158,33 @@ async fn page(
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
 }
 
-/// An incident with its updates and, for members who may write about it, the form for the next one.
-fn one(of: &StatusPage, incident: &Incident, form: Option<Option<FormInput>>) -> Markup {
+/// The page of an incident, with the form for its next update.
+fn page_of(
+    context: RequestContext<'_>,
+    IncidentAccess { team, page: of, incident }: &IncidentAccess,
+    refused: Option<FormInput>,
+) -> Result<Response, ApiError> {
+    let team = &team.team;
+    let role = context.member()?.caller.role_in(team.id)?;
+    let may_write = role.grants(Permission::WriteIncidents);
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let form = html! { @if may_write { (next_update(of, incident, refused)) } };
+    let content = one(of, incident, false, &form);
+    let heading =
+        Heading::new("Incident").below(path(team.id), "Status pages").below(path_of(of), &of.name);
+    Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
+}
+
+/// The address of the page of an incident.
+fn path_of_incident(of: &StatusPage, incident: IncidentId) -> String {
+    format!("{}/incidents/{incident}", path_of(of))
+}
+
+/// An incident with its updates, a link to the form for the next one if it is elsewhere, and what follows.
+fn one(of: &StatusPage, incident: &PageIncident, has_link: bool, below: &Markup) -> Markup {
     let concerned: Vec<&str> = of
         .components()
         .filter(|component| incident.components.contains(&component.id))
@@ -196,31 +215,30 @@ fn one(of: &StatusPage, incident: &Incident, form: Option<Option<FormInput>>) ->
                     }
                 }
             }
-            @if let Some(input) = form { (next_update(of, incident, input)) }
+            @if has_link {
+                footer { a.btn.s href=(path_of_incident(of, incident.id)) { "Write update" } }
+            }
+            (below)
         }
     }
 }
 
-fn next_update(of: &StatusPage, incident: &Incident, refused: Option<FormInput>) -> Markup {
-    let address = format!("{}/incidents/{}", path_of(of), incident.id);
-    let is_refused = refused.is_some();
+fn next_update(of: &StatusPage, incident: &PageIncident, refused: Option<FormInput>) -> Markup {
+    let address = path_of_incident(of, incident.id);
     let input = refused.unwrap_or_else(|| {
         let mut input = FormInput::default();
         input.put("status", incident.status().as_str());
         input
     });
     html! {
-        details open[is_refused] {
-            summary.in { "Write update" }
-            form method="post" action=(address) novalidate {
-                (input.unsaved(NAMES.into_iter()))
-                div.fields {
-                    (input.select("status", "Status", &statuses()))
-                    (input.textarea("text", "Text", 3))
-                    (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
-                }
-                footer { button.main { "Publish update" } }
+        form method="post" action=(address) novalidate {
+            (input.unsaved(NAMES.into_iter()))
+            div.fields {
+                (input.select("status", "Status", &statuses()))
+                (input.textarea("text", "Text", 3))
+                (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
             }
+            footer { button.main { "Publish update" } }
         }
         details {
             summary.in { "Delete incident…" }
@@ -265,7 +283,7 @@ fn statuses() -> [Choice; 4] {
     IncidentStatus::ALL.map(|status| Choice::new(status, status_word(status)))
 }
 
-fn look(incident: &Incident) -> Look {
+fn look(incident: &PageIncident) -> Look {
     match (incident.is_resolved(), incident.impact) {
         (true, _) => Look::Up,
         (false, Impact::None) => Look::Info,

@@ -44,8 +44,8 @@ pub async fn delete_site(
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event, now);
     let audit = Audit::Entry(&entry);
-    let (pages, cooldowns) = (&team.status_pages, cooldowns.as_ref());
-    store.delete_site(stored, &issues, &outbox, pages, cooldowns, now, audit).await?;
+    let untold = (outbox.as_slice(), team.status_pages.as_slice());
+    store.delete_site(stored, &issues, untold, cooldowns.as_ref(), now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;
     }

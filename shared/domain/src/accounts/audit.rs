@@ -14,7 +14,7 @@ use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
-use crate::status_pages::{Incident, StatusPage};
+use crate::status_pages::{PageIncident, StatusPage};
 use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
@@ -294,7 +294,7 @@ pub enum IncidentChange {
 
 impl IncidentChange {
     /// What differs between an incident before and after a change.
-    pub fn of(before: &Incident, after: &Incident) -> Self {
+    pub fn of(before: &PageIncident, after: &PageIncident) -> Self {
         if before.updates.len() == after.updates.len() {
             Self::Edited
         } else if after.is_resolved() {
@@ -360,7 +360,7 @@ impl AuditEvent {
     }
 
     /// A change of an incident.
-    pub fn incident(page: &StatusPage, incident: &Incident, change: IncidentChange) -> Self {
+    pub fn incident(page: &StatusPage, incident: &PageIncident, change: IncidentChange) -> Self {
         Self::Incident { page: page.name.clone(), title: incident.title.clone(), change }
     }
 

@@ -102,7 +102,7 @@ impl Impact {
 
 /// An incident, as the team manages it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Incident {
+pub struct PageIncident {
     /// Identity, which readers see.
     pub id: IncidentId,
     /// What is wrong, in a sentence.
@@ -158,7 +158,7 @@ pub enum IncidentRefusal {
     UnknownComponent,
 }
 
-impl Incident {
+impl PageIncident {
     /// The current status.
     pub fn status(&self) -> IncidentStatus {
         self.updates.last().map_or(IncidentStatus::Investigating, |update| update.status)

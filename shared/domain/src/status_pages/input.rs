@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::address::Slug;
 use super::incident::{
-    Impact, Incident, IncidentRefusal, IncidentStatus, IncidentUpdate, UPDATES_MAX,
+    Impact, IncidentRefusal, IncidentStatus, IncidentUpdate, PageIncident, UPDATES_MAX,
 };
 use super::page::{Component, Group, PAGES_MAX, StatusPage};
 use crate::alerts::channel::LinkKey;
@@ -207,8 +207,8 @@ impl IncidentInput {
         page: &StatusPage,
         (title, first): (String, UpdateInput),
         now: Timestamp,
-    ) -> Result<Incident, IncidentRefusal> {
-        let incident = Incident {
+    ) -> Result<PageIncident, IncidentRefusal> {
+        let incident = PageIncident {
             id,
             title,
             impact: Impact::Minor,
@@ -230,10 +230,10 @@ impl IncidentInput {
     /// The incident has too many updates, or concerns a new component that the page does not have.
     pub fn apply_to(
         self,
-        incident: &Incident,
+        incident: &PageIncident,
         page: &StatusPage,
         now: Timestamp,
-    ) -> Result<Incident, IncidentRefusal> {
+    ) -> Result<PageIncident, IncidentRefusal> {
         let kept = incident.clone();
         let components = self.components.unwrap_or(kept.components);
         let is_known =
@@ -249,7 +249,7 @@ impl IncidentInput {
             let status = status.unwrap_or_else(|| incident.status());
             updates.push(IncidentUpdate { at: now, status, text });
         }
-        Ok(Incident {
+        Ok(PageIncident {
             title: self.title.unwrap_or(kept.title),
             impact: self.impact.unwrap_or(kept.impact),
             components,

@@ -6,11 +6,11 @@ use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::incident::{Impact, Incident};
+use super::incident::{Impact, PageIncident};
 use super::page::{Component, StatusPage};
 use super::published::{
     ComponentState, PublishedComponent, PublishedGroup, PublishedIncident, PublishedPage,
-    PublishedUpdate, PublishedWindow, Uptime, VERSION,
+    PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
 };
 use crate::accounts::team::Team;
 use crate::checks::history::{COUNTED_DAYS, DayUptime, Retention, day_of, recent_dates};
@@ -44,7 +44,7 @@ pub fn publish(
     page: &StatusPage,
     team: &Team,
     sites: &BTreeMap<SiteId, SiteFacts>,
-    incidents: &[Incident],
+    incidents: &[PageIncident],
     now: Timestamp,
 ) -> PublishedPage {
     let incidents = shown_incidents(page, incidents, now);
@@ -142,7 +142,7 @@ fn published_component(
         days: days(status, retention),
         uptime: status
             .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))
-            .and_then(Uptime::of),
+            .and_then(PublishedUptime::of),
         response_ms: response
             .and_then(|status| status.hour_means(now).into_iter().rev().flatten().next()),
     }
@@ -159,11 +159,11 @@ fn days(status: Option<&ToolState>, retention: Retention) -> Vec<DayUptime> {
 /// The incidents that are shown, newest first.
 fn shown_incidents(
     page: &StatusPage,
-    incidents: &[Incident],
+    incidents: &[PageIncident],
     now: Timestamp,
 ) -> Vec<PublishedIncident> {
     let since = now.saturating_sub(INCIDENTS_SHOWN_FOR).unwrap_or(now);
-    let mut shown: Vec<&Incident> = incidents
+    let mut shown: Vec<&PageIncident> = incidents
         .iter()
         .filter(|incident| incident.resolved_at().is_none_or(|resolved| resolved >= since))
         .collect();
@@ -180,7 +180,7 @@ fn shown_incidents(
     fitting.map(|incident| published_incident(page, incident)).collect()
 }
 
-fn published_incident(page: &StatusPage, incident: &Incident) -> PublishedIncident {
+fn published_incident(page: &StatusPage, incident: &PageIncident) -> PublishedIncident {
     let updates = incident.updates.iter().rev().map(|update| PublishedUpdate {
         at: update.at,
         status: update.status,

@@ -35,7 +35,7 @@ pub struct PublishedPage {
     pub today: Date,
     /// Its components, in groups.
     pub groups: Vec<PublishedGroup>,
-    /// Incidents that are not resolved, and those of the last 90 days; the newest comes first.
+    /// Incidents that are not resolved, then those that were resolved within 90 days; of both, the newest comes first.
     pub incidents: Vec<PublishedIncident>,
     /// Maintenance that takes place now or is planned; the earliest comes first.
     pub windows: Vec<PublishedWindow>,
@@ -65,7 +65,7 @@ pub struct PublishedComponent {
     pub days: Vec<DayUptime>,
     /// Its uptime over the last 30 days; `None` without checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uptime: Option<Uptime>,
+    pub uptime: Option<PublishedUptime>,
     /// Its mean response time in the last hour with checks, in milliseconds, if the team publishes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ms: Option<u32>,
@@ -158,7 +158,7 @@ pub struct PublishedWindow {
 
 /// What a page says about everything at once, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Summary {
+pub enum PageSummary {
     /// Everything works.
     Operational,
     /// No check says whether anything works.
@@ -176,9 +176,9 @@ pub enum Summary {
 /// The part of checks that found a site up, in hundredths of a percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Uptime(u16);
+pub struct PublishedUptime(u16);
 
-impl Uptime {
+impl PublishedUptime {
     /// The uptime according to these checks, rounded down, so that it is 100 % only if none failed; `None` without
     /// checks.
     pub fn of(count: CheckCount) -> Option<Self> {
@@ -210,12 +210,12 @@ impl PublishedPage {
     }
 
     /// The mean uptime of the components that have been checked, rounded down.
-    pub fn uptime(&self) -> Option<Uptime> {
+    pub fn uptime(&self) -> Option<PublishedUptime> {
         let uptimes = self.components().filter_map(|component| component.uptime);
         let (sum, count) = uptimes.fold((0_u32, 0_u32), |(sum, count), uptime| {
             (sum.saturating_add(u32::from(uptime.0)), count.saturating_add(1))
         });
-        u16::try_from(sum.checked_div(count)?).ok().map(Uptime)
+        u16::try_from(sum.checked_div(count)?).ok().map(PublishedUptime)
     }
 
     /// The mean of the response times that are published, in milliseconds.
@@ -228,28 +228,28 @@ impl PublishedPage {
     }
 
     /// What the page says about everything at once: the worst that its components and unresolved incidents say.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> PageSummary {
         let states = self.components().map(|component| component.state);
         let known: Vec<_> = states.filter(|state| *state != ComponentState::Unknown).collect();
         let worst = match known.iter().max() {
-            None => Summary::Unknown,
+            None => PageSummary::Unknown,
             Some(ComponentState::Down)
                 if known.iter().all(|state| *state == ComponentState::Down) =>
             {
-                Summary::MajorOutage
+                PageSummary::MajorOutage
             }
-            Some(ComponentState::Down) => Summary::PartialOutage,
-            Some(ComponentState::Degraded) => Summary::Degraded,
-            Some(ComponentState::Maintenance) => Summary::Maintenance,
-            Some(ComponentState::Operational | ComponentState::Unknown) => Summary::Operational,
+            Some(ComponentState::Down) => PageSummary::PartialOutage,
+            Some(ComponentState::Degraded) => PageSummary::Degraded,
+            Some(ComponentState::Maintenance) => PageSummary::Maintenance,
+            Some(ComponentState::Operational | ComponentState::Unknown) => PageSummary::Operational,
         };
         let written = self.unresolved().map(|incident| match incident.impact {
-            Impact::None => Summary::Operational,
-            Impact::Minor => Summary::Degraded,
-            Impact::Major => Summary::PartialOutage,
-            Impact::Critical => Summary::MajorOutage,
+            Impact::None => PageSummary::Operational,
+            Impact::Minor => PageSummary::Degraded,
+            Impact::Major => PageSummary::PartialOutage,
+            Impact::Critical => PageSummary::MajorOutage,
         });
-        written.fold(worst, Summary::max)
+        written.fold(worst, PageSummary::max)
     }
 }
 
@@ -291,7 +291,8 @@ mod tests {
             name: "Shop".to_owned(),
             state: ComponentState::Operational,
             days: Vec::new(),
-            uptime: failed.and_then(|failed| Uptime::of(CheckCount { checks: 10_000, failed })),
+            uptime: failed
+                .and_then(|failed| PublishedUptime::of(CheckCount { checks: 10_000, failed })),
             response_ms,
         });
         PublishedPage {
@@ -320,7 +321,11 @@ mod tests {
             (&[(None, Some(u32::MAX)), (None, Some(u32::MAX))], None, Some(u32::MAX)),
         ] {
             let page = page(components);
-            assert_eq!(page.uptime().map(Uptime::percentage), percentage, "{components:?}");
+            assert_eq!(
+                page.uptime().map(PublishedUptime::percentage),
+                percentage,
+                "{components:?}"
+            );
             assert_eq!(page.response_ms(), response_ms, "{components:?}");
         }
     }

@@ -100,13 +100,13 @@ fn under(windows: impl IntoIterator<Item = MaintenanceWindow>) -> Team {
     Team { windows, ..team() }
 }
 
-fn incident(number: u128, impact: Impact, statuses: &[IncidentStatus]) -> Incident {
+fn incident(number: u128, impact: Impact, statuses: &[IncidentStatus]) -> PageIncident {
     let updates = statuses.iter().zip(0..).map(|(status, minutes)| IncidentUpdate {
         at: now() - SignedDuration::from_mins(60 - minutes),
         status: *status,
         text: format!("update {minutes}"),
     });
-    Incident {
+    PageIncident {
         id: IncidentId(Uuid::from_u128(number)),
         title: format!("incident {number}"),
         impact,
@@ -123,7 +123,7 @@ fn incident(number: u128, impact: Impact, statuses: &[IncidentStatus]) -> Incide
 fn published(
     team: &Team,
     sites: impl IntoIterator<Item = (u128, SiteFacts)>,
-    incidents: &[Incident],
+    incidents: &[PageIncident],
 ) -> PublishedPage {
     let sites = sites.into_iter().map(|(number, facts)| (site(number), facts)).collect();
     publish(&page(), team, &sites, incidents, now())
@@ -204,24 +204,28 @@ fn the_worst_state_and_the_worst_incident_sum_a_page_up() {
     let open = |impact| incident(2, impact, &[IncidentStatus::Investigating]);
     let up = all(&[], &[], &[]);
     for (sites, incidents, summary) in [
-        (up.to_vec(), vec![], Summary::Operational),
-        (up.to_vec(), vec![resolved], Summary::Operational),
-        (up.to_vec(), vec![open(Impact::None)], Summary::Operational),
-        (up.to_vec(), vec![open(Impact::Minor)], Summary::Degraded),
-        (up.to_vec(), vec![open(Impact::Major)], Summary::PartialOutage),
-        (up.to_vec(), vec![open(Impact::Critical)], Summary::MajorOutage),
-        (all(&[], &[StatusSlow], &[]).to_vec(), vec![], Summary::Degraded),
-        (all(&[StatusDown], &[StatusSlow], &[]).to_vec(), vec![], Summary::PartialOutage),
-        (all(&[StatusDown], &[StatusDown], &[StatusDown]).to_vec(), vec![], Summary::MajorOutage),
-        (vec![(1, facts(&[StatusDown]))], vec![], Summary::MajorOutage),
-        (vec![(1, facts(&[]))], vec![], Summary::Operational),
-        (vec![], vec![], Summary::Unknown),
+        (up.to_vec(), vec![], PageSummary::Operational),
+        (up.to_vec(), vec![resolved], PageSummary::Operational),
+        (up.to_vec(), vec![open(Impact::None)], PageSummary::Operational),
+        (up.to_vec(), vec![open(Impact::Minor)], PageSummary::Degraded),
+        (up.to_vec(), vec![open(Impact::Major)], PageSummary::PartialOutage),
+        (up.to_vec(), vec![open(Impact::Critical)], PageSummary::MajorOutage),
+        (all(&[], &[StatusSlow], &[]).to_vec(), vec![], PageSummary::Degraded),
+        (all(&[StatusDown], &[StatusSlow], &[]).to_vec(), vec![], PageSummary::PartialOutage),
+        (
+            all(&[StatusDown], &[StatusDown], &[StatusDown]).to_vec(),
+            vec![],
+            PageSummary::MajorOutage,
+        ),
+        (vec![(1, facts(&[StatusDown]))], vec![], PageSummary::MajorOutage),
+        (vec![(1, facts(&[]))], vec![], PageSummary::Operational),
+        (vec![], vec![], PageSummary::Unknown),
     ] {
         let page = published(&team, sites, &incidents);
         assert_eq!(page.summary(), summary, "{:?} {:?}", states(&page), page.incidents);
     }
     let team = under([window("Deploy", "2026-11-20T09:30", 60, Some(3))]);
-    assert_eq!(published(&team, up, &[]).summary(), Summary::Maintenance);
+    assert_eq!(published(&team, up, &[]).summary(), PageSummary::Maintenance);
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn days_and_figures_come_from_status_checks() {
         [DayUptime::Unknown, DayUptime::Up, DayUptime::Partly, DayUptime::Down, DayUptime::Up]
     );
     // 24 of 35 checks.
-    assert_eq!(shop.uptime.map(Uptime::percentage), Some(68.57));
+    assert_eq!(shop.uptime.map(PublishedUptime::percentage), Some(68.57));
     let orders = page.component(component(2)).expect("a component");
     assert_eq!((orders.uptime, orders.days[89]), (None, DayUptime::Unknown));
 }
@@ -267,15 +271,15 @@ fn uptime_is_100_only_if_nothing_failed() {
         (4_000_000_000, 1, Some(99.99)),
         (3, 1, Some(66.66)),
     ] {
-        let uptime = Uptime::of(CheckCount { checks, failed });
-        assert_eq!(uptime.map(Uptime::percentage), percentage);
+        let uptime = PublishedUptime::of(CheckCount { checks, failed });
+        assert_eq!(uptime.map(PublishedUptime::percentage), percentage);
     }
 }
 
 #[test]
 fn incidents_are_shown_until_90_days_after_their_resolution() {
     use IncidentStatus::{Identified, Investigating, Resolved};
-    let old = Incident {
+    let old = PageIncident {
         updates: vec![IncidentUpdate {
             at: now() - SignedDuration::from_hours(91 * 24),
             status: Resolved,
@@ -284,7 +288,7 @@ fn incidents_are_shown_until_90_days_after_their_resolution() {
         ..incident(1, Impact::Minor, &[])
     };
     let resolved = incident(2, Impact::Minor, &[Investigating, Resolved]);
-    let open = Incident {
+    let open = PageIncident {
         next_update_by: Some(now() + SignedDuration::from_mins(30)),
         components: BTreeSet::from([component(3), component(1), component(7)]),
         ..incident(3, Impact::Major, &[Investigating, Identified])
@@ -443,7 +447,7 @@ fn a_page_keeps_its_link_until_it_is_listed_again() {
 #[test]
 fn an_update_keeps_the_status_unless_it_has_one() {
     let page = page();
-    let write = |incident: &Incident, status, components: Option<u128>| {
+    let write = |incident: &PageIncident, status, components: Option<u128>| {
         let update = Some(UpdateInput { status, text: "more".to_owned() });
         let components = components.map(|number| BTreeSet::from([component(number)]));
         let input = IncidentInput { update, components, ..IncidentInput::default() };
@@ -457,7 +461,7 @@ fn an_update_keeps_the_status_unless_it_has_one() {
     let reopened = write(&over, Some(IncidentStatus::Investigating), None).expect("an incident");
     assert_eq!((reopened.is_resolved(), reopened.resolved_at()), (false, None));
     assert_eq!(write(&open, None, Some(7)), Err(IncidentRefusal::UnknownComponent));
-    let gone = Incident { components: BTreeSet::from([component(7)]), ..open.clone() };
+    let gone = PageIncident { components: BTreeSet::from([component(7)]), ..open.clone() };
     assert!(write(&gone, None, Some(7)).is_ok(), "it concerned the component before");
     let full = incident(1, Impact::Minor, &[IncidentStatus::Monitoring; UPDATES_MAX]);
     assert_eq!(write(&full, None, None), Err(IncidentRefusal::TooManyUpdates));
@@ -512,7 +516,7 @@ proptest! {
     fn nothing_but_published_names_and_states_is_published((team, sites) in anything()) {
         let incidents = [
             incident(0xabc, Impact::Major, &[IncidentStatus::Investigating, IncidentStatus::Resolved]),
-            Incident {
+            PageIncident {
                 next_update_by: Some(now()),
                 ..incident(0xabd, Impact::Major, &[IncidentStatus::Investigating])
             },

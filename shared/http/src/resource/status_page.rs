@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ComponentId, IncidentId, SiteId, StatusPageId};
-use vedette_domain::status_pages::{Impact, Incident, IncidentStatus, StatusPage};
+use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
 
 use super::{wire_time, wire_time_or_null};
 
@@ -141,8 +141,8 @@ struct UpdateResource {
     text: String,
 }
 
-impl From<&Incident> for IncidentResource {
-    fn from(incident: &Incident) -> Self {
+impl From<&PageIncident> for IncidentResource {
+    fn from(incident: &PageIncident) -> Self {
         let updates = incident.updates.iter().map(|update| UpdateResource {
             at: update.at,
             status: update.status,
