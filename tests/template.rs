@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::{BROWSER, OUTPOST};
-use vedette_dashboard::{Function, PAGES};
+use vedette_dashboard::{BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
 use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
@@ -41,7 +41,7 @@ const ANY_METHOD: &str = "x-amazon-apigateway-any-method";
 const INTEGRATIONS: &str = "#/components/x-amazon-apigateway-integrations/";
 
 #[test]
-fn the_template_has_a_function_for_each_route_and_three_for_pages() {
+fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     let template = Template::read();
     let mut found = BTreeSet::new();
     for (path, methods) in template.gateway()["paths"].as_object().expect("paths") {
@@ -61,9 +61,18 @@ fn the_template_has_a_function_for_each_route_and_three_for_pages() {
     // Unknown paths below the API's never lead to a page.
     let unknown =
         [(FALLBACK.name, "ANY", "/api/{proxy+}"), (Function::Read.name(), "GET", "/{proxy+}")];
+    // Whatever is below the path of status pages.
+    let below_status = format!("{BELOW_STATUS}{{proxy+}}");
+    let public = PUBLIC_PAGES.iter().inspect(|page| assert!(page.path.starts_with(BELOW_STATUS)));
+    let public = public.flat_map(|page| match page.method {
+        "GET" => vec![(page.function.name(), "GET"), (page.function.name(), "HEAD")],
+        method => vec![(page.function.name(), method)],
+    });
+    let public = public.map(|(function, method)| (function, method, below_status.as_str()));
     let expected: BTreeSet<_> = routes
         .chain(pages)
         .chain(unknown)
+        .chain(public)
         .map(|(a, b, c)| (a.into(), b.into(), c.into()))
         .collect();
     assert_eq!(found, expected);
@@ -336,17 +345,21 @@ fn what_strangers_may_ask_for_has_limits_of_its_own() {
     let api = template.resources_of("AWS::Serverless::HttpApi").next().expect("a gateway");
     let limits = template.properties(api)["RouteSettings"].as_object().expect("limits");
     let shared = template.parameter("StageRate")["Default"].as_u64().expect("a rate");
+    // Many read a status page at once. They take nothing from others, nor do others from them.
+    let of_readers = format!("GET {BELOW_STATUS}{{proxy+}}");
     for (route, limits) in limits {
         let rate = limits["ThrottlingRateLimit"].as_u64().expect("a rate");
         let burst = limits["ThrottlingBurstLimit"].as_u64().expect("a burst");
-        assert!(rate <= shared / 10 && (rate..=4 * rate).contains(&burst), "{route}: {limits}");
+        let most = if *route == of_readers { shared } else { shared / 10 };
+        assert!(rate <= most && (rate..=4 * rate).contains(&burst), "{route}: {limits}");
     }
     let limited: BTreeSet<_> = limits.keys().cloned().collect();
     let of_strangers = PAGES
         .iter()
         .filter(|page| page.path == "/sign-in" || page.path.starts_with("/oidc"))
         .map(|page| format!("{} {}", page.method, page.path));
-    assert_eq!(limited, of_strangers.chain([FALLBACK.path.to_owned()]).collect());
+    let others = [FALLBACK.path.to_owned(), of_readers, format!("HEAD {BELOW_STATUS}{{proxy+}}")];
+    assert_eq!(limited, of_strangers.chain(others).collect());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_dashboard::{PAGES, SETUP_PAGES};
+use vedette_dashboard::{PAGES, PUBLIC_PAGES, SETUP_PAGES};
 use vedette_domain::accounts::plan::{Plan, cadence_wording};
 use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::checks::tool::Tool;
@@ -194,10 +194,11 @@ fn each_route_has_a_file_a_test_and_an_event() {
 
 #[test]
 fn each_page_has_a_test() {
-    for page in PAGES.iter().chain(SETUP_PAGES) {
-        let (resource, _) = page.name.split_once('.').expect("a resource");
+    let pages = PAGES.iter().chain(SETUP_PAGES).map(|page| page.name);
+    for name in pages.chain(PUBLIC_PAGES.iter().map(|page| page.name)) {
+        let (resource, _) = name.split_once('.').expect("a resource");
         let path = format!("tests/pages/{}.rs", resource.replace('-', "_"));
-        assert!(root().join(&path).is_file(), "{path} is missing, for {}", page.name);
+        assert!(root().join(&path).is_file(), "{path} is missing, for {name}");
     }
 }
 

@@ -500,6 +500,10 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}/metrics",
         f"/teams/{team}/maintenance-windows",
         f"/teams/{team}/maintenance-windows/{NOBODY}",
+        f"/teams/{team}/status-pages",
+        f"/teams/{team}/status-pages/{NOBODY}",
+        f"/teams/{team}/status-pages/{NOBODY}/incidents",
+        f"/teams/{team}/status-pages/{NOBODY}/incidents/{NOBODY}",
         f"/teams/{team}/sites",
         f"/sites/{site}",
         f"/sites/{site}/expectations",
@@ -818,6 +822,28 @@ def change_settings(team, site, target):
     ask("PUT", f"/sites/{site}/expectations", {"method": "POST", "expectations": []}, 422)
 
 
+def publish(team, site):
+    """A status page with an incident, and each way to change them."""
+    pages = f"/teams/{team}/status-pages"
+    groups = [{"name": "Shop", "components": [{"name": "Checkout", "site": site}]}]
+    body = {"slug": "observers", "name": "Observers", "groups": groups}
+    page = ask("POST", pages, body, 201)["data"]["uuid"]
+    ask("POST", pages, body, 422)
+    assert [entry["uuid"] for entry in ask("GET", pages)["data"]] == [page]
+    ask("PATCH", f"{pages}/{page}", {"message": "We move on Sunday."})
+    assert ask("GET", f"{pages}/{page}")["data"]["message"] == "We move on Sunday."
+    incidents = f"{pages}/{page}/incidents"
+    delays = {"title": "Orders are delayed", "text": "We are looking into it."}
+    incident = ask("POST", incidents, delays, 201)["data"]["uuid"]
+    ask("POST", incidents, {"text": "Untitled"}, 422)
+    assert [entry["uuid"] for entry in ask("GET", incidents)["data"]] == [incident]
+    ask("PATCH", f"{incidents}/{incident}", {"status": "resolved", "text": "It is over."})
+    assert ask("GET", f"{incidents}/{incident}")["data"]["status"] == "resolved"
+    ask("DELETE", f"{incidents}/{incident}", expect=204)
+    ask("DELETE", f"{pages}/{page}", expect=204)
+    ask("GET", f"{pages}/{page}", expect=404)
+
+
 def maintain(team, site):
     """A window in which a check of the site is marked, and each way to change it."""
     windows = f"/teams/{team}/maintenance-windows"
@@ -1132,6 +1158,7 @@ def main():
     others = create_many(team, target)
     change_settings(team, others[0], target)
     maintain(team, others[1])
+    publish(team, others[1])
     operate_well(site)
     others.append(crawl_with_the_browser(team))
     lost = lose_messages(team, site, target)

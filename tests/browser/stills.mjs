@@ -1,4 +1,4 @@
-// Checks pages at a fixed instant, which are files: whether all of them keep the rules of layout, and whether six of
+// Checks pages at a fixed instant, which are files: whether all of them keep the rules of layout, and whether seven of
 // them look as before.
 //
 //   stills.mjs FOLDER [--update] the folder that `vedette-bench stills` wrote; replaces the pictures that differ
@@ -9,7 +9,7 @@ import { axe, launch } from "./browser.mjs";
 
 const [folder, update] = process.argv.slice(2);
 /** The pages that are compared, at these sizes. */
-const COMPARED = ["sites", "site", "issue", "settings", "channels", "sign-in"];
+const COMPARED = ["sites", "site", "issue", "settings", "channels", "sign-in", "status"];
 const SIZES = [[390, 844], [1280, 900]];
 /** A pixel differs if one of its colors differs by more than this, of 255. A picture differs if this many of its pixels
  * do. */

@@ -194,7 +194,7 @@ async function runTheTeam(window, team, guest) {
   await window.inspect();
   await chooseZone(window);
   if (window.scripts) {
-    for (const page of ["issues", "settings", "maintenance", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
+    for (const page of ["issues", "settings", "maintenance", "status-pages", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
     for (const page of ["/tokens", "/time-zone"]) await window.audit(page);
   }
 }
@@ -219,6 +219,25 @@ async function chooseZone(window) {
   }
 }
 
+/** Somebody without a session reads a status page of the team. */
+async function readStatusPage(team, slug, scripts) {
+  const [{ uuid: site }] = (await ask("GET", `/teams/${team}/sites`)).data;
+  operate("status-page", "create", team, "--slug", slug, "--name", "Meridian Goods");
+  operate("status-page", "add-component", team, slug, "--site", site, "--name", "Orders", "--group", "Checkout");
+  operate("status-page", "incident", "write", team, slug, "--title", "Orders are delayed", "--impact", "major",
+    "--text", "We’re looking into it.");
+  const reader = await Window.open(chromium, { scripts, address });
+  const path = `/status/${slug}`;
+  await reader.until(path, "orders are delayed", (text) => /Orders are delayed/.test(text));
+  // Until it was published, the page was not there.
+  reader.complaints.length = 0;
+  await reader.inspect();
+  assert.deepEqual(await reader.page.cookies(), []);
+  if (scripts) await reader.audit(path);
+  const status = await (await fetch(`${address}${path}/api/v2/status.json`)).json();
+  assert.equal(status.status.indicator, "major");
+}
+
 const team = (await ask("GET", "/teams")).data[0].uuid;
 const { user } = (await ask("GET", "/me")).data;
 const off = { enabled: false, cadence_minutes: 1440 };
@@ -237,6 +256,7 @@ try {
     await changeSettings(window, team);
     await useToken(window, guest);
     await runTheTeam(window, team, guest);
+    await readStatusPage(team, scripts ? "meridian" : "meridian-2", scripts);
     assert.deepEqual(window.complaints, []);
     console.log(`the story holds ${scripts ? "with" : "without"} scripts`);
   }

@@ -63,6 +63,17 @@ start = time.strftime("%Y-%m-%dT%H:%M", time.gmtime())
 daily = {"sites": idle[:1], "starts_at": start, "duration_minutes": 1380, "recurrence": "FREQ=DAILY"}
 windows = [ask("POST", f"/teams/{team}/maintenance-windows", daily)["uuid"] for _ in range(12)]
 
+# A team has at most five pages, and some must go.
+pages = [
+    ask("POST", f"/teams/{team}/status-pages", {"slug": f"page-{number}", "name": "Page"})["uuid"]
+    for number in range(4)
+]
+delays = {"title": "Orders are delayed", "text": "We are looking into it."}
+incidents = [
+    ask("POST", f"/teams/{team}/status-pages/{pages[0]}/incidents", delays)["uuid"]
+    for _ in range(12)
+]
+
 for name, values in [
     ("team", [team]),
     ("site", sites),
@@ -72,5 +83,9 @@ for name, values in [
     ("issue", [issue["uuid"] for issue in issues]),
     ("window", windows[:4]),
     ("doomed_window", windows[4:]),
+    ("status_page", pages[:1]),
+    ("doomed_page", pages[1:]),
+    ("incident", incidents[:4]),
+    ("doomed_incident", incidents[4:]),
 ]:
     pathlib.Path(f"{name}.txt").write_text("".join(f'"{value}"\n' for value in values))

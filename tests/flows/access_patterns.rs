@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::CheckMessage;
+use vedette_domain::message::{CheckMessage, Message};
 use vedette_runtime::config::environment;
 use vedette_testkit::{ApiResponse, Spent};
 
@@ -41,6 +41,16 @@ impl Units<'_> {
         assert!((200..300).contains(&response.status), "{what}: {response:?}");
         self.add(what, spent);
         response
+    }
+
+    /// Measures the publication that is outstanding.
+    async fn publication(&mut self, what: &str) {
+        let meter = self.scene.service.test.meter();
+        meter.start();
+        let left = self.scene.service.consume().await;
+        let spent = meter.stop();
+        assert!(left.iter().all(|(message, _)| matches!(message, Message::Check(_))), "{left:?}");
+        self.add(what, spent);
     }
 
     /// Measures a scheduled status check.
@@ -130,6 +140,26 @@ async fn the_page_shows_the_units_that_are_counted() {
     service.advance_minutes(5);
     let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
     units.check("… the first that does not meet them", &scheduled).await;
+
+    let pages = format!("{team}/status-pages");
+    let groups = json!([{ "components": [{ "name": "Shop", "site": other }] }]);
+    let body = json!({ "slug": "meridian", "name": "Meridian", "groups": groups });
+    let created = client.post(&pages, &body);
+    let created = units.request("`POST /teams/{team}/status-pages`, one component", created).await;
+    let page = format!("{pages}/{}", created.data("uuid"));
+    units.publication("publication of a status page, one component").await;
+    let body = json!({ "message": "We know." });
+    units.request("`PATCH /teams/{team}/status-pages/{page}`", client.patch(&page, &body)).await;
+    let incidents = format!("{page}/incidents");
+    let body = json!({ "title": "Delays", "text": "We know." });
+    let written = client.post(&incidents, &body);
+    units.request("`POST /teams/{team}/status-pages/{page}/incidents`", written).await;
+    units.publication("publication of a status page, with an incident").await;
+    let timer = scene.timer(other).await;
+    service.test.set_clock(timer.due);
+    let opening = scene.timer_message(other, timer);
+    units.check("… that opens an issue, for a team with a status page", &opening).await;
+    units.publication("publication of a status page, after that").await;
 
     let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";
     let generated = format!("{MARKER}\n## Units\n\n{head}\n{}\n", units.rows.join("\n"));

@@ -432,7 +432,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         created_at: now,
         updated_at: now,
     };
-    let change = IssueChange { before: None, after, episode: None };
+    let change = IssueChange { before: None, after, episode: None, publishes: false };
     app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
     let size = scene.size("I#").await;
     assert!(size <= 4_096, "{size} bytes");

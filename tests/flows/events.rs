@@ -122,10 +122,11 @@ fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
                 Maintenance::Purge { .. } => "purge",
                 Maintenance::Resync(_) => "resync",
                 Maintenance::Rebuild { .. } => "rebuild",
+                Maintenance::Publish { .. } => "publish",
             });
         }
     }
-    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild"]);
+    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild", "publish"]);
 }
 
 #[test]
@@ -189,7 +190,9 @@ fn the_events_speak_of_one_site_and_one_team() {
                     teams.push(team);
                     sites.push(site);
                 }
-                Maintenance::Resync(team) | Maintenance::Rebuild { team, .. } => teams.push(team),
+                Maintenance::Resync(team)
+                | Maintenance::Rebuild { team, .. }
+                | Maintenance::Publish { team, .. } => teams.push(team),
             }
         }
     }

@@ -37,6 +37,7 @@ mod records;
 mod results;
 mod scene;
 mod schedules;
+mod status_page;
 mod stopped;
 mod time_zones;
 mod timing;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use vedette_dashboard::{PAGES, Page};
 use vedette_domain::alerts::channel::Filter;
 use vedette_routing::find;
-use vedette_testkit::TestApp;
 use vedette_testkit::channels::{add_channel, chat};
+use vedette_testkit::{Client, TestApp};
 
 use crate::support::{Browser, body, head};
 
@@ -35,6 +36,15 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let window = format!("/maintenance/{window}/edit");
     let channel = add_channel(&test.app, owner.team, ("Ops", chat()), Filter::default()).await;
     let edit = format!("/channels/{}/edit", channel.id);
+    let page = json!({ "slug": "meridian", "name": "Meridian" });
+    let client = Client::new(&test.app, &owner);
+    let page = client.post(&format!("{team}/status-pages"), &page).await.data("uuid");
+    let of_page = format!("/status-pages/{page}");
+    let edit_page = format!("{of_page}/edit");
+    let incident = json!({ "title": "Delays", "text": "We know." });
+    let incidents = format!("{of_page}/incidents");
+    let incident = client.post(&format!("{team}{incidents}"), &incident).await.data("uuid");
+    let of_incident = format!("{incidents}/{incident}");
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
     let (mut shown, mut linked) = (BTreeSet::new(), BTreeSet::new());
     for (path, parts) in [
@@ -44,6 +54,10 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/events", &["/events"]),
         ("/channels", &["/channels"]),
         (&edit, &["/channels"]),
+        ("/status-pages", &["/status-pages"]),
+        (&of_page, &["/status-pages"]),
+        (&edit_page, &["/status-pages"]),
+        (&of_incident, &["/status-pages"]),
         ("/settings", &["/settings", "/settings/status"]),
         ("/settings/quiet-time", &["/settings", "/settings/quiet-time"]),
         ("/maintenance", &["/settings", "/maintenance"]),
@@ -60,7 +74,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
             assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
         }
         assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
-        for word in ["Sites", "Issues", "Events", "Channels", "Settings"] {
+        for word in ["Sites", "Issues", "Events", "Status pages", "Channels", "Settings"] {
             assert!(page.contains(&format!(">{word}</a>")), "{word} on {path}");
         }
         for own in ["/tokens", "/sessions", "/sign-out"] {
@@ -79,6 +93,8 @@ async fn each_page_of_a_team_leads_to_the_others() {
         "/teams/{team}/channels/{channel}/edit",
         "/teams/{team}/maintenance/{window}/edit",
         "/teams/{team}/sites/new",
+        "/teams/{team}/status-pages/{status_page}/edit",
+        "/teams/{team}/status-pages/{status_page}/incidents/{incident}",
     ];
     let unlinked: Vec<_> = pages.difference(&linked).collect();
     assert_eq!(unlinked, opened.each_ref(), "no navigation leads there");

@@ -281,7 +281,7 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     assert_eq!(list().await, "1101");
     test.app
         .store
-        .delete_site(&new, &[], &[], None, test.now(), Audit::None)
+        .delete_site(&new, &[], (&[], &[]), None, test.now(), Audit::None)
         .await
         .expect("deleted");
     assert_eq!(list().await, "1100");

@@ -61,6 +61,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             updated_at: now,
         },
         episode: None,
+        publishes: false,
     };
     let stored = stored_site(service, site).await;
     service

@@ -19,7 +19,7 @@ use crate::support::{
 use vedette_store::Audit;
 
 /// The scope that the specification asks for, by method and path, and that of the additions to it.
-const SCOPES: [(&str, &str, Scope); 31] = [
+const SCOPES: [(&str, &str, Scope); 41] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
     ("GET", "/teams/{team}", Scope::TeamsRead),
@@ -51,6 +51,16 @@ const SCOPES: [(&str, &str, Scope); 31] = [
     ("PATCH", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
     ("DELETE", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
     ("POST", "/teams/{team}/maintenance-windows/{window}/end", Scope::SitesWrite),
+    ("GET", "/teams/{team}/status-pages", Scope::SitesRead),
+    ("POST", "/teams/{team}/status-pages", Scope::SitesWrite),
+    ("GET", "/teams/{team}/status-pages/{status_page}", Scope::SitesRead),
+    ("PATCH", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite),
+    ("DELETE", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite),
+    ("GET", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesRead),
+    ("POST", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesWrite),
+    ("GET", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesRead),
+    ("PATCH", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite),
+    ("DELETE", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite),
 ];
 
 fn scope_of(route: &Route) -> Scope {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES, grants_of};
-use vedette_dashboard::{Function, PAGES};
+use vedette_dashboard::{Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::tool::Tool;
@@ -34,7 +34,9 @@ fn from_code() -> BTreeMap<String, Granted> {
     let notifier = [("alerts", [&NOTIFIER, &Grant::NONE]), ("letters", [&LETTERS, &Grant::NONE])];
     let pages =
         PAGES.iter().map(|page| (page.function.name(), [page.function.grant(), &Grant::NONE]));
-    let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages);
+    let public = PUBLIC_PAGES.iter();
+    let public = public.map(|page| (page.function.name(), [page.function.grant(), &Grant::NONE]));
+    let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages).chain(public);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
 }
 
@@ -191,6 +193,20 @@ fn who_shows_pages_sends_nothing_and_only_counts() {
     written.retain(|action, _| !reads.contains(action));
     let counted = BTreeMap::from([(Action::UpdateItem, BTreeSet::from([Prefix::Throttle]))]);
     assert_eq!(written, counted);
+}
+
+#[test]
+fn readers_of_status_pages_get_what_is_published_and_nothing_else() {
+    let template = Template::read();
+    let function = template.function_of("public.read");
+    let published = BTreeMap::from([(Action::GetItem, BTreeSet::from([Prefix::Published]))]);
+    assert_eq!(template.granted(function), published);
+    let of_others =
+        |action: &&str| !action.starts_with("dynamodb:") && !action.starts_with("logs:");
+    let statements = template.allowed(function);
+    let mut actions = statements.iter().flat_map(|one| texts(&one["Action"]));
+    let other = actions.find(of_others);
+    assert!(other.is_none_or(|action| action.starts_with("xray:")), "{other:?}");
 }
 
 #[test]

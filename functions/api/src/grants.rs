@@ -3,32 +3,34 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, Email, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage, Team,
+    Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
 /// count the request, record the use of the token, and read the resource.
 pub const EVERY_ROUTE: Grant = Grant {
-    get: &[Site, Token, TokenUse],
+    get: &[Site, StatusPage, Token, TokenUse],
     batch_get: &[Site, Team, User],
-    query: &[Directory, IssueIndex, Site, User],
+    query: &[Directory, IssueIndex, Site, StatusPage, User],
     update: &[Throttle, TokenUse],
     ..Grant::NONE
 };
 
 pub(crate) const SAVE_MONITORING: Grant =
-    Grant { put: &[Audit, Team], update: &[Delivery, Team], ..Grant::NONE };
+    Grant { put: &[Audit, Team], update: &[Delivery, Publication, Team], ..Grant::NONE };
 
 pub(crate) const SAVE_TIME_ZONE: Grant =
-    Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+    Grant { put: &[Audit], update: &[Delivery, Publication, Team], ..Grant::NONE };
 
 pub(crate) const SAVE_USER_TIME_ZONE: Grant = Grant { update: &[Email, User], ..Grant::NONE };
 
 /// A new window was not active, so its creation makes no reminder due.
-pub(crate) const CREATE_WINDOW: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
+pub(crate) const CREATE_WINDOW: Grant =
+    Grant { put: &[Audit], update: &[Publication, Team], ..Grant::NONE };
 
 pub(crate) const CHANGE_WINDOW: Grant =
-    Grant { put: &[Audit], update: &[Delivery, Team], ..Grant::NONE };
+    Grant { put: &[Audit], update: &[Delivery, Publication, Team], ..Grant::NONE };
 
 pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
@@ -37,20 +39,45 @@ pub(crate) const CREATE_SITE: Grant =
 
 pub(crate) const UPDATE_SITE: Grant = Grant {
     put: &[Audit, Directory, Site],
-    update: &[Directory],
+    update: &[Directory, Publication],
     delete: &[Directory],
     ..Grant::NONE
 };
 
-pub(crate) const SAVE_EXPECTATIONS: Grant = Grant { put: &[Audit, Site], ..Grant::NONE };
+pub(crate) const SAVE_EXPECTATIONS: Grant =
+    Grant { put: &[Audit, Site], update: &[Publication], ..Grant::NONE };
 
 pub(crate) const DELETE_SITE: Grant = Grant {
     get: &[Team],
     put: &[Audit, Site, Team],
-    update: &[Team],
+    update: &[Publication, Team],
     delete: &[Directory, IssueIndex, Site],
     ..Grant::NONE
 };
+
+pub(crate) const CREATE_STATUS_PAGE: Grant =
+    Grant { put: &[Audit, Publication, Published, StatusPage], update: &[Team], ..Grant::NONE };
+
+/// A page that moves to another address gives up the one before.
+pub(crate) const UPDATE_STATUS_PAGE: Grant = Grant {
+    put: &[Audit, Published, StatusPage],
+    update: &[Publication],
+    delete: &[Published],
+    ..Grant::NONE
+};
+
+pub(crate) const DELETE_STATUS_PAGE: Grant = Grant {
+    put: &[Audit],
+    update: &[Publication, Team],
+    delete: &[Published, StatusPage],
+    ..Grant::NONE
+};
+
+pub(crate) const WRITE_INCIDENT: Grant =
+    Grant { put: &[Audit, StatusPage], update: &[Publication], ..Grant::NONE };
+
+pub(crate) const DELETE_INCIDENT: Grant =
+    Grant { put: &[Audit], update: &[Publication], delete: &[StatusPage], ..Grant::NONE };
 
 pub(crate) const ORDER_CHECKS: Grant =
     Grant { put: &[Site], update: &[Directory, Team], ..Grant::NONE };

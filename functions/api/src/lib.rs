@@ -6,6 +6,7 @@
 mod checks;
 mod expectations;
 mod grants;
+mod incidents;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
@@ -16,6 +17,7 @@ mod reports;
 mod router;
 mod routes;
 mod sites;
+mod status_pages;
 mod surface;
 mod teams;
 mod time_zone;

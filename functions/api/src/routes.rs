@@ -1,19 +1,21 @@
 //! The table of routes.
 
 use vedette_domain::accounts::account::Permission::{
-    ManageSites, RunChecks, UpdateMonitoring, View,
+    ManageSites, ManageStatusPages, RunChecks, UpdateMonitoring, View, WriteIncidents,
 };
 use vedette_domain::accounts::account::Scope::{
     self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, MetricsRead, SitesDelete, SitesRead,
     SitesWrite, TeamsRead, TeamsWrite,
 };
-use vedette_routing::Endpoint::{Check, Issue, Request, Site, Team, Teams, Window};
+use vedette_routing::Endpoint::{
+    Check, Incident, Issue, Request, Site, StatusPage, Team, Teams, Window,
+};
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    checks, expectations, grants, issues, maintenance_calendar, maintenance_windows, me, metrics,
-    monitoring, reports, sites, teams, time_zone, user_time_zone,
+    checks, expectations, grants, incidents, issues, maintenance_calendar, maintenance_windows, me,
+    metrics, monitoring, reports, sites, status_pages, teams, time_zone, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
@@ -56,6 +58,16 @@ pub const ROUTES: &[Route] = &[
     delete("maintenance-calendar.delete", "/api/v1/teams/{team}/maintenance-calendar", SitesWrite, Team(ManageSites, &maintenance_calendar::delete::handle), &grants::CHANGE_CALENDAR),
     get("expectations.get", "/api/v1/sites/{site}/expectations", SitesRead, Site(View, &expectations::get::handle)),
     put("expectations.update", "/api/v1/sites/{site}/expectations", SitesWrite, Site(ManageSites, &expectations::update::handle), &grants::SAVE_EXPECTATIONS),
+    get("status-pages.list", "/api/v1/teams/{team}/status-pages", SitesRead, Team(View, &status_pages::list::handle)),
+    post("status-pages.create", "/api/v1/teams/{team}/status-pages", SitesWrite, Team(ManageStatusPages, &status_pages::create::handle), &grants::CREATE_STATUS_PAGE),
+    get("status-pages.get", "/api/v1/teams/{team}/status-pages/{status_page}", SitesRead, StatusPage(View, &status_pages::get::handle)),
+    patch("status-pages.update", "/api/v1/teams/{team}/status-pages/{status_page}", SitesWrite, StatusPage(ManageStatusPages, &status_pages::update::handle), &grants::UPDATE_STATUS_PAGE),
+    delete("status-pages.delete", "/api/v1/teams/{team}/status-pages/{status_page}", SitesWrite, StatusPage(ManageStatusPages, &status_pages::delete::handle), &grants::DELETE_STATUS_PAGE),
+    get("incidents.list", "/api/v1/teams/{team}/status-pages/{status_page}/incidents", SitesRead, StatusPage(View, &incidents::list::handle)),
+    post("incidents.create", "/api/v1/teams/{team}/status-pages/{status_page}/incidents", SitesWrite, StatusPage(WriteIncidents, &incidents::create::handle), &grants::WRITE_INCIDENT),
+    get("incidents.get", "/api/v1/teams/{team}/status-pages/{status_page}/incidents/{incident}", SitesRead, Incident(View, &incidents::get::handle)),
+    patch("incidents.update", "/api/v1/teams/{team}/status-pages/{status_page}/incidents/{incident}", SitesWrite, Incident(WriteIncidents, &incidents::update::handle), &grants::WRITE_INCIDENT),
+    delete("incidents.delete", "/api/v1/teams/{team}/status-pages/{status_page}/incidents/{incident}", SitesWrite, Incident(WriteIncidents, &incidents::delete::handle), &grants::DELETE_INCIDENT),
 ];
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {

@@ -2,7 +2,6 @@
 
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
-use tokio::task::spawn_blocking;
 use tracing::{Span, error, error_span};
 use uuid::Uuid;
 use vedette_domain::ErrorChain;
@@ -12,7 +11,7 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::request_id::RequestId;
 use vedette_http::resource::Links;
-use vedette_http::response::{Response, negotiate};
+use vedette_http::response::{self, Caching, Response};
 use vedette_routing::{Authenticated, Request, Surface};
 use vedette_runtime::App;
 use vedette_store::Grant;
@@ -165,18 +164,9 @@ fn links(Request { app, head, .. }: Request<'_>) -> Links {
     Links::new(format!("{scheme}://{host}/api/v1"))
 }
 
-/// Responses above this size, in bytes, are hashed and compressed on a separate thread. On the runtime's threads, all
-/// other work would wait, and checks would count the wait as their sites' response time.
-const BRIEF_MAX: usize = 64 * 1024;
-
 /// The response in the form that the client prefers.
 async fn present(response: Response, head: &Parts) -> Response {
-    if response.body().len() <= BRIEF_MAX {
-        return negotiate(response, &head.method, &head.headers);
-    }
-    let (method, asked) = (head.method.clone(), head.headers.clone());
-    let presented = spawn_blocking(move || negotiate(response, &method, &asked)).await;
-    presented.unwrap_or_else(|fault| {
+    response::present(response, head, Caching::PRIVATE).await.unwrap_or_else(|fault| {
         error!(%fault, "could not write a response");
         ApiError::internal(fault).into_response()
     })
@@ -189,7 +179,8 @@ mod tests {
     use futures::FutureExt as _;
     use lambda_http::http::StatusCode;
     use tokio::runtime::Builder;
-    use vedette_http::response::json;
+    use tokio::task::spawn_blocking;
+    use vedette_http::response::{BRIEF_MAX, json};
 
     use super::*;
 

@@ -7,8 +7,8 @@ use maud::{Markup, PreEscaped, html};
 use url::form_urlencoded;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
-    AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
-    WindowChange,
+    AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IncidentChange,
+    IssueDecision, PageChange, WindowChange,
 };
 use vedette_domain::id::{TeamId, UserId};
 use vedette_http::error::ApiError;
@@ -174,6 +174,10 @@ fn what(
         AuditEvent::MaintenanceWindow { name, change } => {
             html! { (of_window(*change)) " " (called(name)) }
         }
+        AuditEvent::StatusPage { name, change } => html! { (of_page(*change)) " " (called(name)) },
+        AuditEvent::Incident { page, title, change } => html! {
+            (of_incident(*change)) " " (called(title)) " on the status page " (called(page))
+        },
         AuditEvent::Issue { issue, summary, decision } => html! {
             (of_issue(*decision, clock)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }
         },
@@ -200,6 +204,24 @@ const fn of_window(change: WindowChange) -> &'static str {
         WindowChange::Edited => "Edited the maintenance window",
         WindowChange::Ended => "Ended the maintenance window",
         WindowChange::Removed => "Removed the maintenance window",
+    }
+}
+
+const fn of_page(change: PageChange) -> &'static str {
+    match change {
+        PageChange::Added => "Created the status page",
+        PageChange::Edited => "Edited the status page",
+        PageChange::Removed => "Deleted the status page",
+    }
+}
+
+const fn of_incident(change: IncidentChange) -> &'static str {
+    match change {
+        IncidentChange::Added => "Wrote the incident",
+        IncidentChange::Updated => "Wrote an update of the incident",
+        IncidentChange::Resolved => "Resolved the incident",
+        IncidentChange::Edited => "Edited the incident",
+        IncidentChange::Removed => "Deleted the incident",
     }
 }
 

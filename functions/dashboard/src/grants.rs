@@ -2,31 +2,45 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Session,
-    SignIn, Site, Team, Throttle, Token, TokenUse, User,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
+    Published, Session, SignIn, Site, StatusPage, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
 /// tokens. A visitor with the link from an email sees its channel, and an invited person sees the team. Only request
 /// counts are written.
 pub const READ_GRANT: Grant = Grant {
-    get: &[Channel, Invitation, Session, SignIn, Site, User],
+    get: &[Channel, Invitation, Session, SignIn, Site, StatusPage, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
-    query: &[Audit, Channel, Delivery, Directory, IssueIndex, Session, Site, Team, User],
+    query: &[
+        Audit, Channel, Delivery, Directory, IssueIndex, Session, Site, StatusPage, Team, User,
+    ],
     update: &[Throttle],
     ..Grant::NONE
 };
 
 /// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save settings, change
-/// where alerts go, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
+/// where alerts go, manage status pages, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
 /// reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
-    get: &[Channel, Session, Site, Team],
+    get: &[Channel, Session, Site, StatusPage, Team],
     batch_get: &[Delivery, Site, Team, User],
-    query: &[Channel, Delivery, Directory, Site, User],
-    put: &[Audit, Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site, Team],
-    update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Site],
+    query: &[Channel, Delivery, Directory, Site, StatusPage, User],
+    put: &[
+        Audit,
+        Channel,
+        ChannelSecret,
+        Delivery,
+        Directory,
+        IssueIndex,
+        Publication,
+        Published,
+        Site,
+        StatusPage,
+        Team,
+    ],
+    update: &[Delivery, Directory, Publication, Team, Throttle],
+    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Published, Site, StatusPage],
     batch_delete: &[Delivery, Session],
     ..Grant::NONE
 };

@@ -149,9 +149,8 @@ async fn carry_out(
     decision: Decision,
 ) -> Result<Response, ApiError> {
     let (id, caller) = (access.stored.issue.id, &context.member()?.caller);
-    match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now())
-        .await
-    {
+    let (team, now) = (&access.team.team, context.app.clock.now());
+    match decide(context.app, team, &access.stored, decision, caller.actor(), now).await {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         // Another member was faster: the page shows the current state with the refusal.

@@ -128,6 +128,7 @@ pub(crate) enum NavTab {
     Sites,
     Issues,
     Events,
+    StatusPages,
     Channels,
     Settings,
     Members,
@@ -137,8 +138,14 @@ pub(crate) enum NavTab {
 
 impl NavTab {
     /// The tabs below the app bar. The other entries are next to the settings.
-    const TABS: [Self; 5] =
-        [Self::Sites, Self::Issues, Self::Events, Self::Channels, Self::Settings];
+    const TABS: [Self; 6] = [
+        Self::Sites,
+        Self::Issues,
+        Self::Events,
+        Self::StatusPages,
+        Self::Channels,
+        Self::Settings,
+    ];
 
     const fn word(self) -> &'static str {
         match self {
@@ -146,6 +153,7 @@ impl NavTab {
             Self::Issues => "Issues",
             Self::Events => "Events",
             Self::Settings => "Settings",
+            Self::StatusPages => "Status pages",
             Self::Channels => "Channels",
             Self::Members => "Members",
             Self::Plan => "Plan",
@@ -159,6 +167,7 @@ impl NavTab {
             Self::Issues => format!("/teams/{team}/issues"),
             Self::Events => format!("/teams/{team}/events"),
             Self::Settings => format!("/teams/{team}/settings"),
+            Self::StatusPages => format!("/teams/{team}/status-pages"),
             Self::Channels => format!("/teams/{team}/channels"),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
@@ -169,7 +178,12 @@ impl NavTab {
     /// The tab that contains it.
     const fn tab(self) -> Self {
         match self {
-            Self::Sites | Self::Issues | Self::Events | Self::Channels | Self::Settings => self,
+            Self::Sites
+            | Self::Issues
+            | Self::Events
+            | Self::StatusPages
+            | Self::Channels
+            | Self::Settings => self,
             Self::Members | Self::Plan | Self::AuditLog => Self::Settings,
         }
     }

@@ -2,8 +2,8 @@
 //! without the one script, which shows local times and refreshes pages.
 //!
 //! [`PAGES`] is the table of pages. Three Lambda functions serve them: one shows pages, one handles forms, and one
-//! handles the forms that write users and tokens. On one machine, a single process serves all of them and the API's
-//! routes.
+//! handles the forms that write users and tokens. [`PUBLIC_PAGES`] is the table of status pages, which a function of its
+//! own serves to readers. On one machine, a single process serves all of them and the API's routes.
 
 mod assets;
 mod audit_log;
@@ -23,6 +23,7 @@ mod members;
 mod oidc;
 mod pages;
 mod plan;
+mod public;
 mod reports;
 mod request_context;
 mod session;
@@ -30,6 +31,7 @@ mod settings;
 mod setup;
 mod sign_in;
 mod sites;
+mod status_pages;
 mod surface;
 mod time_zone;
 mod tokens;
@@ -41,6 +43,9 @@ use self::request_context::RequestContext;
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
 pub use self::pages::{PAGES, SETUP_PAGES};
+pub use self::public::{
+    BELOW_STATUS, PUBLIC_PAGES, PublicFunction, PublicPage, StatusPages, find_public, not_published,
+};
 pub use self::request_context::Dashboard;
 pub use self::surface::{Audience, Function, Page, is_for_people, misdirected, not_found};
 

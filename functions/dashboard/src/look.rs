@@ -17,6 +17,7 @@ pub(crate) enum Look {
     Paused,
     Pending,
     Info,
+    Maintenance,
 }
 
 impl Look {
@@ -29,7 +30,7 @@ impl Look {
             Self::Down => "down",
             Self::Paused => "paused",
             Self::Pending => "pending",
-            Self::Info => "info",
+            Self::Info | Self::Maintenance => "info",
         }
     }
 
@@ -51,6 +52,9 @@ impl Look {
             Self::Paused => r#"<circle cx="8" cy="8" r="5.75"/><path d="M6.5 6v4M9.5 6v4"/>"#,
             Self::Pending => r#"<circle cx="8" cy="8" r="5.75" stroke-dasharray="2.5 2"/>"#,
             Self::Info => r#"<circle cx="8" cy="8" r="6"/><path d="M8 7.25v3.5M8 5v.01"/>"#,
+            Self::Maintenance => {
+                r#"<path class="f" d="M8 1.25 14.75 8 8 14.75 1.25 8z"/><path class="k" d="M8 7.5v3M8 5.25v.01"/>"#
+            }
         })
     }
 

@@ -1,21 +1,24 @@
 //! The Lambda functions of the dashboard: one shows pages, one handles forms, and one handles the forms for accounts
-//! and talks to the OpenID provider.
+//! and talks to the OpenID provider. Another one shows status pages to their readers.
 
 use std::future::ready;
 use std::sync::Arc;
 
 use aws_types::SdkConfig;
-use lambda_http::{Error, Request, run, service_fn};
+use lambda_http::http::Method;
+use lambda_http::{Body, Error, Request, run, service_fn};
 use tracing::error;
 use vedette_dashboard::{
-    Dashboard, Function, PAGES, Provider, ProviderConfig, is_for_people, not_found,
+    Dashboard, Function, PAGES, Provider, ProviderConfig, PublicFunction, StatusPages, find_public,
+    is_for_people, not_found, not_published,
 };
 use vedette_domain::ErrorChain;
+use vedette_domain::status_pages::PageAddress;
 use vedette_http::error::ApiError;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_routing::{find, serve};
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::{aws, secret, telemetry};
+use vedette_runtime::{App, aws, secret, telemetry};
 
 /// The OpenID provider, if there is one. If its configuration is wrong, people can still sign in with links.
 async fn provider(sdk: &SdkConfig) -> Option<Provider> {
@@ -40,9 +43,13 @@ async fn provider(sdk: &SdkConfig) -> Option<Provider> {
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
+    let sdk = aws::lambda_sdk_config(&environment)?;
+    let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
+    if PublicFunction::ALL.into_iter().any(|function| function.name() == name) {
+        return serve_readers(app).await;
+    }
     let function = Function::ALL.into_iter().find(|function| function.name() == name);
     let function = function.ok_or_else(|| format!("no handler is named `{name}`"))?;
-    let sdk = aws::lambda_sdk_config(&environment)?;
     // Only one function talks to the OpenID provider.
     let provider = if function == Function::Accounts { provider(&sdk).await } else { None };
     let dashboard = Dashboard::new(provider);
@@ -51,7 +58,6 @@ async fn main() -> Result<(), Error> {
         Function::Write => dashboard.reaching(Outbound::read(&environment)?),
         Function::Read | Function::Accounts => dashboard,
     });
-    let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;
     run(service_fn(|request: Request| {
         let (app, dashboard) = (Arc::clone(&app), Arc::clone(&dashboard));
@@ -62,6 +68,26 @@ async fn main() -> Result<(), Error> {
                 None if is_for_people(&head) => not_found(&app, &head),
                 None => ApiError::NotFound.into_response(),
             })
+        }
+    }))
+    .await
+}
+
+/// Serves status pages to their readers.
+async fn serve_readers(app: Arc<App>) -> Result<(), Error> {
+    app.warm_up_with(app.store.published(&PageAddress::nowhere())).await;
+    run(service_fn(|request: Request| {
+        let app = Arc::clone(&app);
+        async move {
+            let (head, body) = request.into_parts();
+            let mut response = match find_public(&head) {
+                Some(page) => serve(&StatusPages, &app, page, &head, |_| ready(Ok(body))).await,
+                None => not_published(&app, &head),
+            };
+            if head.method == Method::HEAD {
+                *response.body_mut() = Body::Empty;
+            }
+            Ok::<_, Error>(response)
         }
     }))
     .await

@@ -1,19 +1,20 @@
 //! The table of pages.
 
 use vedette_domain::accounts::account::Permission::{
-    ManageChannels, ManageMembers, ManageSites, RunChecks, UpdateMonitoring, View,
+    ManageChannels, ManageMembers, ManageSites, ManageStatusPages, RunChecks, UpdateMonitoring,
+    View, WriteIncidents,
 };
 use vedette_domain::alerts::link;
 use vedette_routing::Endpoint::{
-    Channel, Check, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site, Team, TeamMember,
-    TeamMemberOrSelf, Window,
+    Channel, Check, Incident, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site,
+    StatusPage, Team, TeamMember, TeamMemberOrSelf, Window,
 };
 
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
-    settings, setup, sign_in, sites, time_zone, tokens, user_time_zone,
+    settings, setup, sign_in, sites, status_pages, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -56,6 +57,16 @@ pub const PAGES: &[Page] = &[
     post("maintenance.save", "/teams/{team}/maintenance/{window}/edit", Member, Window(ManageSites, &maintenance::save)),
     post("maintenance.end", "/teams/{team}/maintenance/{window}/end", Member, Window(ManageSites, &maintenance::end)),
     post("maintenance.remove", "/teams/{team}/maintenance/{window}/remove", Member, Window(ManageSites, &maintenance::remove)),
+    get("status-pages.list", "/teams/{team}/status-pages", Member, Team(View, &status_pages::list)),
+    post("status-pages.create", "/teams/{team}/status-pages", Member, Team(ManageStatusPages, &status_pages::create)),
+    get("status-pages.show", "/teams/{team}/status-pages/{status_page}", Member, StatusPage(View, &status_pages::incidents::show)),
+    get("status-pages.edit", "/teams/{team}/status-pages/{status_page}/edit", Member, StatusPage(ManageStatusPages, &status_pages::edit::edit)),
+    post("status-pages.save", "/teams/{team}/status-pages/{status_page}/edit", Member, StatusPage(ManageStatusPages, &status_pages::edit::save)),
+    post("status-pages.delete", "/teams/{team}/status-pages/{status_page}/delete", Member, StatusPage(ManageStatusPages, &status_pages::delete)),
+    post("status-pages.create-incident", "/teams/{team}/status-pages/{status_page}/incidents", Member, StatusPage(WriteIncidents, &status_pages::incidents::create)),
+    get("status-pages.incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Member, Incident(View, &status_pages::incidents::incident)),
+    post("status-pages.update-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Member, Incident(WriteIncidents, &status_pages::incidents::update)),
+    post("status-pages.delete-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}/delete", Member, Incident(WriteIncidents, &status_pages::incidents::delete)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
     post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),
     get("channels.edit", "/teams/{team}/channels/{channel}/edit", Member, Channel(ManageChannels, &channels::edit::edit)),

@@ -7,6 +7,7 @@ use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 
@@ -25,19 +26,28 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
             app.store.channels(team),
         )?;
         let mut taught = Vec::new();
+        // The issue is stored as the page will show it. If this fan-out is lost, the next one requests it again.
+        let pages = match entries.iter().any(|entry| entry.publishes) {
+            true => app.store.want_publications(team, app.clock.now()).await?,
+            false => Vec::new(),
+        };
         for entry in &entries {
             let fan_outs = fan_outs(app, &channels, entry, &entries).await?;
             app.store.fan_out(entry, &fan_outs).await?;
             let on = fan_outs.iter().filter(|fan_out| fan_out.off.is_none());
             taught.extend(on.map(|fan_out| fan_out.channel));
         }
-        Ok::<_, NotifierError>(taught)
+        Ok::<_, NotifierError>((taught, pages))
     });
-    let mut taught = taught.await?;
+    let (mut taught, pages) = taught.await?;
     taught.sort_unstable();
     taught.dedup();
     for channel in taught {
         wake(app, channel, Duration::ZERO).await;
+    }
+    for page in pages {
+        let message = Message::Maintenance(Maintenance::Publish { team, page });
+        app.enqueue_or_leave(message, Duration::ZERO).await;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Channel, ChannelSecret, Delivery, Directory, PolledRun, Site, Team, Teams, Work,
+    Channel, ChannelSecret, Delivery, Directory, PolledRun, Publication, Published, Site,
+    StatusPage, Team, Teams, Work,
 };
 
 /// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
@@ -12,22 +13,23 @@ pub const REDELIVERY: Grant = Grant {
     batch_get: &[Site, Team],
     query: &[Directory, Site, Teams, Work],
     put: &[Site],
-    update: &[Delivery, Directory, Site, Team],
+    update: &[Delivery, Directory, Publication, Site, Team],
     delete: &[Site],
     ..Grant::NONE
 };
 
 /// Maintenance records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
 /// and purges deleted sites with the notifications about their issues. It moves secrets of channels that an earlier
-/// version stored with the channel, and deletes claims of removed channels.
+/// version stored with the channel, and deletes claims of removed channels. It publishes status pages, and removes the
+/// incidents of deleted ones.
 pub const MAINTENANCE: Grant = Grant {
-    get: &[Site, Team],
+    get: &[Publication, Site, StatusPage, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Delivery, Directory, Site],
-    put: &[Channel, ChannelSecret, Site],
-    update: &[PolledRun, Site, Team],
+    query: &[Channel, Delivery, Directory, Site, StatusPage],
+    put: &[Channel, ChannelSecret, Published, Site],
+    update: &[PolledRun, Publication, Site, Team],
     delete: &[Channel],
-    batch_delete: &[Delivery, PolledRun, Site],
+    batch_delete: &[Delivery, PolledRun, Publication, Site, StatusPage],
     check: &[Channel],
 };
 

@@ -2,7 +2,7 @@
 //!
 //! [`redeliver`] sends overdue work again. [`gauge`] tells whether recurring runs happen. [`maintain`] syncs the
 //! schedules of a site or a team, or purges a deleted site. [`rebuild_all`] derives timers, schedules and alerts again
-//! every night. [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that would
+//! every night. It also publishes status pages. [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that would
 //! change. [`dispatch`] sends recurring runs that have no schedules of their own. Each may be stopped at any point and
 //! started again.
 
@@ -10,6 +10,7 @@ mod channels;
 mod dispatch;
 mod gauge;
 mod grants;
+mod publication;
 mod rebuild;
 mod reconcile;
 mod redelivery;
@@ -54,6 +55,9 @@ pub async fn maintain(app: &App, message: &Maintenance) -> Result<(), Reconciler
         Maintenance::Purge { team, site } => sync::purge(app, *team, *site).await,
         Maintenance::Resync(team) => sync::team(app, *team).await,
         Maintenance::Rebuild { team, after } => rebuild::timers(app, *team, *after).await,
+        Maintenance::Publish { team, page } => {
+            Ok(publication::status_page(app, *team, *page).await?)
+        }
     }
 }
 

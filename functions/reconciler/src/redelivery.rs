@@ -14,6 +14,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
 use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, Message};
 use vedette_domain::sites::site::Site;
+use vedette_domain::status_pages::PUBLICATION_GRACE;
 use vedette_runs::{enqueue_timer, record_run};
 use vedette_runtime::App;
 use vedette_store::keys::Owner;
@@ -150,6 +151,11 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
         }
         Owner::Channel(team, channel) => {
             send_alert(app, work, AlertMessage::Channel { team, channel }).await?;
+        }
+        Owner::Publication(team, page) => {
+            let message = Message::Maintenance(Maintenance::Publish { team, page });
+            app.queue.send(&message, Duration::ZERO).await?;
+            postpone(app, work, later(PUBLICATION_GRACE)).await?;
         }
         Owner::TeamAlerts(team) => send_alert(app, work, AlertMessage::Team(team)).await?,
         Owner::Tool(partition, tool) => {

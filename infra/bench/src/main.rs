@@ -10,6 +10,7 @@ mod pages;
 mod pictures;
 mod process;
 mod rate;
+mod readers;
 mod reconcile;
 mod recording_server;
 mod report;
@@ -43,6 +44,8 @@ enum Measure {
     Alerts(alerts::Options),
     /// What Lambda functions cost apart from their work
     Lambda(lambda::Options),
+    /// What readers of a status page cost beside the checks of many sites
+    Readers(readers::Options),
     /// What pages cost that have much to show
     Pages(pages::Options),
     /// Whether a deployment on AWS keeps up with very many sites: a simulation
@@ -71,6 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Reconcile(options) => reconcile::measure(&options).await,
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
+        Measure::Readers(options) => readers::measure(&options).await,
         Measure::Pages(options) => pages::measure(&options).await,
         Measure::Scale(options) => scale::simulate(&options),
         Measure::Pictures(options) => pictures::write(&options).await,

@@ -163,6 +163,11 @@ impl Service {
         self.client.request(method, self.url(path)).bearer_auth(&self.token)
     }
 
+    /// The URL of a page.
+    pub(crate) fn page(&self, path: &str) -> String {
+        format!("{}{path}", self.base.trim_end_matches("/api/v1"))
+    }
+
     /// Its use of resources.
     pub(crate) const fn usage(&self) -> &Usage {
         &self.usage

@@ -4,19 +4,24 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
+use std::future::ready;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
 use serde_json::json;
-use vedette_dashboard::Dashboard;
+use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::CheckId;
+use vedette_domain::id::{CheckId, TeamId};
+use vedette_domain::status_pages::{ComponentState, PublishedPage};
+use vedette_routing::serve;
+use vedette_testkit::status_pages::published_page;
 use vedette_testkit::{Client, Member, TestApp, status_result};
 
 use crate::pages::{get, head, sign_in};
 use crate::pictures::{live, notify, site, team};
+use crate::readers::publish;
 use crate::report::line;
 
 #[derive(Debug, clap::Args)]
@@ -30,6 +35,9 @@ pub(crate) struct Options {
 
 /// The instant that the pages show.
 const NOW: &str = "2026-11-20T14:31:20Z";
+/// A word that does not fit into one line of a phone.
+const LONG: &str =
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
 /// Days of history: fewer than in the pictures of the documentation, because every run of the tests writes them.
 const DAYS: i64 = 3;
 
@@ -45,29 +53,56 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let now: Timestamp = NOW.parse()?;
     test.set_clock(now);
     let (shop, others) = (shop(&test, now).await?, others(&test, now, options.many).await?);
-    let mut written = 0;
-    let mut assets = BTreeSet::new();
+    let (mut written, team) = (Vec::new(), shop.0.team);
     for (owner, pages) in [shop].into_iter().chain(others) {
         let cookie = sign_in(&test, &owner).await?;
         for (name, path) in pages {
             let cookie = if name == "sign-in" { "" } else { cookie.as_str() };
-            let page = ask(&test, cookie, &path).await?;
-            let page = String::from_utf8(page)?;
-            assets.extend(
-                page.split("\"/assets/")
-                    .skip(1)
-                    .filter_map(|rest| Some(rest.split('"').next()?.to_owned())),
-            );
-            fs::write(folder.join(format!("{name}.html")), page)?;
-            written += 1;
+            written.push((name, String::from_utf8(ask(&test, cookie, &path).await?)?));
         }
+    }
+    test.set_clock(now);
+    written.extend(status_pages(&test, team).await?);
+    let mut assets = BTreeSet::new();
+    for (name, page) in &written {
+        let links = page.split("\"/assets/").skip(1);
+        assets.extend(links.filter_map(|rest| Some(rest.split('"').next()?.to_owned())));
+        fs::write(folder.join(format!("{name}.html")), page)?;
     }
     for asset in &assets {
         let path = Path::new("assets").join(asset);
         fs::write(folder.join(&path), ask(&test, "", &format!("/assets/{asset}")).await?)?;
     }
-    line(&format!("{written} pages, {} files", assets.len()))?;
+    line(&format!("{} pages, {} files", written.len(), assets.len()))?;
     Ok(())
+}
+
+/// Status pages as their readers see them: with an incident, without one, and with names that are long.
+async fn status_pages(
+    test: &TestApp,
+    team: TeamId,
+) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let all = published_page(test.now());
+    let mut calm = PublishedPage { message: None, incidents: Vec::new(), ..all.clone() };
+    let mut long = all.clone();
+    for component in calm.groups.iter_mut().flat_map(|group| &mut group.components) {
+        component.state = ComponentState::Operational;
+    }
+    long.name = LONG.to_owned();
+    long.incidents[0].title = LONG.repeat(2);
+    for component in long.groups.iter_mut().flat_map(|group| &mut group.components) {
+        component.name = LONG.to_owned();
+    }
+    let mut written = Vec::new();
+    for (name, page) in [("status", all), ("status-calm", calm), ("status-long", long)] {
+        publish(&test.app.store, test.app.entropy.status_page_id()?, team, name, &page).await?;
+        let head = head("", &format!("/status/{name}"), "identity")?;
+        let found = find_public(&head).ok_or("no page")?;
+        let served = serve(&StatusPages, &test.app, found, &head, |_| ready(Ok(Body::Empty))).await;
+        let Body::Text(text) = served.into_body() else { return Err(name.into()) };
+        written.push((name, text));
+    }
+    Ok(written)
 }
 
 async fn ask(test: &TestApp, cookie: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -140,20 +175,19 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
 
 /// Unusual teams: without a site, with one site, with one site whose name and texts are long, and with very many sites.
 async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>, Box<dyn Error>> {
-    let long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
     let long_host = format!("{}.{}", "a".repeat(60), "b".repeat(60));
     let mut pages = Vec::new();
     for (team_name, name, list, page, number) in [
         ("New", "", "empty", "", 0),
         ("Solo", "Home", "one", "one-site", 1),
-        (long, long, "long", "long-site", 1),
+        (LONG, LONG, "long", "long-site", 1),
         ("Very many", "Branch", "many", "many-site", many),
     ] {
         test.set_clock(now - SignedDuration::from_hours(1));
         let owner = team(test, team_name, &format!("{list}@example.com")).await?;
         let mut first = None;
         for number in 0..number {
-            let host = if name == long { long_host.as_str() } else { "site" };
+            let host = if name == LONG { long_host.as_str() } else { "site" };
             let url = format!("https://{host}-{number}.example/{}", "path/".repeat(20));
             let id = site(test, &owner, &url, &format!("{name} {number}")).await?;
             first = first.or(Some((id, url)));

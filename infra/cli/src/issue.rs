@@ -15,7 +15,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
-use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, budget, retry_on_conflict};
+use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, StoreError, budget, retry_on_conflict};
 
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::{Failure, args, member, output, team, user};
@@ -155,9 +155,11 @@ async fn carry_out(
     retry_on_conflict(budget::WRITE, || async {
         let found = read(app, issue).await?;
         let decision = decision(&found).await?;
-        let change =
-            vedette_actions::decide(app, &found, decision, Actor::Operator, app.clock.now()).await;
-        Ok(Shown::new(&change?.after, &found.site))
+        let now = app.clock.now();
+        let team = app.store.team(found.site.team, now).await?.ok_or(StoreError::STALE)?;
+        let decided =
+            vedette_actions::decide(app, &team.team, &found, decision, Actor::Operator, now);
+        Ok(Shown::new(&decided.await?.after, &found.site))
     })
     .await
 }

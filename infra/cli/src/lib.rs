@@ -28,6 +28,7 @@ mod plan;
 mod probe;
 mod reconcile;
 mod sign_in;
+mod status_page;
 mod target;
 mod team;
 #[cfg(test)]
@@ -101,6 +102,9 @@ enum Command {
     /// When problems of sites are expected
     #[command(subcommand)]
     Maintenance(maintenance::Command),
+    /// What people outside a team see of its sites
+    #[command(subcommand)]
+    StatusPage(status_page::Command),
     /// What the status checks of a site expect
     #[command(subcommand)]
     Expectations(expectations::Command),
@@ -183,6 +187,7 @@ async fn run(
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Maintenance(command) => command.run(app, deployed.is_some(), &mut out).await,
+        Command::StatusPage(command) => command.run(app, &mut out).await,
         Command::Expectations(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {

@@ -180,7 +180,7 @@ impl Which {
 impl Add {
     async fn run(&self, app: &App) -> Result<MaintenanceWindow, Failure> {
         let team = self.team;
-        let sites = NamedSites::find(app, &self.sites).await?;
+        let sites = NamedSites(sites(app, &self.sites).await?);
         if let Some(of) = sites.teams().find(|of| *of != team) {
             return Err(Failure::refused(format!("one of the sites belongs to the team {of}")));
         }
@@ -210,7 +210,7 @@ impl Start {
 
     /// Starts the window.
     pub(crate) async fn begin(&self, app: &App) -> Result<Started, Failure> {
-        let sites = NamedSites::find(app, &self.sites).await?;
+        let sites = NamedSites(sites(app, &self.sites).await?);
         let teams: BTreeSet<TeamId> = sites.teams().chain(self.team).collect();
         let team = match teams.iter().collect::<Vec<_>>()[..] {
             [team] => *team,
@@ -265,22 +265,22 @@ fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
         .ok_or_else(|| Failure::Usage("a maintenance window takes at most 7 days".to_owned()))
 }
 
+/// The sites with these UUIDs or URLs, each with its team.
+pub(crate) async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
+    let mut sites = Vec::new();
+    for name in named {
+        sites.push(match SiteId::parse(name) {
+            Some(id) => by_id(app, id).await?,
+            None => by_url(app, name).await?,
+        });
+    }
+    Ok(sites)
+}
+
 /// The sites that a command names, each with its team. If it names none, the window is for all sites of the team.
 struct NamedSites(Vec<(SiteId, TeamId)>);
 
 impl NamedSites {
-    /// The sites with these UUIDs or URLs.
-    async fn find(app: &App, named: &[String]) -> Result<Self, Failure> {
-        let mut sites = Vec::new();
-        for name in named {
-            sites.push(match SiteId::parse(name) {
-                Some(id) => by_id(app, id).await?,
-                None => by_url(app, name).await?,
-            });
-        }
-        Ok(Self(sites))
-    }
-
     fn teams(&self) -> impl Iterator<Item = TeamId> {
         self.0.iter().map(|(_, team)| *team)
     }

@@ -1,4 +1,4 @@
-//! The gateway: an HTTP/1.1 server for the API's routes and the pages, in place of API Gateway.
+//! The gateway: an HTTP/1.1 server for the API's routes, the pages and status pages, in place of API Gateway.
 
 mod body_memory;
 mod connections;
@@ -29,7 +29,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
-use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, is_for_people, misdirected, not_found};
+use vedette_dashboard::{
+    BELOW_STATUS, Dashboard, PAGES, SETUP_PAGES, StatusPages, find_public, is_for_people,
+    misdirected, not_found, not_published,
+};
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
@@ -67,7 +70,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The pause before the next attempt to accept a connection, when this process has too many files open.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The API's routes, the pages and the requests of agents, and what they work with.
+/// The API's routes, the pages, status pages and the requests of agents, and what they work with.
 pub(crate) struct Gateway {
     app: App,
     dashboard: Dashboard,
@@ -272,6 +275,16 @@ impl Gateway {
                 read.map_err(ApiError::into_response)
             };
             return within_time("agents", self.agents.answer(call, &head, read)).await;
+        }
+        if let Some(page) = find_public(&head) {
+            let (path, headers) = (page.route.path, &head.headers);
+            let served = serve(&StatusPages, &self.app, page, &head, move |sender| {
+                body.read(headers, sender)
+            });
+            return within_time(path, served).await;
+        }
+        if head.uri.path().starts_with(BELOW_STATUS) {
+            return not_published(&self.app, &head);
         }
         if let Some(page) = find(PAGES, &head).or_else(|| find(SETUP_PAGES, &head)) {
             let (path, headers) = (page.route.path, &head.headers);

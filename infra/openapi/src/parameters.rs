@@ -6,12 +6,14 @@ use serde_json::{Map, Value, json};
 use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
-const IN_PATHS: [(&str, &str); 5] = [
+const IN_PATHS: [(&str, &str); 7] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
     ("issue", "An issue of a site of one of the caller's teams."),
     ("window", "A maintenance window of the team."),
+    ("status_page", "A status page of the team."),
+    ("incident", "An incident of the status page."),
 ];
 
 /// A reference to a path parameter, by its name in the path.

@@ -3,6 +3,7 @@
 
 mod expectations;
 mod settings;
+mod status_pages;
 
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
@@ -18,6 +19,9 @@ use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
 pub(crate) use self::expectations::expectations;
+pub(crate) use self::status_pages::{
+    changed_incident, changed_status_page, new_incident, new_status_page,
+};
 use crate::operation::Body;
 use crate::schemas::Schemas;
 

@@ -2,6 +2,7 @@
 
 mod checks;
 mod expectations;
+mod incidents;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
@@ -10,6 +11,7 @@ mod metrics;
 mod monitoring;
 mod reports;
 mod sites;
+mod status_pages;
 mod teams;
 mod time_zone;
 mod user_time_zone;
@@ -35,6 +37,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         maintenance_windows::operations,
         maintenance_calendar::operations,
         expectations::operations,
+        status_pages::operations,
+        incidents::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -54,6 +58,8 @@ pub(crate) fn tags() -> Vec<Value> {
         ("maintenance-windows", "Times in which problems of sites are expected."),
         ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),
         ("expectations", "What the status checks of a site expect."),
+        ("status-pages", "What people outside a team see of its sites."),
+        ("incidents", "What a team tells the readers of a status page about a problem."),
         ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

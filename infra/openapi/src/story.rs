@@ -105,6 +105,56 @@ impl Story {
         self.of_windows(&team).await;
     }
 
+    async fn of_status_pages(&mut self, site: &str) {
+        let team = self.scene.owner.team.to_string();
+        let of_team = [("team", &*team)];
+        let page = json!({
+            "slug": "meridian",
+            "name": "Meridian Goods",
+            "groups": [{
+                "name": "Shop",
+                "components": [{ "name": "Checkout", "site": site, "response_time": true }],
+            }],
+        });
+        let name = ("shop", "A page with a group");
+        let added = self.ask("status-pages.create", name, &of_team, "", Some(page.clone())).await;
+        let name = ("taken", "A slug that another page has");
+        self.ask("status-pages.create", name, &of_team, "", Some(page)).await;
+        self.ask("status-pages.list", ("one", "One page"), &of_team, "", None).await;
+        let text = |pointer| added.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (page, component) =
+            (text("/data/uuid").to_owned(), text("/data/groups/0/components/0/uuid"));
+        let of_page = [("team", &*team), ("status_page", &*page)];
+        self.ask("status-pages.get", ("shop", "A page with a group"), &of_page, "", None).await;
+        let message = json!({ "message": "We move to another data center on Sunday." });
+        let name = ("message", "A message to all readers");
+        self.ask("status-pages.update", name, &of_page, "", Some(message)).await;
+        let incident = json!({
+            "title": "Orders are delayed",
+            "impact": "major",
+            "components": [component],
+            "text": "Orders aren't being confirmed. We're looking into it.",
+        });
+        let name = ("orders", "A problem whose cause is not known yet");
+        let written = self.ask("incidents.create", name, &of_page, "", Some(incident)).await;
+        let name = ("untitled", "Without a title");
+        let untitled = json!({ "text": "Something is wrong." });
+        self.ask("incidents.create", name, &of_page, "", Some(untitled)).await;
+        self.ask("incidents.list", ("one", "One incident"), &of_page, "", None).await;
+        let incident = written.pointer("/data/uuid").and_then(Value::as_str).unwrap_or_default();
+        let of_incident = [("team", &*team), ("status_page", &*page), ("incident", incident)];
+        let name = ("orders", "An incident with an update");
+        self.ask("incidents.get", name, &of_incident, "", None).await;
+        let update = json!({ "status": "resolved", "text": "All orders are confirmed." });
+        let name = ("resolved", "It is over");
+        self.ask("incidents.update", name, &of_incident, "", Some(update)).await;
+        let name = ("silent", "A status without a text");
+        let silent = json!({ "status": "monitoring" });
+        self.ask("incidents.update", name, &of_incident, "", Some(silent)).await;
+        self.ask("incidents.delete", ("gone", "Gone"), &of_incident, "", None).await;
+        self.ask("status-pages.delete", ("gone", "Gone"), &of_page, "", None).await;
+    }
+
     async fn of_windows(&mut self, team: &str) {
         let of_team = [("team", team)];
         let weekly = json!({
@@ -248,6 +298,7 @@ impl Story {
 
     async fn of_changes(&mut self, site: &str) {
         let team = self.scene.owner.team.to_string();
+        self.of_status_pages(site).await;
         let of_site = [("site", site)];
         self.ask("sites.get", ("shop", "A site with its newest checks"), &of_site, "", None).await;
         let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
@@ -333,6 +384,9 @@ mod tests {
                 ("checks.list", "backwards", 422),
                 ("checks.delete", "automatic", 403),
                 ("issues.list", "unknown_status", 422),
+                ("status-pages.create", "taken", 422),
+                ("incidents.create", "untitled", 422),
+                ("incidents.update", "silent", 422),
                 ("expectations.update", "no_body", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),

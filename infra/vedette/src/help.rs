@@ -8,7 +8,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Monitor", &["serve", "probe", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
-    ("Issues and alerts", &["issue", "channel", "maintenance"]),
+    ("Issues and alerts", &["issue", "channel", "maintenance", "status-page"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
     ("Operation", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
@@ -65,6 +65,7 @@ mod tests {
           issue         Issues of sites, and decisions about them
           channel       Channels: where a team's alerts go
           maintenance   When problems of sites are expected
+          status-page   What people outside a team see of its sites
 
         Backups and moves:
           backup        Back up the data of the service on this machine to a file, even while it runs

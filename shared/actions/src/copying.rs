@@ -88,6 +88,7 @@ fn listed(conflicts: &[CopyConflict]) -> String {
         CopyConflict::Team(team) => format!("the team {team}"),
         CopyConflict::User(user) => format!("the user {user}"),
         CopyConflict::Email(email) => format!("a user with the address {email}"),
+        CopyConflict::Slug(slug) => format!("a status page with the slug {slug}"),
     });
     words.collect::<Vec<_>>().join(", ")
 }

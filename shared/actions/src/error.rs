@@ -9,6 +9,7 @@ use vedette_domain::checks::on_demand::OnDemandRefusal;
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_domain::status_pages::{IncidentRefusal, PageRefusal};
 use vedette_runtime::EntropyError;
 use vedette_store::{MayConflict, StoreError};
 
@@ -42,8 +43,12 @@ pub type AccountError = ActionError<AccountRefusal>;
 pub type ChannelError = ActionError<ChannelRefusal>;
 /// Why a decision about an issue was not carried out.
 pub type DecisionError = ActionError<InvalidTransition>;
+/// Why an incident was not saved.
+pub type IncidentError = ActionError<IncidentRefusal>;
 /// Why checks were not ordered.
 pub type OrderError = ActionError<OnDemandRefusal>;
+/// Why a status page was not saved.
+pub type PageError = ActionError<PageRefusal>;
 /// Why no sign-in link is sent.
 pub type SignInError = ActionError<SignInRefusal>;
 /// Why a site was not created or changed.
@@ -57,8 +62,10 @@ pub trait Refusal: Error + 'static {}
 impl Refusal for AccessRefusal {}
 impl Refusal for AccountRefusal {}
 impl Refusal for ChannelRefusal {}
+impl Refusal for IncidentRefusal {}
 impl Refusal for InvalidTransition {}
 impl Refusal for OnDemandRefusal {}
+impl Refusal for PageRefusal {}
 impl Refusal for SignInRefusal {}
 impl Refusal for SiteRefusal {}
 impl Refusal for WindowRefusal {}

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::id::UserId;
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::note::Note;
@@ -52,13 +53,14 @@ impl Decision {
     }
 }
 
-/// Carries out a decision about an issue as it was read, and notifies channels.
+/// Carries out a decision about an issue of a team as it was read, and notifies channels.
 ///
 /// # Errors
 ///
 /// When the issue's state does not allow the decision, or the table fails.
 pub async fn decide(
     app: &App,
+    team: &Team,
     IssueWithSite { issue, site, state }: &IssueWithSite,
     decision: Decision,
     by: Actor,
@@ -79,7 +81,8 @@ pub async fn decide(
     let change = match act {
         Some(act) => change.with_act(act),
         None => change,
-    };
+    }
+    .published_by(team);
     match resolves {
         false => app.store.commit_issue(site, &change, None, audit).await?,
         true => {

@@ -17,6 +17,7 @@ mod plan;
 mod rederivation;
 mod sign_in;
 mod sites;
+mod status_pages;
 mod time_zone;
 mod tokens;
 
@@ -28,8 +29,8 @@ pub use channels::{
 pub use checks::order_checks;
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
-    AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, OrderError,
-    SignInError, SiteError, WindowError,
+    AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, IncidentError,
+    OrderError, PageError, SignInError, SiteError, WindowError,
 };
 pub use expectations::change_expectations;
 pub use invitations::{
@@ -48,6 +49,10 @@ pub use sign_in::mail_sign_in;
 pub use sites::{
     OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, create_site, delete_site,
     pause_site, resume_site, save_site,
+};
+pub use status_pages::{
+    create_incident, create_status_page, delete_incident, delete_status_page, edit_incident,
+    edit_status_page,
 };
 pub use time_zone::{change_time_zone, change_user_time_zone};
 pub use tokens::{create_token, revoke_token};

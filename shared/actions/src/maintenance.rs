@@ -12,6 +12,7 @@ use vedette_store::Audit;
 
 use crate::error::{Fault, WindowError};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::status_pages::enqueue_publications;
 
 /// Adds a window of a given length.
 ///
@@ -164,6 +165,7 @@ async fn save(
     let event = AuditEvent::window(window, change);
     let entry = AuditEntry::new(team.id, by, event, now);
     app.store.save_windows(team, next, now, Audit::Entry(&entry)).await?;
+    enqueue_publications(app, team).await;
     if was_active {
         enqueue_rederivation(app, team.id).await;
     }

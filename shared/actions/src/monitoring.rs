@@ -11,6 +11,7 @@ use vedette_runtime::App;
 use vedette_store::{Audit, StoreError, TeamWithSettings};
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::status_pages::enqueue_publications;
 
 /// Saves a team's monitoring settings, and makes schedules and alerts follow. If nothing has changed, nothing is saved.
 ///
@@ -39,6 +40,7 @@ pub async fn change_monitoring(
     let event = AuditEvent::settings(&team.settings, &settings);
     let entry = AuditEntry::new(next.id, by, event, now);
     app.store.save_settings(&team.team, &next, &settings, Audit::Entry(&entry)).await?;
+    enqueue_publications(app, &next).await;
     if next.work_due().is_some() {
         let resync = Message::Maintenance(Maintenance::Resync(next.id));
         app.enqueue_or_leave(resync, Duration::ZERO).await;

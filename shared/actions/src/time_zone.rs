@@ -9,6 +9,7 @@ use vedette_runtime::App;
 use vedette_store::{Audit, StoreError};
 
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::status_pages::enqueue_publications;
 
 /// Saves a team's time zone, and makes its alerts follow, because the quiet time changes. If the team already has this
 /// zone, nothing changes.
@@ -31,6 +32,7 @@ pub async fn change_time_zone(
     let entry = AuditEntry::new(team.id, by, event, now);
     app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
     enqueue_rederivation(app, team.id).await;
+    enqueue_publications(app, &team).await;
     Ok(Team { zone, updated_at: now, ..team })
 }
 

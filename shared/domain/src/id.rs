@@ -116,6 +116,18 @@ id!(
     /// A maintenance window.
     WindowId
 );
+id!(
+    /// A status page.
+    StatusPageId
+);
+id!(
+    /// A component of a status page. Readers of the page see it; it says nothing about the site.
+    ComponentId
+);
+id!(
+    /// An incident on a status page. Readers of the page see it.
+    IncidentId
+);
 structured_id!(
     /// A check.
     CheckId {

@@ -1,5 +1,5 @@
 //! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`],
-//! [`alerts`] and [`accounts`].
+//! [`alerts`], [`status_pages`] and [`accounts`].
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects share,
 //! such as ids and time, has modules of its own.
@@ -24,6 +24,7 @@ pub mod rate_limit;
 pub mod schema;
 pub mod sites;
 pub mod source;
+pub mod status_pages;
 pub mod time;
 pub mod time_zone;
 pub mod work;

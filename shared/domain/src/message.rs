@@ -8,7 +8,9 @@ use uuid::Uuid;
 use crate::accounts::session::SessionHash;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::{RunReason, Tool};
-use crate::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
+use crate::id::{
+    ChannelId, CheckId, IssueId, Partition, SiteId, StatusPageId, TeamId, Trigger, UserId,
+};
 use crate::sites::site::Site;
 
 /// A message to one of the service's queues.
@@ -33,6 +35,7 @@ impl Message {
                 Maintenance::Sync { team, .. }
                 | Maintenance::Purge { team, .. }
                 | Maintenance::Resync(team)
+                | Maintenance::Publish { team, .. }
                 | Maintenance::Rebuild { team, .. },
             )
             | Self::Alert(
@@ -158,6 +161,13 @@ pub enum Maintenance {
         /// The last site that was repaired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Partition>,
+    },
+    /// Publish a status page.
+    Publish {
+        /// The team.
+        team: TeamId,
+        /// The page.
+        page: StatusPageId,
     },
 }
 

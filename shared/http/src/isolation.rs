@@ -1,7 +1,9 @@
 //! Headers that protect our pages from pages of other sites and from unencrypted connections.
 
 use lambda_http::http::HeaderValue;
-use lambda_http::http::header::{HeaderName, STRICT_TRANSPORT_SECURITY};
+use lambda_http::http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, HeaderName, STRICT_TRANSPORT_SECURITY,
+};
 
 use crate::response::Response;
 
@@ -17,8 +19,20 @@ pub fn isolate(response: &mut Response, is_secure: bool) {
     let headers = response.headers_mut();
     headers.insert(OPENER_POLICY, SAME_ORIGIN);
     headers.insert(RESOURCE_POLICY, SAME_ORIGIN);
+    encrypt(response, is_secure);
+}
+
+/// Lets pages of all sites read and embed a response, which everybody may read.
+pub fn share(response: &mut Response, is_secure: bool) {
+    let headers = response.headers_mut();
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    encrypt(response, is_secure);
+}
+
+fn encrypt(response: &mut Response, is_secure: bool) {
     if is_secure {
-        headers.insert(STRICT_TRANSPORT_SECURITY, ENCRYPTED_FOR);
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, ENCRYPTED_FOR);
     }
 }
 

@@ -19,6 +19,7 @@ pub mod response;
 pub mod settings;
 pub mod site_input;
 pub mod source;
+pub mod status_pages;
 pub mod time_zone;
 pub mod validation;
 pub mod wording;

@@ -5,9 +5,11 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
+use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use tokio::task::{JoinError, spawn_blocking};
 
 use crate::{gzip, header};
 
@@ -79,25 +81,65 @@ pub fn no_content() -> Response {
 const COMPRESSED_MIN: usize = 1024;
 /// The end of a compressed response's tag.
 const COMPRESSED_TAG: &str = "-gzip";
-/// The request headers on which a cached response depends.
-const VARY_BY: &str = "authorization, accept-encoding";
+
+/// What a client, and caches on the way to it, may do with a response.
+#[derive(Debug, Clone, Copy)]
+pub struct Caching {
+    /// Whether and how long they may use it.
+    control: &'static str,
+    /// The request headers on which it depends.
+    vary: &'static str,
+}
+
+impl Caching {
+    /// The client alone may cache it, and revalidates it each time.
+    pub const PRIVATE: Self =
+        Self { control: "private, no-cache", vary: "authorization, accept-encoding" };
+    /// Everybody gets the same, and may use it for half a minute.
+    pub const PUBLIC: Self = Self { control: "public, max-age=30", vary: "accept-encoding" };
+}
+
+/// Responses above this size, in bytes, are hashed and compressed on a separate thread. On the runtime's threads, all
+/// other work would wait, and checks would count the wait as their sites' response time.
+pub const BRIEF_MAX: usize = 64 * 1024;
+
+/// The response in the form that the client prefers, as [`negotiate`] writes it: a long one on a separate thread.
+///
+/// # Errors
+///
+/// When that thread has panicked.
+pub async fn present(
+    response: Response,
+    head: &Parts,
+    caching: Caching,
+) -> Result<Response, JoinError> {
+    if response.body().len() <= BRIEF_MAX {
+        return Ok(negotiate(response, &head.method, &head.headers, caching));
+    }
+    let (method, asked) = (head.method.clone(), head.headers.clone());
+    spawn_blocking(move || negotiate(response, &method, &asked, caching)).await
+}
 
 /// The response in the form that the client prefers: 304 if the client already has it, and compressed if the client
 /// accepts that.
 ///
-/// A client may cache what it reads, and revalidates it each time. The tag identifies the bytes that are sent, so the
-/// compressed response has a tag of its own (RFC 9110, 8.8.3.3). A client that has either form has the current
-/// resource.
-pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> Response {
+/// A client may cache what it reads. The tag identifies the bytes that are sent, so the compressed response has a tag
+/// of its own (RFC 9110, 8.8.3.3). A client that has either form has the current resource.
+pub fn negotiate(
+    mut response: Response,
+    method: &Method,
+    asked: &HeaderMap,
+    caching: Caching,
+) -> Response {
     let Body::Text(text) = response.body() else { return response };
     let compressed = text.len() >= COMPRESSED_MIN && gzip::is_preferred(asked);
-    if method == Method::GET && response.status() == StatusCode::OK {
+    if [Method::GET, Method::HEAD].contains(method) && response.status() == StatusCode::OK {
         let hash = format!("{:x}", Sha256::digest(text));
         let is_known = has(asked, &hash);
         let tag = format!("\"{hash}{}\"", if compressed { COMPRESSED_TAG } else { "" });
         let headers = response.headers_mut();
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        headers.insert(VARY, HeaderValue::from_static(VARY_BY));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching.control));
+        headers.insert(VARY, HeaderValue::from_static(caching.vary));
         headers.extend(HeaderValue::try_from(tag).map(|tag| (ETAG, tag)));
         if is_known {
             headers.remove(CONTENT_TYPE);
@@ -156,7 +198,7 @@ mod tests {
     }
 
     fn get(headers: &[(HeaderName, &str)], data: &str) -> Response {
-        negotiate(ok(&data), &Method::GET, &asked(headers))
+        negotiate(ok(&data), &Method::GET, &asked(headers), Caching::PRIVATE)
     }
 
     #[test]
@@ -165,7 +207,7 @@ mod tests {
         let tag = text(&first, &ETAG);
         assert!(tag.starts_with('"') && tag.ends_with('"'), "{tag}");
         assert_eq!(text(&first, &CACHE_CONTROL), "private, no-cache");
-        assert_eq!(text(&first, &VARY), VARY_BY);
+        assert_eq!(text(&first, &VARY), "authorization, accept-encoding");
         assert_ne!(text(&get(&[], "b"), &ETAG), tag);
         for known in [&*tag, &format!("W/{tag}"), &format!("\"x\", {tag}"), "*"] {
             let again = get(&[(IF_NONE_MATCH, known)], "a");
@@ -181,6 +223,20 @@ mod tests {
     }
 
     #[test]
+    fn what_everybody_reads_is_kept_for_a_while() {
+        for method in [Method::GET, Method::HEAD] {
+            let first = negotiate(ok(&"a"), &method, &HeaderMap::new(), Caching::PUBLIC);
+            assert_eq!(text(&first, &CACHE_CONTROL), "public, max-age=30");
+            assert_eq!(text(&first, &VARY), "accept-encoding");
+            let known = text(&first, &ETAG);
+            let again =
+                negotiate(ok(&"a"), &method, &asked(&[(IF_NONE_MATCH, &known)]), Caching::PUBLIC);
+            assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+            assert_eq!(text(&again, &CACHE_CONTROL), "public, max-age=30");
+        }
+    }
+
+    #[test]
     fn nothing_else_is_kept() {
         let known = asked(&[(IF_NONE_MATCH, "*")]);
         for (method, response) in [
@@ -190,7 +246,7 @@ mod tests {
             (Method::GET, json(StatusCode::NOT_FOUND, &"a")),
         ] {
             let status = response.status();
-            let response = negotiate(response, &method, &known);
+            let response = negotiate(response, &method, &known, Caching::PRIVATE);
             assert_eq!(response.status(), status);
             assert_eq!(text(&response, &CACHE_CONTROL), "no-store", "{method}");
             assert_eq!(text(&response, &X_CONTENT_TYPE_OPTIONS), "nosniff", "{method}");
@@ -222,6 +278,7 @@ mod tests {
             json(StatusCode::UNPROCESSABLE_ENTITY, &long),
             &Method::POST,
             &asked(&[(ACCEPT_ENCODING, "gzip")]),
+            Caching::PRIVATE,
         );
         assert_eq!(text(&refusal, &CONTENT_ENCODING), "gzip");
     }

@@ -8,7 +8,10 @@ use vedette_http::access::{Caller, CheckAccess, IssueAccess, SiteAccess};
 use vedette_http::error::ApiError;
 use vedette_store::{Store, TeamWithSettings};
 
-use crate::resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess, WindowAccess};
+use crate::resource::{
+    ChannelAccess, IncidentAccess, InvitationAccess, MemberAccess, StatusPageAccess, TeamsAccess,
+    WindowAccess,
+};
 use crate::{Handler, HandlerOutcome, Request, Surface};
 
 /// A handler of an `R`.
@@ -39,6 +42,10 @@ pub enum Endpoint<S: Surface> {
     Channel(Permission, Of<S, ChannelAccess>),
     /// The maintenance `{window}` of `{team}`, unless it is over.
     Window(Permission, Of<S, WindowAccess>),
+    /// The `{status_page}` of `{team}`.
+    StatusPage(Permission, Of<S, StatusPageAccess>),
+    /// The `{incident}` on `{status_page}` of `{team}`.
+    Incident(Permission, Of<S, IncidentAccess>),
     /// `{site}`.
     Site(Permission, Of<S, SiteAccess>),
     /// `{check}`.
@@ -62,6 +69,8 @@ impl<S: Surface> Endpoint<S> {
             | Self::Invitation(permission, _)
             | Self::Channel(permission, _)
             | Self::Window(permission, _)
+            | Self::StatusPage(permission, _)
+            | Self::Incident(permission, _)
             | Self::Site(permission, _)
             | Self::Check(permission, _)
             | Self::Issue(permission, _)
@@ -81,6 +90,8 @@ impl<S: Surface> Endpoint<S> {
             Self::Invitation(_, handler) => handler.path(),
             Self::Channel(_, handler) => handler.path(),
             Self::Window(_, handler) => handler.path(),
+            Self::StatusPage(_, handler) => handler.path(),
+            Self::Incident(_, handler) => handler.path(),
             Self::Site(_, handler) => handler.path(),
             Self::Check(_, handler) => handler.path(),
             Self::Issue(_, handler) => handler.path(),
@@ -149,6 +160,14 @@ impl<S: Surface> Endpoint<S> {
             Self::Window(permission, handler) => {
                 let team = team(*permission).await?;
                 handler.call(context, (WindowAccess::of(team, request, caller()?)?,)).await
+            }
+            Self::StatusPage(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (StatusPageAccess::load(team, request).await?,)).await
+            }
+            Self::Incident(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (IncidentAccess::load(team, request).await?,)).await
             }
             Self::Site(permission, handler) => {
                 let id = request.parameters.id("site", SiteId::parse)?;

@@ -6,10 +6,12 @@
 //! again after a conflict.
 //!
 //! A [`Surface`] is a set of routes with its own way to authenticate its clients and to show refusals: the API
-//! (`vedette_api`) with tokens and JSON, and the dashboard (`vedette_dashboard`) with sessions and HTML.
+//! (`vedette_api`) with tokens and JSON, the dashboard (`vedette_dashboard`) with sessions and HTML, and the public
+//! status pages (in `vedette_dashboard`, too), whose readers are unknown.
 
 use std::fmt::Debug;
 
+use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::Span;
 use vedette_domain::accounts::account::Permission;
@@ -27,7 +29,10 @@ mod serve;
 
 pub use endpoint::Endpoint;
 pub use handler::{AsyncFunction, Handler, HandlerOutcome};
-pub use resource::{ChannelAccess, InvitationAccess, MemberAccess, TeamsAccess, WindowAccess};
+pub use resource::{
+    ChannelAccess, IncidentAccess, InvitationAccess, MemberAccess, StatusPageAccess, TeamsAccess,
+    WindowAccess,
+};
 pub use serve::serve;
 
 /// A route.
@@ -65,8 +70,26 @@ pub struct RouteMatch<'t, S: Surface> {
 
 /// The row of a table that a request is for, by its method and path.
 pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<RouteMatch<'t, S>> {
+    find_as(table, &head.method, head)
+}
+
+/// Like [`find`], but HEAD finds the row for GET. What the handler returns has a body all the same, whose length the
+/// server needs.
+pub fn find_with_head<'t, S: Surface>(
+    table: &'t [Route<S>],
+    head: &Parts,
+) -> Option<RouteMatch<'t, S>> {
+    let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+    find_as(table, method, head)
+}
+
+fn find_as<'t, S: Surface>(
+    table: &'t [Route<S>],
+    method: &Method,
+    head: &Parts,
+) -> Option<RouteMatch<'t, S>> {
     let path = head.uri.path();
-    let mut routes = table.iter().filter(|route| route.method == head.method.as_str());
+    let mut routes = table.iter().filter(|route| route.method == method.as_str());
     routes.find_map(|route| {
         let parameters = PathParameters::read(route.path, path)?;
         Some(RouteMatch { route, parameters })

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use futures::future::try_join;
 use vedette_domain::accounts::account::{Permission, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
-use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId, WindowId};
+use vedette_domain::id::{ChannelId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId};
 use vedette_domain::maintenance::MaintenanceWindow;
+use vedette_domain::status_pages::{PageIncident, StatusPage};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -148,5 +150,51 @@ impl WindowAccess {
         let window =
             team.team.windows.current(id, caller.now).cloned().ok_or(ApiError::NotFound)?;
         Ok(Self { team, window })
+    }
+}
+
+/// A status page of one of the caller's teams.
+#[derive(Debug)]
+pub struct StatusPageAccess {
+    /// The team.
+    pub team: TeamWithSettings,
+    /// The page.
+    pub page: StatusPage,
+}
+
+impl StatusPageAccess {
+    pub(crate) async fn load(
+        team: TeamWithSettings,
+        request: Request<'_>,
+    ) -> Result<Self, ApiError> {
+        let id = request.parameters.id("status_page", StatusPageId::parse)?;
+        let page = request.app.store.status_page(team.id(), id).await?;
+        Ok(Self { page: page.ok_or(ApiError::NotFound)?, team })
+    }
+}
+
+/// An incident on a status page of one of the caller's teams.
+#[derive(Debug)]
+pub struct IncidentAccess {
+    /// The team.
+    pub team: TeamWithSettings,
+    /// The page.
+    pub page: StatusPage,
+    /// The incident.
+    pub incident: PageIncident,
+}
+
+impl IncidentAccess {
+    pub(crate) async fn load(
+        team: TeamWithSettings,
+        request: Request<'_>,
+    ) -> Result<Self, ApiError> {
+        let store = &request.app.store;
+        let page = request.parameters.id("status_page", StatusPageId::parse)?;
+        let incident = request.parameters.id("incident", IncidentId::parse)?;
+        let found =
+            try_join(store.status_page(team.id(), page), store.incident(team.id(), page, incident));
+        let (Some(page), Some(incident)) = found.await? else { return Err(ApiError::NotFound) };
+        Ok(Self { team, page, incident })
     }
 }

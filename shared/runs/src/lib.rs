@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::error;
+use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::check::{Check, DnsBaseline, Finish, ToolResult};
 use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::run::Run;
@@ -80,7 +81,7 @@ pub async fn record_run(
                 Err(_) if is_given => return Err(StoreError::STALE),
                 Err(discard) => return Ok(Recorded::Discarded(discard)),
             };
-            let (issues, refused) = change_issues(app, &change.events).await?;
+            let (issues, refused) = change_issues(app, &run.team, &change.events).await?;
             let (site, tools) = (&run.site, [change]);
             let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
             app.store.commit(&changes).await?;
@@ -165,6 +166,7 @@ async fn dns_baseline(
 /// The issues after the events, and the events that the issues do not allow.
 async fn change_issues(
     app: &App,
+    team: &Team,
     events: &[IssueEvent],
 ) -> Result<(Vec<IssueChange>, Vec<InvalidTransition>), StoreError> {
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
@@ -172,7 +174,7 @@ async fn change_issues(
         let (partition, fingerprint) = (event.check.partition(), event.evaluation.fingerprint);
         let before = app.store.issue(partition, fingerprint).await?;
         match follow(before, event) {
-            Ok(change) => changes.extend(change),
+            Ok(change) => changes.extend(change.map(|change| change.published_by(team))),
             Err(refusal) => refused.push(refusal),
         }
     }

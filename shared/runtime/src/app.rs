@@ -4,7 +4,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::message::Message;
-use vedette_store::Store;
+use vedette_store::{Store, StoreError};
 
 use crate::config::Service;
 use crate::{Clock, Entropy, Health, Queue, Scheduler, Witnesses};
@@ -37,8 +37,13 @@ impl App {
     /// Opens the connection to the table, so that the first request does not wait for a handshake.
     /// Everything works without it as well, so a throttled table must not end a function before it has begun.
     pub async fn warm_up(&self) {
-        match timeout(WARM_UP, self.store.warm_up()).await {
-            Ok(Ok(())) => {}
+        self.warm_up_with(self.store.warm_up()).await;
+    }
+
+    /// Like [`App::warm_up`], with a read that this process may make.
+    pub async fn warm_up_with<T>(&self, read: impl Future<Output = Result<T, StoreError>>) {
+        match timeout(WARM_UP, read).await {
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => warn!(error = %ErrorChain(&error), "the table does not respond yet"),
             Err(_) => warn!("the table does not respond yet"),
         }

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use uuid::Builder;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::channel::{LinkKey, SigningKey};
-use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId, WindowId};
+use vedette_domain::id::{
+    ChannelId, ComponentId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId,
+};
 
 /// The source of random ids and secrets.
 #[derive(Clone)]
@@ -83,6 +86,35 @@ impl Entropy {
     /// When the source fails.
     pub fn window_id(&self) -> Result<WindowId, EntropyError> {
         Ok(WindowId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// A new status page's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn status_page_id(&self) -> Result<StatusPageId, EntropyError> {
+        Ok(StatusPageId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// The id of a new component of a status page.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn component_id(&self) -> Result<ComponentId, EntropyError> {
+        Ok(ComponentId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// The id of a new incident. It begins with the time of its creation (UUIDv7), so ids are in the order in which
+    /// incidents were created.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn incident_id(&self, now: Timestamp) -> Result<IncidentId, EntropyError> {
+        let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
+        Ok(IncidentId(Builder::from_unix_timestamp_millis(millis, &self.bytes()?).into_uuid()))
     }
 
     /// The id of a question to an agent, which cannot be guessed.

@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::account::User;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::{ChannelId, TeamId, UserId};
+use vedette_domain::status_pages::{Slug, StatusPage};
 
 use crate::item::{Item, Stored, expiry, item, key_of, stored};
 use crate::keys::{self, Key, Prefix, QUEUED, SELF, TTL};
+use crate::status_page::published_keys;
 use crate::table::{Condition, Range, Sort, Store};
 use crate::{DirectoryRow, StoreError, TeamWithSettings};
 
@@ -32,6 +34,8 @@ pub struct CopyPlan {
     pub teams: Vec<TeamWithSettings>,
     /// The members of these teams.
     pub users: Vec<User>,
+    /// The status pages of these teams.
+    pub pages: Vec<StatusPage>,
     /// The parts, in the order in which they are copied.
     pub parts: Vec<CopyPart>,
 }
@@ -61,6 +65,8 @@ pub enum CopyConflict {
     User(UserId),
     /// A user with the same address.
     Email(String),
+    /// A status page with the same slug.
+    Slug(Slug),
 }
 
 /// Says in the target table that a copy is in progress.
@@ -206,12 +212,14 @@ impl Store {
     ) -> Result<CopyPlan, StoreError> {
         let teams: Vec<_> = self.teams(teams.iter().copied(), now).await?.into_values().collect();
         let mut parts = Vec::new();
-        let mut members = Vec::new();
+        let (mut members, mut pages) = (Vec::new(), Vec::new());
         for team in &teams {
             let id = team.id();
             let rows = self.members(id).await?;
             members.extend(rows.iter().map(|row| row.user));
-            parts.extend(self.parts_of_team(team).await?);
+            let of_team = self.status_pages(id).await?;
+            parts.extend(self.parts_of_team(team, &of_team).await?);
+            pages.extend(of_team);
         }
         members.sort_unstable();
         members.dedup();
@@ -224,10 +232,14 @@ impl Store {
         parts.push(CopyPart::Items(
             teams.iter().map(|team| keys::team_listing(team.id())).collect(),
         ));
-        Ok(CopyPlan { teams, users, parts })
+        Ok(CopyPlan { teams, users, pages, parts })
     }
 
-    async fn parts_of_team(&self, team: &TeamWithSettings) -> Result<Vec<CopyPart>, StoreError> {
+    async fn parts_of_team(
+        &self,
+        team: &TeamWithSettings,
+        pages: &[StatusPage],
+    ) -> Result<Vec<CopyPart>, StoreError> {
         let id = team.id();
         let mut parts = vec![
             CopyPart::Partition(keys::team_partition(id)),
@@ -235,6 +247,9 @@ impl Store {
             CopyPart::Partition(Prefix::ChannelSecret.key(id)),
             CopyPart::Partition(keys::team_alerts(id).pk),
             CopyPart::Partition(keys::audit_partition(id)),
+            CopyPart::Partition(keys::status_page_partition(id)),
+            CopyPart::Partition(keys::publication_partition(id)),
+            CopyPart::Items(pages.iter().flat_map(published_keys).collect()),
             CopyPart::Items(
                 team.team
                     .invitations
@@ -299,13 +314,20 @@ impl Store {
             .iter()
             .map(|&team| keys::team(team))
             .chain(users.iter().flat_map(|user| [keys::user(user.id), keys::email(&user.email)]));
-        let found = self.batch_get(wanted).await?;
+        let pages = plan.pages.iter().filter(|page| teams.contains(&page.team));
+        let slugs: Vec<_> = pages.map(|page| page.slug.clone()).collect();
+        let addresses = slugs.iter().map(|slug| keys::published(&slug.into()));
+        let found = self.batch_get(wanted.chain(addresses)).await?;
         let has = |key: Key| found.contains_key(&key);
         let mut conflicts: Vec<_> = teams
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|&team| has(keys::team(team)))
             .map(CopyConflict::Team)
             .collect();
+        let is_taken = |slug: &Slug| has(keys::published(&slug.into()));
+        conflicts
+            .extend(slugs.iter().filter(|slug| is_taken(slug)).cloned().map(CopyConflict::Slug));
         for user in users {
             if has(keys::user(user.id)) {
                 conflicts.push(CopyConflict::User(user.id));

@@ -4,6 +4,8 @@ mod channel;
 mod episode;
 mod machine;
 mod owner;
+mod prefix;
+mod status_page;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use data_encoding::HEXLOWER;
@@ -28,6 +30,11 @@ pub(crate) use episode::{episode, episode_prefix, evidence, evidence_prefix};
 pub(crate) use machine::{agent, agents, clock, copy_mark, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
+pub use prefix::Prefix;
+pub(crate) use status_page::{
+    STATUS_PAGE, incident, incident_prefix, publication, publication_partition, published,
+    status_page, status_page_partition,
+};
 
 /// Name of the partition key attribute.
 pub const PK: &str = "pk";
@@ -43,121 +50,6 @@ pub const WORK_SHARD: &str = "w";
 pub const WORK_DUE: &str = "due";
 /// Number of work shards, so that no index partition takes all writes.
 pub const WORK_SHARDS: u64 = 16;
-
-/// The prefix of a partition key, which says what the partition holds. IAM policies distinguish partitions by it; see
-/// [`Grant`](crate::Grant).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Prefix {
-    /// A site with its tools, checks and issues.
-    Site,
-    /// The index of a team's issues and failing sites.
-    IssueIndex,
-    /// The directory of a team's sites.
-    Directory,
-    /// A team with its settings, usage, members and cooldowns.
-    Team,
-    /// The leases that a team's crawls or audits hold.
-    Leases,
-    /// A user with memberships and the list of tokens.
-    User,
-    /// The address of a user.
-    Email,
-    /// A token.
-    Token,
-    /// The last use of a token.
-    TokenUse,
-    /// The requests of a subject in a minute.
-    Throttle,
-    /// The list of teams.
-    Teams,
-    /// A shard of the work index.
-    Work,
-    /// The recurring runs of a tool at one cadence, where the polling scheduler sends them.
-    PolledRun,
-    /// The channels of a team, and which URLs they lead to.
-    Channel,
-    /// The secrets of a team's channels: URLs and keys.
-    ChannelSecret,
-    /// How much was sent to a host in a minute.
-    Host,
-    /// What is outstanding for a channel.
-    Delivery,
-    /// A link that signs in to the dashboard.
-    SignIn,
-    /// The sessions of a user.
-    Session,
-    /// An invitation to a team.
-    Invitation,
-    /// The audit log of a team.
-    Audit,
-    /// The machine that the table is on, if it is not in AWS.
-    Machine,
-}
-
-impl Prefix {
-    /// All of them.
-    pub const ALL: [Self; 22] = [
-        Self::Site,
-        Self::IssueIndex,
-        Self::Directory,
-        Self::Team,
-        Self::Leases,
-        Self::User,
-        Self::Email,
-        Self::Token,
-        Self::TokenUse,
-        Self::Throttle,
-        Self::Teams,
-        Self::Work,
-        Self::PolledRun,
-        Self::Channel,
-        Self::ChannelSecret,
-        Self::Host,
-        Self::Delivery,
-        Self::SignIn,
-        Self::Session,
-        Self::Invitation,
-        Self::Audit,
-        Self::Machine,
-    ];
-
-    /// The text in the key.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Site => "S#",
-            Self::IssueIndex => "N#",
-            Self::Directory => "L#",
-            Self::Team => "T#",
-            Self::Leases => "P#",
-            Self::User => "U#",
-            Self::Email => "E#",
-            Self::Token => "K#",
-            Self::TokenUse => "V#",
-            Self::Throttle => "R#",
-            Self::Teams => "G",
-            Self::Work => "W#",
-            Self::PolledRun => "B#",
-            Self::Channel => "C#",
-            Self::ChannelSecret => "Z#",
-            Self::Host => "H#",
-            Self::Delivery => "D#",
-            Self::SignIn => "X#",
-            Self::Session => "Y#",
-            Self::Invitation => "J#",
-            Self::Audit => "A#",
-            Self::Machine => "M#",
-        }
-    }
-
-    /// The prefix of a partition key.
-    pub fn of(pk: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|prefix| pk.starts_with(prefix.as_str()))
-    }
-
-    pub(crate) fn key(self, rest: impl std::fmt::Display) -> String {
-        format!("{}{rest}", self.as_str())
-    }
-}
 
 /// Sort key of the item that stands for the partition itself: site, user, team, token.
 pub const SELF: &str = "A";

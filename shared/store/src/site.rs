@@ -15,7 +15,7 @@ use vedette_domain::checks::cooldown::Cooldowns;
 use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{CheckSource, FailingChange, ToolState};
-use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::id::{Partition, SiteId, StatusPageId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
 
@@ -25,6 +25,7 @@ use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored,
 };
 use crate::keys::{self, Key, OUTBOX, SELF};
+use crate::status_page::want_all;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, DirectoryRow, StoreError, TeamWithSettings};
@@ -356,7 +357,7 @@ impl Store {
         &self,
         stored: &SiteWithTools,
         issues: &[Issue],
-        outbox: &[OutboxEntry],
+        (outbox, pages): (&[OutboxEntry], &[StatusPageId]),
         cooldowns: Option<&Cooldowns>,
         now: Timestamp,
         audit: Audit<'_>,
@@ -396,6 +397,7 @@ impl Store {
         for entry in outbox {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
+        transaction = want_all(transaction, site.team, pages, now);
         transaction = transaction.delete(&keys::newest(site.team, site.id), Condition::Always);
         write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
     }

@@ -18,6 +18,7 @@ use vedette_domain::time_zone::NamedZone;
 
 use crate::item::{Item, Readable, Stored, document_item, item, number, stored, string};
 use crate::keys::{self, Key};
+use crate::status_page::want_all;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{Audit, StoreError, budget, retry_on_conflict};
 
@@ -199,11 +200,11 @@ impl Store {
         let unchanged = Condition::When("cfg = :seen", vec![(":seen", number(read.cfg))]);
         let mut stored = document_item(&keys::team_settings(read.id), settings)?;
         stored.insert(SAVED_WITH.to_owned(), number(next.cfg));
-        self.transaction()
+        let transaction = self
+            .transaction()
             .update(&keys::team(read.id), change, unchanged)
-            .put(stored, Condition::Present)
-            .commit(audit)
-            .await
+            .put(stored, Condition::Present);
+        want_all(transaction, read.id, &read.status_pages, next.updated_at).commit(audit).await
     }
 
     /// Saves a team's time zone.
@@ -231,7 +232,8 @@ impl Store {
             ),
             false => Condition::When("#zone = :seen", vec![(":seen", string(read.zone.name()))]),
         };
-        self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
+        let transaction = self.transaction().update(&keys::team(read.id), change, unchanged);
+        want_all(transaction, read.id, &read.status_pages, now).commit(audit).await
     }
 
     /// Saves the key of a team's calendar feed, or removes it.
@@ -286,7 +288,8 @@ impl Store {
             ),
             rev => Condition::When("windows_rev = :seen", vec![(":seen", number(rev))]),
         };
-        self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
+        let transaction = self.transaction().update(&keys::team(read.id), change, unchanged);
+        want_all(transaction, read.id, &read.status_pages, now).commit(audit).await
     }
 }
 

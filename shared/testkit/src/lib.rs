@@ -15,6 +15,7 @@ pub mod open_id;
 mod people;
 mod runs;
 mod snapshot;
+pub mod status_pages;
 mod table;
 mod web_server;
 mod witnesses;

@@ -517,7 +517,7 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let notes = Some("x".repeat(LISTED_TEXTS_MAX));
     let long = Site { notes, rev: stored.site.rev + 1, ..stored.site.clone() };
     store
-        .update_site(&stored, &long, &[], scene.service.test.now(), Audit::None)
+        .update_site(&stored, &long, &[], &[], scene.service.test.now(), Audit::None)
         .await
         .expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;

@@ -74,7 +74,8 @@ pub(crate) async fn change_selected(
                 resume_site(context.app, &mut access, caller.actor(), now).await?;
             }
             "delete-for-good" => {
-                delete_site(context.app, &access.stored, caller.actor(), now).await?;
+                delete_site(context.app, &access.team.team, &access.stored, caller.actor(), now)
+                    .await?;
             }
             _ => return Err(ApiError::NotFound),
         }

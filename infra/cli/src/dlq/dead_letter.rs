@@ -107,6 +107,9 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         Ok(Maintenance::Rebuild { team, .. }) => {
             (format!("rebuilding the timers of team {team}"), None, None)
         }
+        Ok(Maintenance::Publish { page, .. }) => {
+            (format!("publication of status page {page}"), None, None)
+        }
         Err(_) => {
             const SHOWN: usize = 60;
             let start: String = body.chars().take(SHOWN).collect();

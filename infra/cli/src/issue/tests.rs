@@ -267,9 +267,16 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     check(&bench, 503).await;
     let by = actor(&bench.app, &stale.site, "ada@example.com").await.expect("a member");
     let now = bench.app.clock.now();
-    let late =
-        vedette_actions::decide(&bench.app, &stale, Decision::Resolve(by), Actor::Operator, now)
-            .await;
+    let team = bench.app.store.team(stale.site.team, now).await.expect("read").expect("a team");
+    let late = vedette_actions::decide(
+        &bench.app,
+        &team.team,
+        &stale,
+        Decision::Resolve(by),
+        Actor::Operator,
+        now,
+    )
+    .await;
     assert!(matches!(late, Err(error) if error.is_conflict()));
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::missed::MISSED_TIME;
 use vedette_domain::checks::cooldown::outlive_their_site;
@@ -13,13 +14,16 @@ use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteWithTools, StoreError};
 
-/// Deletes a site that was read. It is gone at once, with its schedules, checks and issues.
+use crate::status_pages::enqueue_publications;
+
+/// Deletes a site of a team that was read. It is gone at once, with its schedules, checks and issues.
 ///
 /// # Errors
 ///
 /// A fault of the table; a conflict when any part of the site has changed since.
 pub async fn delete_site(
     app: &App,
+    team: &Team,
     stored: &SiteWithTools,
     by: Actor,
     now: Timestamp,
@@ -40,12 +44,14 @@ pub async fn delete_site(
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event, now);
     let audit = Audit::Entry(&entry);
-    store.delete_site(stored, &issues, &outbox, cooldowns.as_ref(), now, audit).await?;
+    let untold = (outbox.as_slice(), team.status_pages.as_slice());
+    store.delete_site(stored, &issues, untold, cooldowns.as_ref(), now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;
     }
     let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
+    enqueue_publications(app, team).await;
     Ok(())
 }
 

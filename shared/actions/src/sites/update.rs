@@ -17,6 +17,7 @@ use vedette_store::{Audit, StoreError, is_taken_url};
 
 use crate::SiteError;
 use crate::access::SiteAccess;
+use crate::status_pages::enqueue_publications;
 
 /// Disables every tool of a site.
 ///
@@ -79,7 +80,10 @@ pub async fn save_site(
     let outbox = outbox(app, access, &next, now).await?;
     let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next), now);
     let audit = Audit::Entry(&entry);
-    let updated = app.store.update_site(&access.stored, &next, &outbox, now, audit).await;
+    // Neither the name nor the notes of a site are published.
+    let is_published = next.cfg != site.cfg;
+    let pages = if is_published { access.team.team.status_pages.as_slice() } else { &[] };
+    let updated = app.store.update_site(&access.stored, &next, &outbox, pages, now, audit).await;
     if let Err(error) = updated {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { SiteRefusal::DuplicateUrl.into() } else { error.into() });
@@ -87,6 +91,7 @@ pub async fn save_site(
     if next.cfg != site.cfg {
         let sync = Message::Maintenance(Maintenance::Sync { team: next.team, site: next.id });
         app.enqueue_or_leave(sync, Duration::ZERO).await;
+        enqueue_publications(app, &access.team.team).await;
     }
     for entry in &outbox {
         enqueue_issue(app, next.team, entry.issue.id).await;

@@ -102,6 +102,10 @@ pub enum Permission {
     UpdateMonitoring,
     /// Changes where the team's alerts go; the API has no route for it.
     ManageChannels,
+    /// Creates, changes and deletes status pages.
+    ManageStatusPages,
+    /// Writes about incidents on status pages.
+    WriteIncidents,
     /// Changes the members of the team; the API has no route for it.
     ManageMembers,
 }
@@ -110,8 +114,11 @@ impl Permission {
     const fn least_role(self) -> Role {
         match self {
             Self::View => Role::Viewer,
-            Self::ManageSites | Self::RunChecks => Role::Member,
-            Self::UpdateMonitoring | Self::ManageChannels | Self::ManageMembers => Role::Admin,
+            Self::ManageSites | Self::RunChecks | Self::WriteIncidents => Role::Member,
+            Self::UpdateMonitoring
+            | Self::ManageChannels
+            | Self::ManageStatusPages
+            | Self::ManageMembers => Role::Admin,
         }
     }
 }

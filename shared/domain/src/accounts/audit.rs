@@ -15,6 +15,7 @@ use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
+use crate::status_pages::{PageIncident, StatusPage};
 use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
@@ -199,6 +200,22 @@ pub enum AuditEvent {
     CalendarShared,
     /// The calendar feed has no address any more.
     CalendarUnshared,
+    /// A status page was added, changed or removed.
+    StatusPage {
+        /// Its name.
+        name: String,
+        /// What was done.
+        change: PageChange,
+    },
+    /// Somebody wrote or removed an incident on a status page.
+    Incident {
+        /// The name of the page.
+        page: String,
+        /// The title of the incident.
+        title: String,
+        /// What was done.
+        change: IncidentChange,
+    },
     /// Somebody decided about an issue, or wrote something about it.
     Issue {
         /// The issue.
@@ -246,6 +263,47 @@ pub enum WindowChange {
     Ended,
     /// It was removed.
     Removed,
+}
+
+/// What was done with a status page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageChange {
+    /// It was added.
+    Added,
+    /// It shows something else, or is somewhere else.
+    Edited,
+    /// It was removed.
+    Removed,
+}
+
+/// What was done with an incident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IncidentChange {
+    /// It was written.
+    Added,
+    /// It got an update.
+    Updated,
+    /// It got an update that says that it is over.
+    Resolved,
+    /// Something else about it changed.
+    Edited,
+    /// It was removed.
+    Removed,
+}
+
+impl IncidentChange {
+    /// What differs between an incident before and after a change.
+    pub fn of(before: &PageIncident, after: &PageIncident) -> Self {
+        if before.updates.len() == after.updates.len() {
+            Self::Edited
+        } else if after.is_resolved() {
+            Self::Resolved
+        } else {
+            Self::Updated
+        }
+    }
 }
 
 /// What was decided about an issue.
@@ -296,6 +354,16 @@ impl AuditEvent {
     /// A change of a maintenance window.
     pub fn window(window: &MaintenanceWindow, change: WindowChange) -> Self {
         Self::MaintenanceWindow { name: window.name.clone(), change }
+    }
+
+    /// A change of a status page.
+    pub fn status_page(page: &StatusPage, change: PageChange) -> Self {
+        Self::StatusPage { name: page.name.clone(), change }
+    }
+
+    /// A change of an incident.
+    pub fn incident(page: &StatusPage, incident: &PageIncident, change: IncidentChange) -> Self {
+        Self::Incident { page: page.name.clone(), title: incident.title.clone(), change }
     }
 
     /// A decision about an issue.

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::session::SessionHash;
 use crate::alerts::channel::LinkKey;
 use crate::checks::history::{Retention, day_of};
-use crate::id::TeamId;
+use crate::id::{StatusPageId, TeamId};
 use crate::maintenance::Windows;
 use crate::time_zone::NamedZone;
 
@@ -35,6 +35,9 @@ pub struct Team {
     /// Rises with every write of the maintenance windows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub windows_rev: u64,
+    /// Its status pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status_pages: Vec<StatusPageId>,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
     /// Members, including the owner.
@@ -68,6 +71,7 @@ impl Team {
             windows: Windows::default(),
             calendar: None,
             windows_rev: 0,
+            status_pages: Vec::new(),
             sites: 0,
             members: 1,
             invitations: Vec::new(),

@@ -34,6 +34,9 @@ pub struct OutboxEntry {
     /// The issue's site, if it was deleted: nothing else is left of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_site: Option<Box<Site>>,
+    /// Whether status pages of the team may show another state after the change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub publishes: bool,
 }
 
 impl OutboxEntry {
@@ -46,13 +49,15 @@ impl OutboxEntry {
             _ => None,
         };
         let (issue, at) = (change.after.clone(), change.after.updated_at);
-        Self { team, event, issue, at, cfg: None, deleted_site: None }
+        let publishes = change.publishes && event.is_some();
+        Self { team, event, issue, at, cfg: None, deleted_site: None, publishes }
     }
 
     /// Makes channels look again at an issue that has not changed, because its site has other settings.
     pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
         let (team, cfg) = (site.team, Some(site.cfg));
-        Self { team, event: None, issue, at: now, cfg, deleted_site: None }
+        let publishes = false;
+        Self { team, event: None, issue, at: now, cfg, deleted_site: None, publishes }
     }
 
     /// The entry for an issue whose site was deleted by a member or an operator.
@@ -64,7 +69,9 @@ impl OutboxEntry {
         site.notes = None;
         let team = site.team;
         let issue = end_with_site(issue, by, now);
-        Self { team, event, issue, at: now, cfg: None, deleted_site: Some(Box::new(site)) }
+        let deleted_site = Some(Box::new(site));
+        // The transaction that deletes the site requests the publication.
+        Self { team, event, issue, at: now, cfg: None, deleted_site, publishes: false }
     }
 
     /// Why monitoring of the issue ended, if the entry says so.

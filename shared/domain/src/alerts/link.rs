@@ -3,6 +3,7 @@
 use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
 use crate::id::{ChannelId, IssueId, TeamId};
+use crate::status_pages::PageAddress;
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
@@ -30,6 +31,8 @@ pub const INVITATION: &str = "/join/{secret}";
 pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
 /// The path of the calendar feed of a team's maintenance windows.
 pub const CALENDAR: &str = "/calendars/{team}/maintenance.ics";
+/// The path of a published status page.
+pub const STATUS_PAGE: &str = "/status/{address}";
 /// The query parameter with the key of a channel or a calendar feed.
 pub const KEY: &str = "key";
 
@@ -51,6 +54,11 @@ pub fn channel(base: &str, team: TeamId, channel: ChannelId) -> String {
 /// The calendar feed of a team's maintenance windows.
 pub fn calendar(base: &str, team: TeamId, key: &LinkKey) -> String {
     format!("{base}{}?{KEY}={}", CALENDAR.replace("{team}", &team.to_string()), key.reveal())
+}
+
+/// A published status page.
+pub fn status_page(base: &str, address: &PageAddress) -> String {
+    format!("{base}{}", STATUS_PAGE.replace("{address}", address.reveal()))
 }
 
 /// A sign-in link.

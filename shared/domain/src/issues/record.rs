@@ -12,6 +12,7 @@ use super::tracker::{Event, Failures};
 use super::{
     Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Severity, Timeline, Transition,
 };
+use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
@@ -69,6 +70,8 @@ pub struct IssueChange {
     pub after: Issue,
     /// The episode that begins, if any.
     pub episode: Option<Episode>,
+    /// Whether status pages of the team may show another state after it.
+    pub publishes: bool,
 }
 
 /// The effect of an observation on an issue.
@@ -158,7 +161,7 @@ pub fn follow(
         check: *check,
         last_good: *last_good,
     });
-    Ok(Some(IssueChange { before, after, episode }))
+    Ok(Some(IssueChange { before, after, episode, publishes: false }))
 }
 
 /// Acknowledges the issue for a member.
@@ -184,7 +187,7 @@ pub fn unacknowledge(before: Issue, now: Timestamp) -> Result<IssueChange, Inval
     let lifecycle = before.lifecycle.unacknowledge()?;
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, lifecycle, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after, episode: None })
+    Ok(IssueChange { before: Some(before), after, episode: None, publishes: false })
 }
 
 /// Resolves the issue for a member; the caller resets the tracker in the same transaction.
@@ -228,7 +231,7 @@ pub fn snooze(
     }
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after, episode: None })
+    Ok(IssueChange { before: Some(before), after, episode: None, publishes: false })
 }
 
 /// Adds a member's note in any state; the oldest notes make room.
@@ -238,10 +241,16 @@ pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
     after.notes.push(note);
     let too_many = after.notes.len().saturating_sub(NOTES_KEPT);
     after.notes.drain(..too_many);
-    IssueChange { before: Some(before), after, episode: None }
+    IssueChange { before: Some(before), after, episode: None, publishes: false }
 }
 
 impl IssueChange {
+    /// The change for a site of a team, whose status pages may show another state after it.
+    #[must_use]
+    pub fn published_by(self, team: &Team) -> Self {
+        Self { publishes: !team.status_pages.is_empty(), ..self }
+    }
+
     /// Adds what a member did; the oldest acts make room.
     #[must_use]
     pub fn with_act(mut self, act: Act) -> Self {
@@ -266,7 +275,7 @@ impl IssueChange {
 
 fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
     let after = after_hand(&before, lifecycle, now);
-    IssueChange { before: Some(before), after, episode: None }
+    IssueChange { before: Some(before), after, episode: None, publishes: false }
 }
 
 fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
@@ -411,7 +420,7 @@ mod tests {
 
     #[test]
     fn an_opening_makes_the_record() {
-        let IssueChange { before, after, episode } =
+        let IssueChange { before, after, episode, .. } =
             followed(None, &opened(OPENED), OPENED).expect("a record");
         assert_eq!(before, None);
         let expected = Issue {
@@ -587,7 +596,7 @@ mod tests {
         assert_eq!(back, expected, "its timeline keeps that it was taken");
         assert!(unacknowledge(open(), at(CLEARED)).is_err());
         let act = |number| Act { at: at(OPENED), by: Some(user(number)), kind: ActKind::Unsnoozed };
-        let change = IssueChange { before: None, after: back, episode: None };
+        let change = IssueChange { before: None, after: back, episode: None, publishes: false };
         let done = (0..12).fold(change, |change, number| change.with_act(act(number)));
         let by: Vec<_> = done.after.acts.iter().filter_map(|act| act.by).collect();
         assert_eq!(by, (2..12).map(user).collect::<Vec<_>>());

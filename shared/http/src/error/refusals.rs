@@ -10,6 +10,7 @@ use vedette_domain::checks::on_demand::OnDemandRefusal;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
 use vedette_domain::sites::refusal::SiteRefusal;
+use vedette_domain::status_pages::{IncidentRefusal, PageRefusal};
 
 use super::ApiError;
 use crate::wording::sentence;
@@ -117,6 +118,28 @@ impl From<WindowRefusal> for ApiError {
             WindowRefusal::TooMany | WindowRefusal::NotActive => "window",
             WindowRefusal::TooLong | WindowRefusal::UnknownSite => "sites",
             WindowRefusal::Over | WindowRefusal::OffRule => "starts_at",
+        };
+        Self::invalid(field, refusal.to_string())
+    }
+}
+
+impl From<PageRefusal> for ApiError {
+    fn from(refusal: PageRefusal) -> Self {
+        let field = match refusal {
+            PageRefusal::TooMany => "status_page",
+            PageRefusal::SlugTaken => "slug",
+            PageRefusal::UnknownSite | PageRefusal::UnknownComponent => "groups",
+        };
+        Self::invalid(field, refusal.to_string())
+    }
+}
+
+impl From<IncidentRefusal> for ApiError {
+    fn from(refusal: IncidentRefusal) -> Self {
+        let field = match refusal {
+            IncidentRefusal::TooMany => "incident",
+            IncidentRefusal::TooManyUpdates => "text",
+            IncidentRefusal::UnknownComponent => "components",
         };
         Self::invalid(field, refusal.to_string())
     }

@@ -1,7 +1,7 @@
 //! What outstanding work belongs to, read from the key of its item.
 
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{ChannelId, Partition, TeamId};
+use vedette_domain::id::{ChannelId, Partition, StatusPageId, TeamId};
 use vedette_domain::issues::Fingerprint;
 
 use super::{Key, OUTBOX, Prefix, SELF, TOOL};
@@ -21,6 +21,8 @@ pub enum Owner {
     Channel(TeamId, ChannelId),
     /// A team whose alerts need new due times.
     TeamAlerts(TeamId),
+    /// A status page that must be published, or was deleted.
+    Publication(TeamId, StatusPageId),
 }
 
 pub(crate) fn owner(key: &Key) -> Option<Owner> {
@@ -43,6 +45,9 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
             None => TeamId::parse(place).map(Owner::TeamAlerts),
         };
     }
+    if let Some(team) = key.pk.strip_prefix(Prefix::Publication.as_str()) {
+        return Some(Owner::Publication(TeamId::parse(team)?, StatusPageId::parse(&key.sk)?));
+    }
     let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
 }
@@ -54,7 +59,8 @@ mod tests {
     use vedette_domain::id::{IssueId, SiteId};
 
     use super::super::{
-        channel_state, day, delivery, outbox, queued, site, team, team_alerts, team_settings, tool,
+        channel_state, day, delivery, outbox, publication, queued, site, team, team_alerts,
+        team_settings, tool,
     };
     use super::*;
 
@@ -83,6 +89,8 @@ mod tests {
         ] {
             assert_eq!(owner(&key), channel);
         }
+        let page = StatusPageId(team_id.0);
+        assert_eq!(owner(&publication(team_id, page)), Some(Owner::Publication(team_id, page)));
         assert_eq!(owner(&team_settings(team_id)), None);
         assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
     }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::limits::ALERT_GRACE;
+use vedette_domain::id::StatusPageId;
 use vedette_domain::sites::site::Site;
 
 use super::{SiteWithTools, put_state, site_item};
@@ -10,6 +11,7 @@ use crate::channel::put_outbox;
 use crate::directory::put_newest;
 use crate::item::number;
 use crate::keys;
+use crate::status_page::want_all;
 use crate::table::{Condition, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, DirectoryRow, StoreError};
@@ -32,6 +34,7 @@ impl Store {
         stored: &SiteWithTools,
         next: &Site,
         outbox: &[OutboxEntry],
+        pages: &[StatusPageId],
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
@@ -62,6 +65,7 @@ impl Store {
         for entry in outbox {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
+        transaction = want_all(transaction, site.team, pages, now);
         transaction.commit(audit).await
     }
 }

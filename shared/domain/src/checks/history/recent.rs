@@ -31,7 +31,7 @@ impl DayUptime {
         }
     }
 
-    const fn letter(self) -> char {
+    pub(crate) const fn letter(self) -> char {
         match self {
             Self::Down => 'd',
             Self::Partly => 'p',
@@ -40,7 +40,7 @@ impl DayUptime {
         }
     }
 
-    const fn read(letter: char) -> Self {
+    pub(crate) const fn read(letter: char) -> Self {
         match letter {
             'd' => Self::Down,
             'p' => Self::Partly,

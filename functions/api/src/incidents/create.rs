@@ -1,0 +1,23 @@
+//! `POST /teams/{team}/status-pages/{status_page}/incidents`: writes an incident.
+
+use vedette_actions::create_incident;
+use vedette_http::error::ApiError;
+use vedette_http::resource::IncidentResource;
+use vedette_http::response::{Response, created};
+use vedette_http::status_pages::parse_incident;
+use vedette_http::validation::parse_body;
+use vedette_routing::StatusPageAccess;
+
+use crate::Context;
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    access: StatusPageAccess,
+) -> Result<Response, ApiError> {
+    let (input, first) = parse_incident(&parse_body(context.body)?)?;
+    let StatusPageAccess { team, page } = access;
+    let (actor, now) = (context.caller.actor(), context.caller.now);
+    let incident = create_incident(context.app, &page, input, first, actor, now).await?;
+    let path = format!("/teams/{}/status-pages/{}/incidents/{}", team.id(), page.id, incident.id);
+    Ok(created(&IncidentResource::from(&incident), &context.links.to(&path)))
+}

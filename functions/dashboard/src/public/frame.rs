@@ -1,0 +1,66 @@
+//! The frame of a status page, and headers that allow a browser only to show it.
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
+use maud::{DOCTYPE, Markup, html};
+use vedette_http::response::{Response, text};
+
+use crate::{assets, look};
+
+/// The media type of pages.
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+
+/// Nothing is loaded from elsewhere, nothing runs, and forms lead only to this service.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+
+/// A page. `feed` is the address of its feed, if it has one.
+pub(super) fn framed(title: &str, feed: Option<&str>, body: &Markup) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                link rel="icon" href=(assets::icon());
+                link rel="stylesheet" href=(assets::style());
+                @if let Some(feed) = feed {
+                    link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
+                }
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                main #main { (body) }
+            }
+        }
+    };
+    let mut response = text(page.into_string(), HTML);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// A page with one heading.
+pub(super) fn lone(title: &str, content: &Markup) -> Response {
+    let body = html! {
+        div.wrap.pub.stack { (look::mark(40)) h1 { (title) } (content) }
+    };
+    framed(title, None, &body)
+}
+
+/// The page instead of one that cannot be shown.
+pub(super) fn refusal(status: StatusCode) -> Response {
+    let (title, says) = match status {
+        StatusCode::NOT_FOUND => (
+            "Status page not found",
+            "The link is incomplete, or the status page has been moved or deleted.",
+        ),
+        _ => ("Something went wrong", "This status page cannot be shown now. Please try again."),
+    };
+    let mut response = lone(title, &html! { p { (says) } });
+    *response.status_mut() = status;
+    response
+}

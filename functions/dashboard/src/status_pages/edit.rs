@@ -1,0 +1,234 @@
+//! The form for what a status page shows.
+
+use std::collections::BTreeMap;
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use serde_json::{Map, Value, json};
+use vedette_actions::edit_status_page;
+use vedette_domain::id::SiteId;
+use vedette_domain::status_pages::{COMPONENTS_MAX, StatusPage};
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::status_pages::parse_page_update;
+use vedette_routing::StatusPageAccess;
+use vedette_store::DirectoryRow;
+
+use super::{path, path_of};
+use crate::RequestContext;
+use crate::form::FormInput;
+use crate::layout::{self, Heading, NavTab};
+
+/// The notices of forms, by the value in the URL.
+const SAID: [(&str, &str); 1] = [("created", "Status page created. Choose below what it shows.")];
+/// The most sites that are offered. Larger teams name others through the API.
+const OFFERED: usize = 200;
+
+/// Shows the form.
+pub(crate) async fn edit(
+    context: RequestContext<'_>,
+    access: StatusPageAccess,
+) -> Result<Response, ApiError> {
+    form(context, &access, None).await
+}
+
+/// Saves what the page shows.
+pub(crate) async fn save(
+    context: RequestContext<'_>,
+    access: StatusPageAccess,
+) -> Result<Response, ApiError> {
+    let sent = FormInput::sent(context.body);
+    let caller = &context.member()?.caller;
+    let saved = async {
+        let input = parse_page_update(&request(&sent))?;
+        let (actor, now) = (caller.actor(), caller.now);
+        Ok(edit_status_page(context.app, &access.page, input, actor, now).await?)
+    };
+    match saved.await {
+        Ok(page) => layout::redirect(&format!("{}?said=saved", path_of(&page))),
+        Err(ApiError::Validation(refusal)) => {
+            form(context, &access, Some(sent.refused(refusal))).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The form as a request of the API. Each line of the form has a key; the ticked lines become components, in the order
+/// of their places, and lines with the same group follow one another.
+fn request(sent: &FormInput) -> Map<String, Value> {
+    let mut lines: Vec<&str> = sent.all("show").collect();
+    let place = |key: &str| sent.text(&format!("place:{key}")).trim().parse::<u32>().ok();
+    lines.sort_by_key(|key| place(key).unwrap_or(u32::MAX));
+    let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
+    for key in lines {
+        let text = |name: &str| sent.text(&format!("{name}:{key}")).trim();
+        let component = json!({
+            "uuid": text("uuid"),
+            "site": text("site"),
+            "name": text("name"),
+            "response_time": sent.has("time", key),
+        });
+        match groups.iter_mut().find(|(name, _)| *name == text("group")) {
+            Some((_, components)) => components.push(component),
+            None => groups.push((text("group"), vec![component])),
+        }
+    }
+    let groups: Vec<_> = groups
+        .into_iter()
+        .map(|(name, components)| json!({ "name": name, "components": components }))
+        .collect();
+    let texts = ["slug", "name", "message"].map(|name| (name, Value::from(sent.text(name))));
+    let switches =
+        ["unlisted", "maintenance_names"].map(|name| (name, sent.has(name, "yes").into()));
+    let fields = texts.into_iter().chain(switches).chain([("groups", Value::from(groups))]);
+    fields.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A line of the form: a component, or a site that the page does not show.
+struct Line {
+    key: String,
+    /// The site, and its name.
+    site: (SiteId, String),
+    /// Whether the page shows it.
+    is_component: bool,
+}
+
+async fn form(
+    context: RequestContext<'_>,
+    StatusPageAccess { team: found, page }: &StatusPageAccess,
+    refused: Option<FormInput>,
+) -> Result<Response, ApiError> {
+    let team = &found.team;
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
+    sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
+    let is_new = refused.is_none();
+    let mut input = refused.unwrap_or_else(|| stored(page));
+    let lines = lines(page, &sites, &mut input);
+    let content = html! {
+        @if is_new { (layout::done(context, &SAID)) }
+        form.stack method="post" novalidate {
+            (input.unsaved(["slug", "name", "message"].into_iter()))
+            section.card {
+                header { h2 { "Page" } }
+                div.fields {
+                    (input.input("name", "text", "Name"))
+                    (input.input("slug", "text", ("Slug", "The end of its address.")))
+                    (input.textarea("message", ("Message", "Shown to all readers at the top."), 3))
+                    (input.tick("unlisted", "yes", ("Unlisted", "Only a long link leads to the page. A page that is listed and unlisted again has another link.")))
+                    (input.tick("maintenance_names", "yes", ("Publish the names of maintenance windows", "Otherwise, planned maintenance is called Maintenance.")))
+                }
+            }
+            (components(&lines, &input, sites.len() > OFFERED))
+            div.row { button.main { "Save" } a.btn href=(path_of(page)) { "Cancel" } }
+        }
+        (removal(page))
+    };
+    let heading = Heading::new(format!("Edit {}", page.name))
+        .below(path(team.id), "Status pages")
+        .below(path_of(page), &page.name);
+    Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
+}
+
+fn stored(page: &StatusPage) -> FormInput {
+    let mut input = FormInput::default();
+    input.put("name", &page.name);
+    input.put("slug", page.slug.as_str());
+    input.put("message", page.message.as_deref().unwrap_or_default());
+    for (name, is_on) in
+        [("unlisted", page.is_unlisted()), ("maintenance_names", page.names_windows)]
+    {
+        if is_on {
+            input.put(name, "yes");
+        }
+    }
+    let groups = page.groups.iter().flat_map(|group| {
+        group.components.iter().map(move |component| (group.name.as_deref(), component))
+    });
+    for ((group, component), place) in groups.zip(1..) {
+        let key = component.id.to_string();
+        input.put(format!("name:{key}"), &component.name);
+        input.put(format!("group:{key}"), group.unwrap_or_default());
+        input.put(format!("place:{key}"), i32::to_string(&place));
+        input.put("show", &key);
+        if component.publishes_response_time {
+            input.put("time", key);
+        }
+    }
+    input
+}
+
+/// The components of the page, then the other sites of the team.
+fn lines(page: &StatusPage, sites: &[DirectoryRow], input: &mut FormInput) -> Vec<Line> {
+    let names: BTreeMap<SiteId, &str> =
+        sites.iter().map(|site| (site.id, site.name.as_str())).collect();
+    let shown = page.sites();
+    let mut lines = Vec::new();
+    for component in page.components() {
+        let name = names.get(&component.site).copied();
+        let name = name.unwrap_or("Deleted site");
+        lines.push((component.id.to_string(), component.site, name, true));
+    }
+    let others = sites.iter().filter(|site| !shown.contains(&site.id)).take(OFFERED);
+    lines.extend(others.map(|site| (site.id.to_string(), site.id, site.name.as_str(), false)));
+    lines
+        .into_iter()
+        .map(|(key, site, name, is_component)| {
+            if input.text(&format!("name:{key}")).is_empty() && !input.has("show", &key) {
+                input.put(format!("name:{key}"), name);
+            }
+            Line { key, site: (site, name.to_owned()), is_component }
+        })
+        .collect()
+}
+
+fn components(lines: &[Line], input: &FormInput, has_more: bool) -> Markup {
+    html! {
+        section.card {
+            header { h2 { "Components" } }
+            p.in.quiet {
+                "Tick what the page shows. Readers see the published name, and never the name or the URL of the site. "
+                "At most " (COMPONENTS_MAX) " components."
+                @if has_more { " Other sites can be added through the API." }
+            }
+            @if lines.is_empty() { p.in.quiet { "The team has no sites yet." } } @else {
+                ul.rows { @for line in lines { (component(line, input)) } }
+            }
+        }
+    }
+}
+
+fn component(line: &Line, input: &FormInput) -> Markup {
+    let Line { key, site: (site, name), is_component } = line;
+    let field = |name: &str, label: &str| input.input(&format!("{name}:{key}"), "text", label);
+    html! {
+        li.w {
+            div.grow {
+                input type="hidden" name={ "site:" (key) } value=(site);
+                @if *is_component { input type="hidden" name={ "uuid:" (key) } value=(key); }
+                (input.tick("show", key, name.as_str()))
+                div.fields {
+                    (field("name", "Published name"))
+                    (field("group", "Group"))
+                    (input.number(&format!("place:{key}"), "Place", (1, 999)))
+                    (input.tick("time", key, "Publish its response time"))
+                }
+            }
+        }
+    }
+}
+
+fn removal(page: &StatusPage) -> Markup {
+    html! {
+        details.card.part {
+            summary { "Delete status page…" }
+            form.in.stack method="post" action={ (path_of(page)) "/delete" } {
+                p { b { "Readers no longer find the page, and its incidents are deleted." } " Your sites stay as they are." }
+                div.row { button.grave { "Delete status page" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The pages where members manage a status page: its incidents with a form for a new one, and an incident with a form
+//! for its next update.
+
+use jiff::civil::DateTime;
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+use vedette_actions::{create_incident, delete_incident, edit_incident};
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::id::IncidentId;
+use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
+use vedette_domain::time_zone::NamedZone;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::status_pages::{parse_incident, parse_incident_update};
+use vedette_routing::{IncidentAccess, StatusPageAccess};
+use vedette_store::TeamWithSettings;
+
+use super::{path, path_of, public};
+use crate::RequestContext;
+use crate::form::{Choice, FormInput};
+use crate::layout::{self, Heading, NavTab};
+use crate::look::Look;
+
+/// The notices of forms, by the value in the URL.
+const SAID: [(&str, &str); 4] = [
+    ("saved", "Status page saved."),
+    ("written", "Incident published."),
+    ("updated", "Update published."),
+    ("removed", "Incident deleted."),
+];
+/// How many incidents are shown, the newest ones.
+const SHOWN: usize = 50;
+/// The fields of the forms.
+const NAMES: [&str; 6] = ["title", "impact", "status", "text", "components", "next_update_by"];
+
+/// Shows the incidents.
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    access: StatusPageAccess,
+) -> Result<Response, ApiError> {
+    page(context, &access.team, &access.page, None).await
+}
+
+/// Shows an incident.
+pub(crate) async fn incident(
+    context: RequestContext<'_>,
+    access: IncidentAccess,
+) -> Result<Response, ApiError> {
+    page_of(context, &access, None)
+}
+
+/// Publishes an incident.
+pub(crate) async fn create(
+    context: RequestContext<'_>,
+    StatusPageAccess { team, page: of }: StatusPageAccess,
+) -> Result<Response, ApiError> {
+    let sent = FormInput::sent(context.body);
+    let caller = &context.member()?.caller;
+    let created = async {
+        let (input, first) = parse_incident(&request(&sent, &team.team.zone))?;
+        Ok(create_incident(context.app, &of, input, first, caller.actor(), caller.now).await?)
+    };
+    match created.await {
+        Ok(_) => layout::redirect(&format!("{}?said=written", path_of(&of))),
+        Err(ApiError::Validation(refusal)) => {
+            page(context, &team, &of, Some(sent.refused(refusal))).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Publishes an update of an incident.
+pub(crate) async fn update(
+    context: RequestContext<'_>,
+    access: IncidentAccess,
+) -> Result<Response, ApiError> {
+    let IncidentAccess { team, page: of, incident } = &access;
+    let sent = FormInput::sent(context.body);
+    let caller = &context.member()?.caller;
+    let updated = async {
+        let input = parse_incident_update(&request(&sent, &team.team.zone))?;
+        let (actor, now) = (caller.actor(), caller.now);
+        Ok(edit_incident(context.app, of, incident, input, actor, now).await?)
+    };
+    match updated.await {
+        Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(of))),
+        Err(ApiError::Validation(refusal)) => {
+            page_of(context, &access, Some(sent.refused(refusal)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Deletes an incident.
+pub(crate) async fn delete(
+    context: RequestContext<'_>,
+    IncidentAccess { page: of, incident, .. }: IncidentAccess,
+) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    delete_incident(context.app, &of, &incident, caller.actor(), caller.now).await?;
+    layout::redirect(&format!("{}?said=removed", path_of(&of)))
+}
+
+/// The form as a request of the API. Times are those of the team's clocks.
+fn request(sent: &FormInput, zone: &NamedZone) -> Map<String, Value> {
+    let given = |name: &str| Some(sent.text(name)).filter(|text| !text.trim().is_empty());
+    let mut request = Map::new();
+    for name in ["title", "impact", "status"] {
+        if let Some(text) = given(name) {
+            request.insert(name.to_owned(), text.into());
+        }
+    }
+    request.insert("text".to_owned(), sent.text("text").into());
+    let components: Vec<&str> = sent.all("components").collect();
+    if !components.is_empty() {
+        request.insert("components".to_owned(), components.into());
+    }
+    let local = given("next_update_by").map(|text| {
+        let instant = text.parse::<DateTime>().ok().and_then(|local| zone.instant_of(local));
+        instant.map_or_else(|| text.to_owned(), |instant| instant.to_string())
+    });
+    request.insert("next_update_by".to_owned(), local.into());
+    request
+}
+
+async fn page(
+    context: RequestContext<'_>,
+    found: &TeamWithSettings,
+    of: &StatusPage,
+    refused: Option<FormInput>,
+) -> Result<Response, ApiError> {
+    let team = &found.team;
+    let role = context.member()?.caller.role_in(team.id)?;
+    let may_write = role.grants(Permission::WriteIncidents);
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let incidents = context.app.store.incidents(team.id, of.id, SHOWN).await?;
+    let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
+    let content = html! {
+        @if refused.is_none() { (layout::done(context, &SAID)) }
+        @for incident in &open { (one(of, incident, may_write, &Markup::default())) }
+        @if may_write { (new_incident(of, refused)) }
+        @if !over.is_empty() {
+            section.stack {
+                h2 { "Past incidents" }
+                @for incident in &over { (one(of, incident, may_write, &Markup::default())) }
+            }
+        }
+    };
+    let may_manage = role.grants(Permission::ManageStatusPages);
+    let heading = Heading::new(of.name.clone())
+        .below(path(team.id), "Status pages")
+        .lead(html! { p.quiet { (public(context, of)) } })
+        .actions(html! { @if may_manage { a.btn href={ (path_of(of)) "/edit" } { "Edit page" } } });
+    Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
+}
+
+/// The page of an incident, with the form for its next update.
+fn page_of(
+    context: RequestContext<'_>,
+    IncidentAccess { team, page: of, incident }: &IncidentAccess,
+    refused: Option<FormInput>,
+) -> Result<Response, ApiError> {
+    let team = &team.team;
+    let role = context.member()?.caller.role_in(team.id)?;
+    let may_write = role.grants(Permission::WriteIncidents);
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let form = html! { @if may_write { (next_update(of, incident, refused)) } };
+    let content = one(of, incident, false, &form);
+    let heading =
+        Heading::new("Incident").below(path(team.id), "Status pages").below(path_of(of), &of.name);
+    Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
+}
+
+/// The address of the page of an incident.
+fn path_of_incident(of: &StatusPage, incident: IncidentId) -> String {
+    format!("{}/incidents/{incident}", path_of(of))
+}
+
+/// An incident with its updates, a link to the form for the next one if it is elsewhere, and what follows.
+fn one(of: &StatusPage, incident: &PageIncident, has_link: bool, below: &Markup) -> Markup {
+    let concerned: Vec<&str> = of
+        .components()
+        .filter(|component| incident.components.contains(&component.id))
+        .map(|component| component.name.as_str())
+        .collect();
+    html! {
+        section.card id=(incident.id) {
+            header {
+                h3 { bdi { (incident.title) } }
+                (look(incident).pill(status_word(incident.status())))
+            }
+            p.in.quiet.small {
+                "Impact: " (impact_word(incident.impact))
+                @if !concerned.is_empty() { " · " (concerned.join(", ")) }
+                " · Started " (layout::instant(incident.started_at))
+                @if let Some(by) = incident.next_update_by.filter(|_| !incident.is_resolved()) {
+                    " · Next update by " (layout::instant(by))
+                }
+            }
+            ul.rows {
+                @for update in incident.updates.iter().rev() {
+                    li.w.top0 {
+                        div.grow {
+                            b { (status_word(update.status)) }
+                            @for line in update.text.lines() { p { bdi { (line) } } }
+                        }
+                        span.quiet.small { (layout::instant(update.at)) }
+                    }
+                }
+            }
+            @if has_link {
+                footer { a.btn.s href=(path_of_incident(of, incident.id)) { "Write update" } }
+            }
+            (below)
+        }
+    }
+}
+
+fn next_update(of: &StatusPage, incident: &PageIncident, refused: Option<FormInput>) -> Markup {
+    let address = path_of_incident(of, incident.id);
+    let input = refused.unwrap_or_else(|| {
+        let mut input = FormInput::default();
+        input.put("status", incident.status().as_str());
+        input
+    });
+    html! {
+        form method="post" action=(address) novalidate {
+            (input.unsaved(NAMES.into_iter()))
+            div.fields {
+                (input.select("status", "Status", &statuses()))
+                (input.textarea("text", "Text", 3))
+                (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
+            }
+            footer { button.main { "Publish update" } }
+        }
+        details {
+            summary.in { "Delete incident…" }
+            form.in method="post" action={ (address) "/delete" } {
+                p { b { "Readers no longer see it." } }
+                button.grave { "Delete incident" }
+            }
+        }
+    }
+}
+
+fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
+    let input = refused.unwrap_or_else(|| {
+        let mut input = FormInput::default();
+        input.put("impact", Impact::Minor.as_str());
+        input.put("status", IncidentStatus::Investigating.as_str());
+        input
+    });
+    let impacts = Impact::ALL.map(|impact| Choice::new(impact, impact_word(impact)));
+    let components: Vec<_> = of
+        .components()
+        .map(|component| Choice::new(component.id, component.name.clone()))
+        .collect();
+    html! {
+        form.card method="post" action={ (path_of(of)) "/incidents" } novalidate {
+            header { h2 { "Write incident" } }
+            (input.unsaved(NAMES.into_iter()))
+            div.fields {
+                (input.input("title", "text", ("Title", "What is wrong, for example Orders are delayed.")))
+                (input.select("impact", "Impact", &impacts))
+                (input.select("status", "Status", &statuses()))
+                (input.textarea("text", ("Text", "What readers can do, and what you are doing."), 3))
+                (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
+                @if !components.is_empty() { (input.ticks("components", ("Components", ""), &components)) }
+            }
+            footer { button.main { "Publish incident" } }
+        }
+    }
+}
+
+fn statuses() -> [Choice; 4] {
+    IncidentStatus::ALL.map(|status| Choice::new(status, status_word(status)))
+}
+
+fn look(incident: &PageIncident) -> Look {
+    match (incident.is_resolved(), incident.impact) {
+        (true, _) => Look::Up,
+        (false, Impact::None) => Look::Info,
+        (false, Impact::Minor) => Look::Issues,
+        (false, Impact::Major | Impact::Critical) => Look::Down,
+    }
+}
+
+const fn status_word(status: IncidentStatus) -> &'static str {
+    match status {
+        IncidentStatus::Investigating => "Investigating",
+        IncidentStatus::Identified => "Identified",
+        IncidentStatus::Monitoring => "Monitoring",
+        IncidentStatus::Resolved => "Resolved",
+    }
+}
+
+const fn impact_word(impact: Impact) -> &'static str {
+    match impact {
+        Impact::None => "None",
+        Impact::Minor => "Minor",
+        Impact::Major => "Major",
+        Impact::Critical => "Critical",
+    }
+}

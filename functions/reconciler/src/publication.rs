@@ -1,0 +1,69 @@
+//! Publishes status pages.
+
+use futures::future::try_join;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::{SiteId, StatusPageId, TeamId};
+use vedette_domain::status_pages::{SiteFacts, next_publication, publish};
+use vedette_runtime::App;
+use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
+
+use crate::sync::{readable, running};
+
+/// How many incidents are read, the newest ones: more than a page shows.
+const INCIDENTS: usize = 100;
+
+/// Publishes a status page, if that is outstanding, or removes what is left of a deleted one.
+///
+/// Nothing that the page shows is read before the attempt has begun. So whatever was wanted by then is in what is
+/// published, and a change after that makes the end of the attempt fail.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub(crate) async fn status_page(
+    app: &App,
+    team: TeamId,
+    page: StatusPageId,
+) -> Result<(), StoreError> {
+    let Some(found) = app.store.publication(team, page).await? else { return Ok(()) };
+    if !found.is_outstanding(app.clock.now()) {
+        return Ok(());
+    }
+    if found.is_deleted {
+        return app.store.purge_status_page(team, page).await;
+    }
+    retry_on_conflict(budget::SYNC, || attempt(app, team, page)).await
+}
+
+async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), StoreError> {
+    let store = &app.store;
+    let Some(publication) = store.begin_publication(team, page).await? else { return Ok(()) };
+    let now = app.clock.now();
+    let (found_team, found_page) =
+        try_join(store.team(team, now), store.status_page(team, page)).await?;
+    let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
+    let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
+    let (sites, incidents) =
+        try_join(readable(app, &sites), store.incidents(page.team, page.id, INCIDENTS)).await?;
+    let facts = sites.values().filter(|stored| stored.site.team == page.team);
+    let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
+    let facts = facts.collect::<Result<_, StoreError>>()?;
+    let published = publish(&page, &team.team, &facts, &incidents, now);
+    store.put_published(&page, publication.attempts, &published).await?;
+    let next = next_publication(&page, &published, &team.team);
+    store.end_publication(&publication, next).await
+}
+
+fn facts_of(
+    app: &App,
+    stored: &SiteWithTools,
+    team: &TeamWithSettings,
+) -> Result<SiteFacts, StoreError> {
+    let trackers = stored.tools.values().flat_map(|tool| &tool.trackers);
+    let active = trackers.filter(|(_, tracked)| tracked.tracker.issue().is_some());
+    Ok(SiteFacts {
+        status: stored.tool(Tool::Status)?.clone(),
+        is_monitored: running(app, stored, team).contains(&Tool::Status),
+        active: active.map(|(fingerprint, _)| *fingerprint).collect(),
+    })
+}

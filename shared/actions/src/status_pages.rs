@@ -1,0 +1,194 @@
+//! Creates, changes and deletes status pages, and writes about incidents.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IncidentChange, PageChange};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::id::{SiteId, StatusPageId, TeamId};
+use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::status_pages::{
+    IncidentInput, IncidentRefusal, PageIncident, PageInput, PageRefusal, Slug, StatusPage,
+    UpdateInput,
+};
+use vedette_runtime::App;
+use vedette_store::{Audit, PageConflict, is_taken_slug, page_conflict};
+
+use crate::error::{IncidentError, PageError};
+
+/// Creates a status page with a slug and a name, and has it published.
+///
+/// # Errors
+///
+/// A refusal; a fault of the table or of the source of randomness.
+pub async fn create_status_page(
+    app: &App,
+    team: &Team,
+    input: PageInput,
+    named: (Slug, String),
+    by: Actor,
+    now: Timestamp,
+) -> Result<StatusPage, PageError> {
+    let entropy = &app.entropy;
+    let identity = (entropy.status_page_id()?, team.id);
+    let new_id = || Ok::<_, PageError>(entropy.component_id()?);
+    let page = input.into_page(identity, named, entropy.link_key()?, new_id, now)?;
+    know_sites(app, &page, &BTreeSet::new()).await?;
+    let event = AuditEvent::status_page(&page, PageChange::Added);
+    let entry = AuditEntry::new(team.id, by, event, now);
+    if let Err(error) = app.store.create_status_page(&page, Audit::Entry(&entry)).await {
+        return Err(match page_conflict(&error) {
+            Some(PageConflict::TooMany) => PageRefusal::TooMany.into(),
+            Some(PageConflict::SlugTaken) => PageRefusal::SlugTaken.into(),
+            None => error.into(),
+        });
+    }
+    enqueue_publication(app, team.id, page.id).await;
+    Ok(page)
+}
+
+/// Changes a status page, and has it published. If nothing differs, nothing is written.
+///
+/// # Errors
+///
+/// A refusal; a fault of the table or of the source of randomness; a conflict when the page has changed since it was
+/// read.
+pub async fn edit_status_page(
+    app: &App,
+    before: &StatusPage,
+    input: PageInput,
+    by: Actor,
+    now: Timestamp,
+) -> Result<StatusPage, PageError> {
+    let entropy = &app.entropy;
+    let new_id = || Ok::<_, PageError>(entropy.component_id()?);
+    let page = input.apply_to(before, entropy.link_key()?, new_id, now)?;
+    let (rev, updated_at) = (before.rev, before.updated_at);
+    if (StatusPage { rev, updated_at, ..page.clone() }) == *before {
+        return Ok(before.clone());
+    }
+    know_sites(app, &page, &before.sites()).await?;
+    let event = AuditEvent::status_page(before, PageChange::Edited);
+    let entry = AuditEntry::new(page.team, by, event, now);
+    if let Err(error) = app.store.save_status_page(before, &page, Audit::Entry(&entry)).await {
+        let is_taken = page.slug != before.slug && is_taken_slug(&error);
+        return Err(if is_taken { PageRefusal::SlugTaken.into() } else { error.into() });
+    }
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(page)
+}
+
+/// Deletes a status page. Readers no longer find it.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the page or the list of the team's pages has changed since it was read.
+pub async fn delete_status_page(
+    app: &App,
+    team: &Team,
+    page: &StatusPage,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), PageError> {
+    let event = AuditEvent::status_page(page, PageChange::Removed);
+    let entry = AuditEntry::new(team.id, by, event, now);
+    app.store.delete_status_page(team, page, now, Audit::Entry(&entry)).await?;
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(())
+}
+
+/// Writes an incident with a title and a first update on a status page.
+///
+/// # Errors
+///
+/// A refusal; a fault of the table or of the source of randomness.
+pub async fn create_incident(
+    app: &App,
+    page: &StatusPage,
+    input: IncidentInput,
+    written: (String, UpdateInput),
+    by: Actor,
+    now: Timestamp,
+) -> Result<PageIncident, IncidentError> {
+    let incident = input.into_incident(app.entropy.incident_id(now)?, page, written, now)?;
+    let event = AuditEvent::incident(page, &incident, IncidentChange::Added);
+    let entry = AuditEntry::new(page.team, by, event, now);
+    let created = app.store.create_incident(page, &incident, Audit::Entry(&entry)).await;
+    if let Err(error) = created {
+        let is_full = error.has_failed(0);
+        return Err(if is_full { IncidentRefusal::TooMany.into() } else { error.into() });
+    }
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(incident)
+}
+
+/// Changes an incident or writes an update. If nothing differs, nothing is written.
+///
+/// # Errors
+///
+/// A refusal; a fault of the table; a conflict when the incident has changed since it was read.
+pub async fn edit_incident(
+    app: &App,
+    page: &StatusPage,
+    before: &PageIncident,
+    input: IncidentInput,
+    by: Actor,
+    now: Timestamp,
+) -> Result<PageIncident, IncidentError> {
+    let incident = input.apply_to(before, page, now)?;
+    let (rev, updated_at) = (before.rev, before.updated_at);
+    if (PageIncident { rev, updated_at, ..incident.clone() }) == *before {
+        return Ok(before.clone());
+    }
+    let event = AuditEvent::incident(page, &incident, IncidentChange::of(before, &incident));
+    let entry = AuditEntry::new(page.team, by, event, now);
+    app.store.save_incident(page, before, &incident, Audit::Entry(&entry)).await?;
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(incident)
+}
+
+/// Deletes an incident, as if nobody had written it.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the incident has changed since it was read.
+pub async fn delete_incident(
+    app: &App,
+    page: &StatusPage,
+    incident: &PageIncident,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(), IncidentError> {
+    let event = AuditEvent::incident(page, incident, IncidentChange::Removed);
+    let entry = AuditEntry::new(page.team, by, event, now);
+    app.store.delete_incident(page, incident, now, Audit::Entry(&entry)).await?;
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(())
+}
+
+/// Has all status pages of a team published, after a write that has requested it.
+pub(crate) async fn enqueue_publications(app: &App, team: &Team) {
+    for page in &team.status_pages {
+        enqueue_publication(app, team.id, *page).await;
+    }
+}
+
+async fn enqueue_publication(app: &App, team: TeamId, page: StatusPageId) {
+    let message = Message::Maintenance(Maintenance::Publish { team, page });
+    app.enqueue_or_leave(message, Duration::ZERO).await;
+}
+
+/// Refuses a page that shows a site of another team. Sites that it showed before may be gone by now.
+async fn know_sites(
+    app: &App,
+    page: &StatusPage,
+    before: &BTreeSet<SiteId>,
+) -> Result<(), PageError> {
+    let new: Vec<SiteId> = page.sites().difference(before).copied().collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let known = app.store.sites_of_team(page.team, new.iter().copied()).await?;
+    if known.len() < new.len() { Err(PageRefusal::UnknownSite.into()) } else { Ok(()) }
+}

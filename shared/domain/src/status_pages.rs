@@ -1,0 +1,32 @@
+//! Public status pages: what a team publishes about its sites, under names of its own.
+//!
+//! A [`StatusPage`] is what a team has chosen: its groups of components, and which site stands behind each. People write
+//! [`PageIncident`]s. From these and from what checks have found, [`publish`] composes a [`PublishedPage`]. It is stored, and
+//! readers are served nothing else: neither tables of checks nor issues are read for them.
+
+mod address;
+mod incident;
+mod input;
+mod page;
+mod publication;
+mod publish;
+mod published;
+#[cfg(test)]
+mod tests;
+
+pub use address::{PageAddress, SLUG_MAX, SLUG_MIN, Slug, SlugError};
+pub use incident::{
+    INCIDENT_TITLE_MAX, INCIDENTS_MAX, Impact, IncidentRefusal, IncidentStatus, IncidentUpdate,
+    PageIncident, UPDATE_TEXT_MAX, UPDATES_MAX, written_text,
+};
+pub use input::{ComponentInput, GroupInput, IncidentInput, PageInput, PageRefusal, UpdateInput};
+pub use page::{
+    COMPONENTS_MAX, Component, GROUPS_MAX, Group, MESSAGE_MAX, PAGES_MAX, PUBLISHED_NAME_MAX,
+    StatusPage,
+};
+pub use publication::{PUBLICATION_GRACE, Publication, next_publication};
+pub use publish::{SiteFacts, affects, component_state, publish};
+pub use published::{
+    ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
+    PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+};

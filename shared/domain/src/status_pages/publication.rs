@@ -1,0 +1,83 @@
+//! What is outstanding for a status page: whether, and when, it must be published again.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use serde::{Deserialize, Serialize};
+
+use super::page::StatusPage;
+use super::published::{ComponentState, PublishedPage};
+use crate::accounts::team::Team;
+use crate::checks::history::{day_of, day_start};
+use crate::id::{StatusPageId, TeamId};
+
+/// How long a publication may take before its message is sent again.
+pub const PUBLICATION_GRACE: SignedDuration = SignedDuration::from_mins(2);
+/// A page is published again after this time, even if nothing has happened: the figures of today change with every
+/// check.
+const REFRESHED_EVERY: SignedDuration = SignedDuration::from_hours(1);
+/// A page with a component that has not been checked yet is published again after this time: a first check that
+/// succeeds changes nothing else.
+const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(5);
+
+/// What is outstanding for a status page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publication {
+    /// The team.
+    pub team: TeamId,
+    /// The page.
+    pub page: StatusPageId,
+    /// Rises with everything that changes what is published.
+    pub wanted: u64,
+    /// The `wanted` up to which the page was published.
+    pub done: u64,
+    /// Rises with every attempt to publish. What a later attempt has read is never replaced by what an earlier one did.
+    pub attempts: u64,
+    /// When the page changes without anybody doing anything, or should be refreshed.
+    #[serde(
+        rename = "at",
+        default,
+        with = "millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub next: Option<Timestamp>,
+    /// How many incidents the page has.
+    #[serde(default)]
+    pub incidents: u32,
+    /// Whether the page was deleted, and what is left of it must be removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_deleted: bool,
+}
+
+impl Publication {
+    /// What is outstanding for a new page.
+    pub const fn of_new_page(team: TeamId, page: StatusPageId) -> Self {
+        let (wanted, done, attempts) = (1, 0, 0);
+        Self { team, page, wanted, done, attempts, next: None, incidents: 0, is_deleted: false }
+    }
+
+    /// Whether there is something to do at an instant.
+    pub fn is_outstanding(&self, now: Timestamp) -> bool {
+        self.is_deleted || self.wanted > self.done || self.next.is_some_and(|next| next <= now)
+    }
+}
+
+/// When a page that was just published must be published again, if nothing happens until then: when a window that it
+/// shows starts or ends, when the day turns, and once in a while.
+pub fn next_publication(page: &StatusPage, published: &PublishedPage, team: &Team) -> Timestamp {
+    let now = published.generated_at;
+    let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+    let tomorrow = day_of(now).saturating_add(1.day());
+    let covering = team
+        .windows
+        .iter()
+        .filter(|window| page.components().any(|component| window.covers(component.site)));
+    let edges = covering.flat_map(|window| {
+        let end = window.active_at(now).map(|active| active.end);
+        let start = window.next_after(now).map(|next| next.start);
+        [start, end].into_iter().flatten()
+    });
+    let states = published.components().map(|component| component.state);
+    let waits = states.into_iter().any(|state| state == ComponentState::Unknown);
+    let refreshed = later(if waits { AWAITED_FOR } else { REFRESHED_EVERY });
+    edges.fold(refreshed.min(day_start(tomorrow)), Timestamp::min)
+}

@@ -1,0 +1,240 @@
+//! Composes the published page from what the team has chosen and what checks have found.
+
+use std::collections::BTreeMap;
+
+use data_encoding::HEXLOWER;
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+
+use super::incident::{Impact, PageIncident};
+use super::page::{Component, StatusPage};
+use super::published::{
+    ComponentState, PublishedComponent, PublishedGroup, PublishedIncident, PublishedPage,
+    PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+};
+use crate::accounts::team::Team;
+use crate::checks::history::{COUNTED_DAYS, DayUptime, Retention, day_of, recent_dates};
+use crate::checks::tool_state::ToolState;
+use crate::id::{ComponentId, SiteId};
+use crate::issues::Fingerprint;
+use crate::maintenance::MaintenanceWindow;
+
+/// How long resolved incidents are shown.
+const INCIDENTS_SHOWN_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// How far ahead planned maintenance is shown.
+const WINDOWS_SHOWN_AHEAD: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// The most text of incidents on a page, in bytes. The newest ones are shown.
+const INCIDENTS_SHOWN_MAX: usize = 64 * 1024;
+/// The name of a window whose own name is not published.
+const WINDOW_NAME: &str = "Maintenance";
+
+/// What checks have found about a site.
+#[derive(Debug, Clone)]
+pub struct SiteFacts {
+    /// The state of its status checks.
+    pub status: ToolState,
+    /// Whether status checks of it run.
+    pub is_monitored: bool,
+    /// Its active issues.
+    pub active: Vec<Fingerprint>,
+}
+
+/// The page as of an instant. Sites without facts are gone.
+pub fn publish(
+    page: &StatusPage,
+    team: &Team,
+    sites: &BTreeMap<SiteId, SiteFacts>,
+    incidents: &[PageIncident],
+    now: Timestamp,
+) -> PublishedPage {
+    let incidents = shown_incidents(page, incidents, now);
+    let groups = page.groups.iter().map(|group| PublishedGroup {
+        name: group.name.clone(),
+        components: group
+            .components
+            .iter()
+            .map(|component| {
+                let facts = sites.get(&component.site);
+                published_component(component, facts, team, &incidents, now)
+            })
+            .collect(),
+    });
+    PublishedPage {
+        version: VERSION,
+        generated_at: now,
+        name: page.name.clone(),
+        message: page.message.clone(),
+        zone: team.zone.clone(),
+        is_unlisted: page.is_unlisted(),
+        today: day_of(now),
+        groups: groups.collect(),
+        windows: shown_windows(page, team, now),
+        incidents,
+    }
+}
+
+/// The state of a component: that of its site, or what people wrote about it if that is worse.
+pub fn component_state(
+    site: Option<&SiteFacts>,
+    is_in_maintenance: bool,
+    written: impl IntoIterator<Item = Impact>,
+) -> ComponentState {
+    let checked = match site {
+        _ if is_in_maintenance => ComponentState::Maintenance,
+        Some(site) => site_state(site),
+        None => ComponentState::Unknown,
+    };
+    let written = written.into_iter().filter_map(|impact| match impact {
+        Impact::None => None,
+        Impact::Minor | Impact::Major => Some(ComponentState::Degraded),
+        Impact::Critical => Some(ComponentState::Down),
+    });
+    written.fold(checked, ComponentState::max)
+}
+
+/// The state of a site according to its checks. Issues stay active while checks are off, but nothing would notice that
+/// they are over.
+fn site_state(site: &SiteFacts) -> ComponentState {
+    if !site.is_monitored || site.status.latest_completed().is_none() {
+        return ComponentState::Unknown;
+    }
+    let states = site.active.iter().filter_map(|fingerprint| affects(*fingerprint));
+    states.max().unwrap_or(ComponentState::Operational)
+}
+
+/// The state that an issue gives to a component; `None` if visitors of the site do not notice it.
+pub const fn affects(fingerprint: Fingerprint) -> Option<ComponentState> {
+    match fingerprint {
+        Fingerprint::StatusDown => Some(ComponentState::Down),
+        Fingerprint::StatusPartial
+        | Fingerprint::StatusExpectation
+        | Fingerprint::StatusSlow
+        | Fingerprint::SslInvalid
+        | Fingerprint::DnsLookupFailed => Some(ComponentState::Degraded),
+        Fingerprint::SslExpiring
+        | Fingerprint::DnsRecordsMissing
+        | Fingerprint::DnsRecordsChanged
+        | Fingerprint::DnsDomainExpiring
+        | Fingerprint::BrokenLinksThreshold
+        | Fingerprint::PerformanceBudget => None,
+    }
+}
+
+fn published_component(
+    component: &Component,
+    site: Option<&SiteFacts>,
+    team: &Team,
+    incidents: &[PublishedIncident],
+    now: Timestamp,
+) -> PublishedComponent {
+    let retention = team.retention(now);
+    let is_in_maintenance = team.windows.until(component.site, now, now).is_some();
+    let concerning = incidents.iter().filter(|incident| {
+        incident.resolved_at.is_none() && incident.components.contains(&component.id)
+    });
+    let impacts = concerning.map(|incident| incident.impact);
+    let status = site.map(|site| &site.status);
+    let response = status.filter(|_| component.publishes_response_time);
+    PublishedComponent {
+        id: component.id,
+        name: component.name.clone(),
+        state: component_state(site, is_in_maintenance, impacts),
+        days: days(status, retention),
+        uptime: status
+            .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))
+            .and_then(PublishedUptime::of),
+        response_ms: response
+            .and_then(|status| status.hour_means(now).into_iter().rev().flatten().next()),
+    }
+}
+
+fn days(status: Option<&ToolState>, retention: Retention) -> Vec<DayUptime> {
+    let of_day = |date| match status {
+        Some(status) if retention.reaches(date) => status.uptime_on(date),
+        _ => DayUptime::Unknown,
+    };
+    recent_dates(retention.today).map(of_day).collect()
+}
+
+/// The incidents that are shown, newest first.
+fn shown_incidents(
+    page: &StatusPage,
+    incidents: &[PageIncident],
+    now: Timestamp,
+) -> Vec<PublishedIncident> {
+    let since = now.saturating_sub(INCIDENTS_SHOWN_FOR).unwrap_or(now);
+    let mut shown: Vec<&PageIncident> = incidents
+        .iter()
+        .filter(|incident| incident.resolved_at().is_none_or(|resolved| resolved >= since))
+        .collect();
+    shown.sort_by_key(|incident| {
+        (incident.is_resolved(), std::cmp::Reverse((incident.started_at, incident.id)))
+    });
+    let mut left = INCIDENTS_SHOWN_MAX;
+    let fitting = shown.into_iter().take_while(|incident| {
+        let texts = incident.updates.iter().map(|update| update.text.len());
+        let size = incident.title.len() + texts.sum::<usize>();
+        left = left.saturating_sub(size);
+        left > 0
+    });
+    fitting.map(|incident| published_incident(page, incident)).collect()
+}
+
+fn published_incident(page: &StatusPage, incident: &PageIncident) -> PublishedIncident {
+    let updates = incident.updates.iter().rev().map(|update| PublishedUpdate {
+        at: update.at,
+        status: update.status,
+        text: update.text.clone(),
+    });
+    let components = page.components().map(|component| component.id);
+    PublishedIncident {
+        id: incident.id,
+        title: incident.title.clone(),
+        impact: incident.impact,
+        status: incident.status(),
+        components: components.filter(|id| incident.components.contains(id)).collect(),
+        started_at: incident.started_at,
+        resolved_at: incident.resolved_at(),
+        next_update_by: incident.next_update_by.filter(|_| !incident.is_resolved()),
+        updates: updates.collect(),
+    }
+}
+
+/// The windows that are active or start soon, each with its current or next instance, in the order in which they start.
+fn shown_windows(page: &StatusPage, team: &Team, now: Timestamp) -> Vec<PublishedWindow> {
+    let until = now.saturating_add(WINDOWS_SHOWN_AHEAD).unwrap_or(now);
+    let mut windows: Vec<_> = team
+        .windows
+        .iter()
+        .filter_map(|window| {
+            let instance = window.active_at(now).or_else(|| window.next_after(now))?;
+            let components = covered(page, window);
+            (instance.start < until && !components.is_empty()).then(|| PublishedWindow {
+                id: window_id(page, window, instance.start),
+                name: match page.names_windows {
+                    true => window.name.clone(),
+                    false => WINDOW_NAME.to_owned(),
+                },
+                starts_at: instance.start,
+                ends_at: instance.end,
+                components,
+            })
+        })
+        .collect();
+    windows.sort_by(|a, b| (a.starts_at, &a.id).cmp(&(b.starts_at, &b.id)));
+    windows
+}
+
+fn covered(page: &StatusPage, window: &MaintenanceWindow) -> Vec<ComponentId> {
+    let components = page.components().filter(|component| window.covers(component.site));
+    components.map(|component| component.id).collect()
+}
+
+/// An id that two pages that show the same window do not share, and that is the same whenever the page is composed.
+fn window_id(page: &StatusPage, window: &MaintenanceWindow, start: Timestamp) -> String {
+    let mut hash = Sha256::new();
+    hash.update(page.id.0.as_bytes());
+    hash.update(window.id.0.as_bytes());
+    hash.update(start.as_second().to_be_bytes());
+    HEXLOWER.encode(&hash.finalize()[..16])
+}

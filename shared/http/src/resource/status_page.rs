@@ -1,0 +1,165 @@
+//! Status pages and incidents as the API shows them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::alerts::link;
+use vedette_domain::id::{ComponentId, IncidentId, SiteId, StatusPageId};
+use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
+
+use super::{wire_time, wire_time_or_null};
+
+/// A status page.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StatusPage"))]
+pub struct StatusPageResource {
+    /// Identity.
+    uuid: StatusPageId,
+    /// Its name in the URL.
+    slug: String,
+    /// Where readers find it; null if the service does not know its own address. The URL of an unlisted page is
+    /// secret.
+    url: Option<String>,
+    /// Its name.
+    name: String,
+    /// What the team has to say to all readers.
+    message: Option<String>,
+    /// Whether only its secret link leads to it.
+    unlisted: bool,
+    /// Whether planned maintenance has the names of the team's maintenance windows. Otherwise, it is called
+    /// "Maintenance".
+    maintenance_names: bool,
+    /// Its components, in groups.
+    groups: Vec<GroupResource>,
+    /// Creation.
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
+    /// Last change.
+    #[serde(serialize_with = "wire_time")]
+    updated_at: Timestamp,
+}
+
+/// Components that are shown together.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct GroupResource {
+    /// Its heading; null if it has none.
+    name: Option<String>,
+    /// Its components, in the order in which they are shown.
+    components: Vec<ComponentResource>,
+}
+
+/// A component.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct ComponentResource {
+    /// Identity, which readers see.
+    uuid: ComponentId,
+    /// Its published name.
+    name: String,
+    /// The site whose state it shows.
+    site: SiteId,
+    /// Whether its response time is published.
+    response_time: bool,
+}
+
+impl StatusPageResource {
+    /// A page. `base` is the base address of the pages, if it is known.
+    pub fn new(page: &StatusPage, base: Option<&str>) -> Self {
+        let groups = page.groups.iter().map(|group| GroupResource {
+            name: group.name.clone(),
+            components: group
+                .components
+                .iter()
+                .map(|component| ComponentResource {
+                    uuid: component.id,
+                    name: component.name.clone(),
+                    site: component.site,
+                    response_time: component.publishes_response_time,
+                })
+                .collect(),
+        });
+        Self {
+            uuid: page.id,
+            slug: page.slug.to_string(),
+            url: base.map(|base| link::status_page(base, &page.address())),
+            name: page.name.clone(),
+            message: page.message.clone(),
+            unlisted: page.is_unlisted(),
+            maintenance_names: page.names_windows,
+            groups: groups.collect(),
+            created_at: page.created_at,
+            updated_at: page.updated_at,
+        }
+    }
+}
+
+/// An incident on a status page.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Incident"))]
+pub struct IncidentResource {
+    /// Identity, which readers see.
+    uuid: IncidentId,
+    /// What is or was wrong, in a sentence.
+    title: String,
+    /// How much it affects the components that it concerns.
+    impact: Impact,
+    /// The current status: that of the newest update.
+    status: IncidentStatus,
+    /// The components that it concerns.
+    components: BTreeSet<ComponentId>,
+    /// When it started.
+    #[serde(serialize_with = "wire_time")]
+    started_at: Timestamp,
+    /// When it was resolved; null while it is not.
+    #[serde(serialize_with = "wire_time_or_null")]
+    resolved_at: Option<Timestamp>,
+    /// By when the team promises the next update; null without a promise.
+    #[serde(serialize_with = "wire_time_or_null")]
+    next_update_by: Option<Timestamp>,
+    /// What the team wrote, oldest first.
+    updates: Vec<UpdateResource>,
+    /// Creation.
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
+    /// Last change.
+    #[serde(serialize_with = "wire_time")]
+    updated_at: Timestamp,
+}
+
+/// An update of an incident.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct UpdateResource {
+    /// When it was written.
+    #[serde(serialize_with = "wire_time")]
+    at: Timestamp,
+    /// The status from then on.
+    status: IncidentStatus,
+    /// What the team wrote.
+    text: String,
+}
+
+impl From<&PageIncident> for IncidentResource {
+    fn from(incident: &PageIncident) -> Self {
+        let updates = incident.updates.iter().map(|update| UpdateResource {
+            at: update.at,
+            status: update.status,
+            text: update.text.clone(),
+        });
+        Self {
+            uuid: incident.id,
+            title: incident.title.clone(),
+            impact: incident.impact,
+            status: incident.status(),
+            components: incident.components.clone(),
+            started_at: incident.started_at,
+            resolved_at: incident.resolved_at(),
+            next_update_by: incident.next_update_by,
+            updates: updates.collect(),
+            created_at: incident.created_at,
+            updated_at: incident.updated_at,
+        }
+    }
+}
