@@ -1,7 +1,8 @@
 //! The time zone of a user, with a form, and the zone of the times on pages.
 
 use jiff::Timestamp;
-use vedette_testkit::{Member, TestApp};
+use vedette_domain::accounts::plan::Plan;
+use vedette_testkit::{TestApp, new_team};
 use vedette_tests::Service;
 
 use crate::issues::broken;
@@ -78,9 +79,10 @@ async fn times_are_in_the_zone_of_the_reader_or_else_of_the_team_or_else_in_utc(
 }
 
 /// What the page of an issue that opens at an instant says about its beginning.
-async fn since(service: &Service, owner: &Member, at: &str) -> String {
+async fn since(service: &Service, at: &str) -> String {
     service.test.set_clock(at.parse::<Timestamp>().expect("a timestamp"));
-    let (_target, id) = broken(service, owner).await;
+    let owner = new_team(&service.test, Plan::Agency).await;
+    let (_target, id) = broken(service, &owner).await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     sent_to(&browser.post(PATH, "time_zone=Europe%2FBerlin").await);
     let page = browser.get(&format!("/issues/{id}")).await;
@@ -91,13 +93,13 @@ async fn since(service: &Service, owner: &Member, at: &str) -> String {
 
 #[tokio::test]
 async fn times_follow_both_clock_changes_of_a_year() {
-    let (service, owner) = Service::with_team().await;
+    let (service, _) = Service::with_team().await;
     for (at, shown) in [
         ("2027-03-28T00:59:59Z", "2027-03-28 01:59 CET"),
         ("2027-03-28T01:00:00Z", "2027-03-28 03:00 CEST"),
         ("2027-10-31T00:30:00Z", "2027-10-31 02:30 CEST"),
         ("2027-10-31T01:30:00Z", "2027-10-31 02:30 CET"),
     ] {
-        assert_eq!(since(&service, &owner, at).await, shown, "{at}");
+        assert_eq!(since(&service, at).await, shown, "{at}");
     }
 }

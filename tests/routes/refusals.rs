@@ -19,7 +19,7 @@ use crate::support::{
 use vedette_store::Audit;
 
 /// The scope that the specification asks for, by method and path, and that of the additions to it.
-const SCOPES: [(&str, &str, Scope); 41] = [
+const SCOPES: [(&str, &str, Scope); 46] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
     ("GET", "/teams/{team}", Scope::TeamsRead),
@@ -41,6 +41,11 @@ const SCOPES: [(&str, &str, Scope); 41] = [
     ("GET", "/issues/{issue}", Scope::IssuesRead),
     ("GET", "/teams/{team}/time-zone", Scope::TeamsRead),
     ("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite),
+    ("GET", "/me/time-zone", Scope::TeamsRead),
+    ("PATCH", "/me/time-zone", Scope::TeamsWrite),
+    ("GET", "/teams/{team}/maintenance-calendar", Scope::SitesRead),
+    ("POST", "/teams/{team}/maintenance-calendar", Scope::SitesWrite),
+    ("DELETE", "/teams/{team}/maintenance-calendar", Scope::SitesWrite),
     ("GET", "/sites/{site}/expectations", Scope::SitesRead),
     ("PUT", "/sites/{site}/expectations", Scope::SitesWrite),
     ("GET", "/issues/{issue}/evidence", Scope::IssuesRead),

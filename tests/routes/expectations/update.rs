@@ -211,6 +211,7 @@ async fn a_change_is_audited_and_applies_to_checks_that_begin_afterwards() {
         _ => None,
     });
     let [differences] = <[_; 1]>::try_from(changes.collect::<Vec<_>>()).expect("one change");
-    let changed: Vec<_> = differences.iter().map(|of| of.setting.as_str()).collect();
-    assert!(changed.contains(&"expectations.expectations"), "{changed:?}");
+    let changed: Vec<_> =
+        differences.iter().map(|of| (of.setting.as_str(), of.after.as_deref())).collect();
+    assert_eq!(changed, [("expectations.expectation", Some("\"ok\" at /status"))]);
 }
