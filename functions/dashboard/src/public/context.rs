@@ -1,5 +1,7 @@
 //! What the handlers of status pages work with.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{HOST, HeaderName, REFERRER_POLICY};
@@ -39,6 +41,16 @@ impl Shown {
     /// The URL of the page.
     pub(super) fn url(&self) -> String {
         format!("{}{}", self.base, self.path)
+    }
+
+    /// The URL of a part of the page, such as an incident.
+    pub(super) fn url_of(&self, id: impl Display) -> String {
+        format!("{}#{id}", self.url())
+    }
+
+    /// The path of its feed.
+    pub(super) fn feed(&self) -> String {
+        format!("{}/history.atom", self.path)
     }
 }
 

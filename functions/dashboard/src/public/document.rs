@@ -13,7 +13,6 @@ use vedette_http::response::{Response, text};
 
 use super::PublicContext;
 use super::context::Shown;
-use super::feed::incident_url;
 
 /// The document that the path names.
 pub(super) async fn document(context: PublicContext<'_>) -> Result<Response, ApiError> {
@@ -184,7 +183,7 @@ fn of_incident(shown: &Shown, incident: &PublishedIncident) -> Value {
         "monitoring_at": since(IncidentStatus::Monitoring),
         "resolved_at": incident.resolved_at,
         "impact": incident.impact.as_str(),
-        "shortlink": incident_url(shown, incident),
+        "shortlink": shown.url_of(incident.id),
         "started_at": incident.started_at,
         "page_id": page_id(shown),
         "incident_updates": updates,
@@ -208,7 +207,7 @@ fn of_window(shown: &Shown, window: &PublishedWindow) -> Value {
         "monitoring_at": null,
         "resolved_at": null,
         "impact": "maintenance",
-        "shortlink": format!("{}#{}", shown.url(), window.id),
+        "shortlink": shown.url_of(&window.id),
         "started_at": window.starts_at,
         "page_id": page_id(shown),
         "incident_updates": [],

@@ -22,11 +22,6 @@ pub(super) async fn feed(context: PublicContext<'_>) -> Result<Response, ApiErro
         .await
 }
 
-/// The path of a page's feed.
-pub(super) fn path(shown: &Shown) -> String {
-    format!("{}/history.atom", shown.path)
-}
-
 pub(super) fn of(shown: &Shown) -> Feed {
     let (page, url) = (&shown.page, shown.url());
     let entries: Vec<Entry> =
@@ -39,7 +34,7 @@ pub(super) fn of(shown: &Shown) -> Feed {
         authors: vec![Person { name: readable(&page.name), ..Person::default() }],
         generator: Some(Generator { value: "Vedette".to_owned(), ..Generator::default() }),
         links: vec![
-            link("self", format!("{}{}", shown.base, path(shown)), "application/atom+xml"),
+            link("self", format!("{}{}", shown.base, shown.feed()), "application/atom+xml"),
             link("alternate", url, "text/html"),
         ],
         entries,
@@ -63,15 +58,10 @@ fn entry(shown: &Shown, incident: &PublishedIncident) -> Entry {
         id: format!("urn:uuid:{}", incident.id),
         updated: date(newest),
         published: Some(date(incident.started_at)),
-        links: vec![link("alternate", incident_url(shown, incident), "text/html")],
+        links: vec![link("alternate", shown.url_of(incident.id), "text/html")],
         content: Some(content),
         ..Entry::default()
     }
-}
-
-/// The URL of an incident on its page.
-pub(super) fn incident_url(shown: &Shown, incident: &PublishedIncident) -> String {
-    format!("{}#{}", shown.url(), incident.id)
 }
 
 fn link(rel: &str, href: String, media_type: &str) -> Link {

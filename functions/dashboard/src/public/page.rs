@@ -16,7 +16,7 @@ use vedette_http::response::Response;
 
 use super::context::Shown;
 use super::times::Times;
-use super::{PublicContext, feed, frame};
+use super::{PublicContext, frame};
 use crate::chart::{self, Bars, uptime_bars};
 use crate::layout::initial;
 use crate::look::{self, Look};
@@ -33,7 +33,7 @@ pub(super) async fn page(context: PublicContext<'_>) -> Result<Response, ApiErro
 pub(super) fn rendered(shown: &Shown) -> Response {
     let page = &shown.page;
     let times = Times { zone: &page.zone, now: shown.now };
-    let feed = feed::path(shown);
+    let feed = shown.feed();
     let past: Vec<_> =
         page.incidents.iter().filter(|one| one.status == IncidentStatus::Resolved).collect();
     let windows: Vec<_> = page.windows.iter().filter(|window| window.ends_at > shown.now).collect();
