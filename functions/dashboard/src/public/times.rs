@@ -28,7 +28,7 @@ impl Times<'_> {
 
     /// When something was, and how long ago that is: `02:46 CET, 14 min ago`.
     pub(super) fn minute_ago(self, at: Timestamp) -> Markup {
-        html! { (self.minute(at)) ", " (time::ago(at, self.now)) }
+        html! { (self.minute(at)) ", " (time::ago(at, self.now, self.zone)) }
     }
 
     /// From when to when: `Thu 26 Nov, 01:00 to 02:30 CET`.

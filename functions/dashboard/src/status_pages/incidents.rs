@@ -18,6 +18,7 @@ use vedette_store::TeamWithSettings;
 
 use super::{path, path_of, public};
 use crate::RequestContext;
+use crate::clock::Clock;
 use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading, NavTab};
 use crate::look::Look;
@@ -139,14 +140,15 @@ async fn page(
     };
     let incidents = context.app.store.incidents(team.id, of.id, SHOWN).await?;
     let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
+    let clock = context.clock(Some(team));
     let content = html! {
         @if refused.is_none() { (layout::done(context, &SAID)) }
-        @for incident in &open { (one(of, incident, may_write, &Markup::default())) }
+        @for incident in &open { (one((of, clock), incident, may_write, &Markup::default())) }
         @if may_write { (new_incident(of, refused)) }
         @if !over.is_empty() {
             section.stack {
                 h2 { "Past incidents" }
-                @for incident in &over { (one(of, incident, may_write, &Markup::default())) }
+                @for incident in &over { (one((of, clock), incident, may_write, &Markup::default())) }
             }
         }
     };
@@ -172,7 +174,7 @@ fn page_of(
         None => StatusCode::OK,
     };
     let form = html! { @if may_write { (next_update(of, incident, refused)) } };
-    let content = one(of, incident, false, &form);
+    let content = one((of, context.clock(Some(team))), incident, false, &form);
     let heading =
         Heading::new("Incident").below(path(team.id), "Status pages").below(path_of(of), &of.name);
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
@@ -184,7 +186,12 @@ fn path_of_incident(of: &StatusPage, incident: IncidentId) -> String {
 }
 
 /// An incident with its updates, a link to the form for the next one if it is elsewhere, and what follows.
-fn one(of: &StatusPage, incident: &PageIncident, has_link: bool, below: &Markup) -> Markup {
+fn one(
+    (of, clock): (&StatusPage, Clock<'_>),
+    incident: &PageIncident,
+    has_link: bool,
+    below: &Markup,
+) -> Markup {
     let concerned: Vec<&str> = of
         .components()
         .filter(|component| incident.components.contains(&component.id))
@@ -199,9 +206,9 @@ fn one(of: &StatusPage, incident: &PageIncident, has_link: bool, below: &Markup)
             p.in.quiet.small {
                 "Impact: " (impact_word(incident.impact))
                 @if !concerned.is_empty() { " · " (concerned.join(", ")) }
-                " · Started " (layout::instant(incident.started_at))
+                " · Started " (clock.instant(incident.started_at))
                 @if let Some(by) = incident.next_update_by.filter(|_| !incident.is_resolved()) {
-                    " · Next update by " (layout::instant(by))
+                    " · Next update by " (clock.instant(by))
                 }
             }
             ul.rows {
@@ -211,7 +218,7 @@ fn one(of: &StatusPage, incident: &PageIncident, has_link: bool, below: &Markup)
                             b { (status_word(update.status)) }
                             @for line in update.text.lines() { p { bdi { (line) } } }
                         }
-                        span.quiet.small { (layout::instant(update.at)) }
+                        span.quiet.small { (clock.instant(update.at)) }
                     }
                 }
             }
