@@ -9,9 +9,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
-use vedette_domain::id::{ChannelId, SiteId};
+use vedette_domain::id::ChannelId;
 use vedette_domain::issues::Fingerprint;
-use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_domain::time_zone::NamedZone;
 use vedette_notifier::Transport;
@@ -70,9 +69,6 @@ pub(crate) struct Inner {
     ids: BTreeSet<(ChannelId, String)>,
     /// The true state at the time of a message.
     pub(crate) quiet_time: QuietTime,
-    pub(crate) windows: Windows,
-    /// The sites by their names.
-    pub(crate) sites: BTreeMap<String, SiteId>,
     pub(crate) down_since: BTreeMap<Name, Timestamp>,
     /// The number of messages that arrived.
     received: u64,
@@ -100,8 +96,6 @@ impl Receivers {
             events: BTreeMap::new(),
             ids: BTreeSet::new(),
             quiet_time: QuietTime::default(),
-            windows: Windows::default(),
-            sites: BTreeMap::new(),
             down_since: BTreeMap::new(),
             received: 0,
             repeated: 0,
@@ -172,15 +166,7 @@ impl Inner {
             return;
         }
         assert_eq!(self.quiet_time.until(now, &NamedZone::utc()), None, "{title} in quiet time");
-        let named = reading.named();
-        if kind == AlertKind::Reminder {
-            for (name, _) in &named {
-                let end =
-                    self.sites.get(*name).and_then(|site| self.windows.until(*site, now, now));
-                assert_eq!(end, None, "{title} in a maintenance window");
-            }
-        }
-        let sites: Vec<Name> = named.iter().map(spoken_of).collect();
+        let sites: Vec<Name> = reading.named().iter().map(spoken_of).collect();
         assert!(!sites.is_empty(), "{title}: names nothing");
         for site in sites {
             let place = (channel.id, site.clone());

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use vedette_actions::enable_channel;
@@ -152,7 +151,6 @@ pub(crate) struct World {
     confirmed: u64,
     unconfirmed: u64,
     held: u64,
-    in_windows: u64,
 }
 
 /// Counts of a simulated life.
@@ -175,8 +173,6 @@ pub(crate) struct Life {
     pub(crate) unconfirmed: u64,
     /// How many runs opened no issue although witnesses were asked.
     pub(crate) held: u64,
-    /// How many checks were in maintenance windows.
-    pub(crate) in_windows: u64,
 }
 
 /// The issues of outages, of which one at most is active.
@@ -234,7 +230,6 @@ impl World {
             confirmed: 0,
             unconfirmed: 0,
             held: 0,
-            in_windows: 0,
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -258,7 +253,6 @@ impl World {
         assert_eq!(created.status, 201, "{created:?}");
         let id = SiteId::parse(&created.data("uuid")).expect("an id");
         let name = created.data("name");
-        self.receivers.lock().sites.insert(name.clone(), id);
         self.sites.push(Watched { id, name, is_up: true, is_healthy: true, held: 0 });
         if number.is_multiple_of(2) {
             self.expect(id, true).await;
@@ -390,9 +384,6 @@ impl World {
         if self.random.happens(8) {
             self.change_settings().await;
         }
-        if self.random.happens(12) {
-            self.maintain().await;
-        }
         if self.random.happens(8) {
             let channel = usize::try_from(self.random.below(3)).expect("small");
             self.switch(channel).await;
@@ -516,52 +507,6 @@ impl World {
             enqueue_alert(app, &stored.site, &change).await;
         }
         self.see(site).await;
-    }
-
-    /// Somebody starts a maintenance window, plans one, or ends or removes one.
-    async fn maintain(&mut self) {
-        let app = &self.service.test.app;
-        let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
-        let windows = team.expect("a team").team.windows;
-        let known = windows.iter().next().filter(|_| self.random.clone().happens(400));
-        let path = format!("/teams/{}/maintenance-windows", self.owner.team);
-        let client = self.service.client(&self.owner);
-        let faults = self.service.test.faults().clone();
-        let done = match (known, self.random.below(3)) {
-            (Some(window), 0) => {
-                let path = format!("{path}/{}", window.id);
-                faults.until_crash(Box::pin(client.delete(&path))).await
-            }
-            (Some(window), _) => {
-                let path = format!("{path}/{}/end", window.id);
-                faults.until_crash(Box::pin(client.post(&path, &json!({})))).await
-            }
-            (None, kind) => {
-                let site = self.random.below(self.sites.len() as u64);
-                let site = &self.sites[usize::try_from(site).expect("small")];
-                let minutes = self.random.one_of(&[1, 5, 20, 90]);
-                let mut body = json!({ "duration_minutes": minutes });
-                if self.random.happens(700) {
-                    body["sites"] = json!([site.id]);
-                }
-                if kind == 0 {
-                    let later = SignedDuration::from_mins(self.random.one_of(&[1, 10, 30]));
-                    let start = TimeZone::UTC.to_datetime(self.now() + later);
-                    body["starts_at"] = json!(start.strftime("%Y-%m-%dT%H:%M").to_string());
-                }
-                faults.until_crash(Box::pin(client.post(&path, &body))).await
-            }
-        };
-        self.deaths += u64::from(done.is_none());
-        self.service.test.queue.drain(Destination::Maintenance);
-        self.see_windows().await;
-    }
-
-    /// The windows in which nobody may be reminded of anything.
-    async fn see_windows(&self) {
-        let app = &self.service.test.app;
-        let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
-        self.receivers.lock().windows = team.expect("a team").team.windows;
     }
 
     async fn change_settings(&mut self) {
@@ -796,9 +741,7 @@ impl World {
             judged,
         }));
         match record_run(app, &run, state, &finish, None).await {
-            Ok(vedette_runs::Recorded::Saved { issues, check }) => {
-                assert!(issues.is_empty() || !check.in_maintenance, "decided in a window");
-                self.in_windows += u64::from(check.in_maintenance);
+            Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
                 for IssueChange { after, .. } in &issues {
                     let (name, what) = (&self.sites[number].name, after.id.fingerprint());
                     let line = format!("{} {name}: {what} is {:?}", self.now(), after.status());
@@ -855,16 +798,8 @@ impl World {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
         let (confirmed, unconfirmed, held) = (self.confirmed, self.unconfirmed, self.held);
-        let mut life = Life {
-            deaths,
-            jumps,
-            full_disks,
-            confirmed,
-            unconfirmed,
-            held,
-            in_windows: self.in_windows,
-            ..Life::default()
-        };
+        let mut life =
+            Life { deaths, jumps, full_disks, confirmed, unconfirmed, held, ..Life::default() };
         (life.received, life.repeated) = self.receivers.counts();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {

