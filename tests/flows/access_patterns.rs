@@ -155,6 +155,10 @@ async fn the_page_shows_the_units_that_are_counted() {
     let written = client.post(&incidents, &body);
     units.request("`POST /teams/{team}/status-pages/{page}/incidents`", written).await;
     units.publication("publication of a status page, with an incident").await;
+    scene.target.answer(503);
+    service.advance_minutes(5);
+    let first = scene.scheduled(other, Tool::Status, service.test.now());
+    assert!(is_finished(&service.check(&first).await));
     let timer = scene.timer(other).await;
     service.test.set_clock(timer.due);
     let opening = scene.timer_message(other, timer);

@@ -60,7 +60,9 @@ async fn a_page_shows_incidents_components_and_maintenance() {
     let test = published(|page| page.groups[1].components.truncate(1)).await;
     let response = get(&test, "/status/meridian").await;
     assert_sound(body(&response));
-    insta::assert_snapshot!(whole(&response), @r##"
+    // The page names its stylesheet, so its tag changes with that.
+    let shown = whole(&response).replace(header(&response, "etag"), "\"TAG\"");
+    insta::assert_snapshot!(shown, @r##"
     200 OK
     cache-control: public, max-age=30
     x-content-type-options: nosniff
@@ -68,7 +70,7 @@ async fn a_page_shows_incidents_components_and_maintenance() {
     content-security-policy: default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
     referrer-policy: same-origin
     vary: accept-encoding
-    etag: "182d42c93c3e3bf86a7ac30c2ec8bb2b41ab5a06f24729f78cf5dfb5baed8b4a"
+    etag: "TAG"
     cross-origin-opener-policy: same-origin
     cross-origin-resource-policy: same-origin
     strict-transport-security: max-age=31536000

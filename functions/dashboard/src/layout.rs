@@ -178,13 +178,8 @@ impl NavTab {
     /// The tab that contains it.
     const fn tab(self) -> Self {
         match self {
-            Self::Sites
-            | Self::Issues
-            | Self::Events
-            | Self::StatusPages
-            | Self::Channels
-            | Self::Settings => self,
             Self::Members | Self::Plan | Self::AuditLog => Self::Settings,
+            tab => tab,
         }
     }
 }
