@@ -215,7 +215,7 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart from the service, whose features they would get.
-bench: rust ## Measure everything, the comparison too, in an hour, and write the tables of docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
+bench: rust ## Measure everything, the comparison too, in an hour, and write the tables of docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'readers', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
