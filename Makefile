@@ -220,7 +220,7 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # All packages are built together, because a build of each alone has other features and compiles much again. The Lambda
 # functions are built separately from the service, whose features they would get.
-bench: rust ## Measure everything, including the comparison, in an hour, and write the tables into docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda' runs one part, which WRITE=1 writes)
+bench: rust ## Measure everything, including the comparison, in an hour, and write the tables into docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'readers', 'scale', 'lighthouse' or 'lambda' runs one part, which WRITE=1 writes)
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)

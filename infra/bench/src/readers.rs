@@ -89,7 +89,10 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         let late = lags(&target, &sites, from, to);
         times.sort_unstable_by(f64::total_cmp);
         let mut row = vec![format!("{readers:?}").to_lowercase(), times.len().to_string()];
-        row.extend([0.5, 0.99].map(|share| format!("{:.1}", percentile(&times, share))));
+        row.extend([0.5, 0.99].map(|share| match times[..] {
+            [] => "–".to_owned(),
+            _ => format!("{:.1}", percentile(&times, share)),
+        }));
         row.push(late.len().to_string());
         row.extend([0.5, 0.99].map(|share| format!("{:.0}", percentile(&late, share))));
         row.push(format!("{:.0}", 100.0 * cpu / options.seconds as f64));

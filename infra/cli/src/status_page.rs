@@ -1,30 +1,21 @@
 //! `vedette status-page`: what a team publishes about its sites.
 
-use std::collections::BTreeSet;
+mod incident;
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 use serde::Serialize;
-use vedette_actions::{
-    create_incident, create_status_page, delete_incident, delete_status_page, edit_incident,
-    edit_status_page,
-};
+use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::link;
-use vedette_domain::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{
-    ComponentInput, GroupInput, Impact, IncidentInput, IncidentStatus, PageIncident, PageInput,
-    Slug, StatusPage, UpdateInput,
-};
+use vedette_domain::id::{ComponentId, SiteId, StatusPageId, TeamId};
+use vedette_domain::status_pages::{ComponentInput, GroupInput, PageInput, Slug, StatusPage};
 use vedette_runtime::App;
 use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
+use self::incident::IncidentCommand;
 use crate::maintenance::sites;
-use crate::output::{Output, Show, moment, record, table, wire};
+use crate::output::{Output, Show, record, table};
 use crate::{Failure, args, team};
-
-/// How many incidents are listed, the newest ones.
-const LISTED: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -125,63 +116,6 @@ pub(crate) struct AddComponent {
     /// Publish its response time
     #[arg(long)]
     response_time: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum IncidentCommand {
-    /// List the incidents of a status page, newest first
-    List {
-        #[command(flatten)]
-        which: Which,
-    },
-    /// Publish an incident
-    Write(Write),
-    /// Publish an update of an incident
-    Update(Update),
-    /// Delete an incident
-    Delete {
-        #[command(flatten)]
-        which: Which,
-        /// The incident
-        #[arg(value_parser = args::incident_id)]
-        incident: IncidentId,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Write {
-    #[command(flatten)]
-    which: Which,
-    /// What is wrong, in a sentence
-    #[arg(long, value_parser = args::incident_title)]
-    title: String,
-    /// What readers can do, and what the team is doing
-    #[arg(long, value_parser = args::update_text)]
-    text: String,
-    /// How much it affects the components
-    #[arg(long, value_parser = args::impact(), default_value = "minor")]
-    impact: Impact,
-    /// How far the work has come
-    #[arg(long, value_parser = args::incident_status(), default_value = "investigating")]
-    status: IncidentStatus,
-    /// A component that it concerns, by its UUID
-    #[arg(long = "component", value_name = "COMPONENT", value_parser = args::component_id)]
-    components: Vec<ComponentId>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Update {
-    #[command(flatten)]
-    which: Which,
-    /// The incident
-    #[arg(value_parser = args::incident_id)]
-    incident: IncidentId,
-    /// What has changed
-    #[arg(long, value_parser = args::update_text)]
-    text: String,
-    /// How far the work has come; as before if omitted
-    #[arg(long, value_parser = args::incident_status())]
-    status: Option<IncidentStatus>,
 }
 
 impl Command {
@@ -327,60 +261,6 @@ async fn change(
     .await
 }
 
-impl IncidentCommand {
-    async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        let (now, by) = (app.clock.now(), Actor::Operator);
-        match self {
-            Self::List { which } => {
-                let page = which.find(app).await?.1;
-                let incidents = app.store.incidents(page.team, page.id, LISTED).await?;
-                let shown: Vec<_> = incidents.iter().map(ShownIncident::from).collect();
-                Ok(out.show(&shown)?)
-            }
-            Self::Write(new) => {
-                let page = new.which.find(app).await?.1;
-                let input = IncidentInput {
-                    impact: Some(new.impact),
-                    components: Some(new.components.iter().copied().collect()),
-                    ..IncidentInput::default()
-                };
-                let update = UpdateInput { status: Some(new.status), text: new.text.clone() };
-                let first = (new.title.clone(), update);
-                let incident = create_incident(app, &page, input, first, by, now).await?;
-                Ok(out.show(&ShownIncident::from(&incident))?)
-            }
-            Self::Update(update) => {
-                let incident = retry_on_conflict(budget::WRITE, || async {
-                    let (page, incident) = find(app, &update.which, update.incident).await?;
-                    let text = UpdateInput { status: update.status, text: update.text.clone() };
-                    let input = IncidentInput { update: Some(text), ..IncidentInput::default() };
-                    Ok::<_, Failure>(edit_incident(app, &page, &incident, input, by, now).await?)
-                });
-                Ok(out.show(&ShownIncident::from(&incident.await?))?)
-            }
-            Self::Delete { which, incident } => {
-                retry_on_conflict(budget::WRITE, || async {
-                    let (page, incident) = find(app, which, *incident).await?;
-                    Ok::<_, Failure>(delete_incident(app, &page, &incident, by, now).await?)
-                })
-                .await
-            }
-        }
-    }
-}
-
-async fn find(
-    app: &App,
-    which: &Which,
-    incident: IncidentId,
-) -> Result<(StatusPage, PageIncident), Failure> {
-    let page = which.find(app).await?.1;
-    let found = app.store.incident(page.team, page.id, incident).await?;
-    let found = found
-        .ok_or_else(|| Failure::refused(format!("the status page has no incident {incident}")))?;
-    Ok((page, found))
-}
-
 #[derive(Serialize)]
 struct Shown {
     uuid: StatusPageId,
@@ -459,60 +339,6 @@ impl Show for Vec<Shown> {
             ]
         });
         table(["PAGE", "NAME", "SLUG", "COMPONENTS"], rows)
-    }
-}
-
-#[derive(Serialize)]
-struct ShownIncident {
-    uuid: IncidentId,
-    title: String,
-    impact: Impact,
-    status: IncidentStatus,
-    components: BTreeSet<ComponentId>,
-    #[serde(serialize_with = "wire::serialize")]
-    started_at: Timestamp,
-}
-
-impl From<&PageIncident> for ShownIncident {
-    fn from(incident: &PageIncident) -> Self {
-        Self {
-            uuid: incident.id,
-            title: incident.title.clone(),
-            impact: incident.impact,
-            status: incident.status(),
-            components: incident.components.clone(),
-            started_at: incident.started_at,
-        }
-    }
-}
-
-impl Show for ShownIncident {
-    fn text(&self) -> String {
-        record([
-            ("incident", self.uuid.to_string()),
-            ("title", self.title.clone()),
-            ("impact", self.impact.to_string()),
-            ("status", self.status.to_string()),
-            ("started", moment(self.started_at)),
-        ])
-    }
-}
-
-impl Show for Vec<ShownIncident> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no incidents.\n".to_owned();
-        }
-        let rows = self.iter().map(|incident| {
-            [
-                incident.uuid.to_string(),
-                incident.title.clone(),
-                incident.impact.to_string(),
-                incident.status.to_string(),
-                moment(incident.started_at),
-            ]
-        });
-        table(["INCIDENT", "TITLE", "IMPACT", "STATUS", "STARTED"], rows)
     }
 }
 

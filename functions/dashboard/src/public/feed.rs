@@ -69,9 +69,9 @@ fn link(rel: &str, href: String, media_type: &str) -> Link {
     Link { rel, href, mime_type, ..Link::default() }
 }
 
-/// In whole seconds, as the rest of what readers see.
+/// In whole seconds, as the rest of what readers see. Feeds have no dates before the year 0; nothing happened so early.
 fn date(at: Timestamp) -> FixedDateTime {
-    DateTime::from_timestamp(at.as_second(), 0).unwrap_or_default().fixed_offset()
+    DateTime::from_timestamp(at.as_second().max(0), 0).unwrap_or_default().fixed_offset()
 }
 
 /// A text without the characters that XML cannot contain, not even escaped (XML 1.0, 2.2).
