@@ -5,7 +5,6 @@ use jiff::civil::DateTime;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
-use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::id::IncidentId;
 use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
@@ -52,7 +51,7 @@ pub(crate) async fn incident(
 }
 
 /// Publishes an incident.
-pub(crate) async fn create(
+pub(crate) async fn create_incident(
     context: RequestContext<'_>,
     StatusPageAccess { team, page: of }: StatusPageAccess,
 ) -> Result<Response, ApiError> {
@@ -60,7 +59,15 @@ pub(crate) async fn create(
     let caller = &context.member()?.caller;
     let created = async {
         let (input, first) = parse_incident(&request(&sent, &team.team.zone))?;
-        Ok(create_incident(context.app, &of, input, first, caller.actor(), caller.now).await?)
+        Ok(vedette_actions::create_incident(
+            context.app,
+            &of,
+            input,
+            first,
+            caller.actor(),
+            caller.now,
+        )
+        .await?)
     };
     match created.await {
         Ok(_) => layout::redirect(&format!("{}?said=written", path_of(&of))),
@@ -72,7 +79,7 @@ pub(crate) async fn create(
 }
 
 /// Publishes an update of an incident.
-pub(crate) async fn update(
+pub(crate) async fn update_incident(
     context: RequestContext<'_>,
     access: IncidentAccess,
 ) -> Result<Response, ApiError> {
@@ -82,7 +89,7 @@ pub(crate) async fn update(
     let updated = async {
         let input = parse_incident_update(&request(&sent, &team.team.zone))?;
         let (actor, now) = (caller.actor(), caller.now);
-        Ok(edit_incident(context.app, of, incident, input, actor, now).await?)
+        Ok(vedette_actions::edit_incident(context.app, of, incident, input, actor, now).await?)
     };
     match updated.await {
         Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(of))),
@@ -94,12 +101,13 @@ pub(crate) async fn update(
 }
 
 /// Deletes an incident.
-pub(crate) async fn delete(
+pub(crate) async fn delete_incident(
     context: RequestContext<'_>,
     IncidentAccess { page: of, incident, .. }: IncidentAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    delete_incident(context.app, &of, &incident, caller.actor(), caller.now).await?;
+    vedette_actions::delete_incident(context.app, &of, &incident, caller.actor(), caller.now)
+        .await?;
     layout::redirect(&format!("{}?said=removed", path_of(&of)))
 }
 
