@@ -374,6 +374,7 @@ mod tests {
             [
                 ("monitoring.update", "too_fast", 422),
                 ("time-zone.update", "unknown", 422),
+                ("user-time-zone.update", "unknown", 422),
                 ("maintenance-windows.create", "unsupported", 422),
                 ("maintenance-windows.end", "not_active", 422),
                 ("maintenance-windows.update", "monday", 422),

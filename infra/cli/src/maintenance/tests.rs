@@ -159,7 +159,7 @@ async fn the_calendar_has_an_address_that_is_replaced_and_revoked() {
     assert_eq!(ask("show").await, first);
     let second = ask("create").await;
     assert_ne!(first, second);
-    let path = format!("/calendars/{team}?key=");
+    let path = format!("/calendars/{team}/maintenance.ics?key=");
     assert!(second.as_str().expect("an address").contains(&path), "{second}");
     let shown = bench.run(&format!("maintenance calendar show {team}")).await;
     assert_eq!(shown.out, format!("{}\n", second.as_str().expect("an address")));
