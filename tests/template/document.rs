@@ -23,7 +23,10 @@ impl Template {
         let template = written_out(yaml);
         let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
         let [globals, parameters] = ["Globals", "Parameters"].map(|part| &template[part]);
-        Self(json!({ "Resources": unrolled, "Globals": globals, "Parameters": parameters }))
+        let reads = &template["Mappings"]["Reads"];
+        Self(json!({
+            "Resources": unrolled, "Globals": globals, "Parameters": parameters, "Reads": reads,
+        }))
     }
 
     fn resources(&self) -> &Map<String, Value> {
@@ -39,6 +42,12 @@ impl Template {
     /// The properties of a resource.
     pub(super) fn properties(&self, name: &str) -> &Value {
         &self.resources().get(name).unwrap_or_else(|| panic!("no {name}"))["Properties"]
+    }
+
+    /// The log group of a function: its own, or the one that all routes that only read share.
+    pub(super) fn log_group(&self, function: &str) -> String {
+        let is_read = self.0["Reads"].get(function).is_some();
+        if is_read { "ReadsLogs".to_owned() } else { format!("{function}Logs") }
     }
 
     /// The metadata of a resource.

@@ -306,7 +306,7 @@ fn every_function_has_a_log_and_writes_to_no_other() {
             .filter(|one| texts(&one["Action"]).iter().any(|action| action.starts_with("logs:")))
             .collect();
         let [log] = &logs[..] else { panic!("{function}: {logs:?}") };
-        let group = format!("{function}Logs");
+        let group = template.log_group(function);
         assert_eq!(log["Resource"], json!({ "Fn::GetAtt": [group, "Arn"] }), "{function}");
         let of_function = &template.properties(function)["LoggingConfig"];
         assert_eq!(*of_function, json!({ "LogFormat": "JSON", "LogGroup": { "Ref": group } }));
@@ -315,7 +315,8 @@ fn every_function_has_a_log_and_writes_to_no_other() {
     }
     // What is looked for in the logs is looked for in all of them.
     let expected: BTreeSet<_> =
-        functions.iter().map(|function| format!("{function}Logs")).collect();
+        functions.iter().map(|function| template.log_group(function)).collect();
+    assert!(expected.len() <= 50, "CloudWatch searches no more at once");
     for query in ["ErrorsQuery", "StoryQuery", "FunctionsQuery"] {
         let named = list(&template.properties(query)["LogGroupNames"]);
         let named: BTreeSet<_> = named.filter_map(|one| one["Ref"].as_str()).collect();

@@ -3,14 +3,11 @@
 use futures::future::try_join;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{SiteFacts, next_publication, publish};
+use vedette_domain::status_pages::{INCIDENTS_MAX, SiteFacts, next_publication, publish};
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
 
 use crate::sync::{readable, running};
-
-/// How many incidents are read, the newest ones: more than a page shows.
-const INCIDENTS: usize = 100;
 
 /// Publishes a status page, if that is outstanding, or removes what is left of a deleted one.
 ///
@@ -25,14 +22,18 @@ pub(crate) async fn status_page(
     team: TeamId,
     page: StatusPageId,
 ) -> Result<(), StoreError> {
-    let Some(found) = app.store.publication(team, page).await? else { return Ok(()) };
-    if !found.is_outstanding(app.clock.now()) {
-        return Ok(());
-    }
-    if found.is_deleted {
-        return app.store.purge_status_page(team, page).await;
-    }
-    retry_on_conflict(budget::SYNC, || attempt(app, team, page)).await
+    retry_on_conflict(budget::SYNC, || async {
+        // After a conflict, another attempt may have published what was outstanding.
+        let Some(found) = app.store.publication(team, page).await? else { return Ok(()) };
+        if !found.is_outstanding(app.clock.now()) {
+            return Ok(());
+        }
+        if found.is_deleted {
+            return app.store.purge_status_page(team, page).await;
+        }
+        attempt(app, team, page).await
+    })
+    .await
 }
 
 async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), StoreError> {
@@ -43,14 +44,17 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
         try_join(store.team(team, now), store.status_page(team, page)).await?;
     let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
     let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
-    let (sites, incidents) =
-        try_join(readable(app, &sites), store.incidents(page.team, page.id, INCIDENTS)).await?;
+    let (sites, incidents) = try_join(
+        readable(app, &sites),
+        store.incidents(page.team, page.id, INCIDENTS_MAX as usize),
+    )
+    .await?;
     let facts = sites.values().filter(|stored| stored.site.team == page.team);
     let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
     let facts = facts.collect::<Result<_, StoreError>>()?;
     let published = publish(&page, &team.team, &facts, &incidents, now);
     store.put_published(&page, publication.attempts, &published).await?;
-    let next = next_publication(&page, &published, &team.team);
+    let next = next_publication(&page, &facts, &team.team, now);
     store.end_publication(&publication, next).await
 }
 

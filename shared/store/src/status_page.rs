@@ -373,10 +373,8 @@ impl Store {
                 (":w", string(keys::team_shard(publication.team))),
             ],
         };
-        let unchanged = Condition::When(
-            "wanted = :wanted AND attempts = :attempts AND attribute_not_exists(is_deleted)",
-            vec![(":attempts", number(publication.attempts))],
-        );
+        let unchanged =
+            Condition::When("wanted = :wanted AND attribute_not_exists(is_deleted)", Vec::new());
         self.update(&place, change, Some(unchanged)).await.map(drop)
     }
 

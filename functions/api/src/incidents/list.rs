@@ -1,5 +1,6 @@
 //! `GET /teams/{team}/status-pages/{status_page}/incidents`: the newest incidents of a status page.
 
+use vedette_domain::status_pages::INCIDENTS_MAX;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IncidentResource;
 use vedette_http::response::{Response, ok};
@@ -7,15 +8,12 @@ use vedette_routing::StatusPageAccess;
 
 use crate::Context;
 
-/// How many incidents are listed.
-const LISTED: usize = 100;
-
 pub(crate) async fn handle(
     context: Context<'_>,
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let StatusPageAccess { team, page } = access;
-    let incidents = context.app.store.incidents(team.id(), page.id, LISTED).await?;
+    let incidents = context.app.store.incidents(team.id(), page.id, INCIDENTS_MAX as usize).await?;
     let shown: Vec<_> = incidents.iter().map(IncidentResource::from).collect();
     Ok(ok(&shown))
 }

@@ -9,7 +9,7 @@ use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
-    Impact, IncidentInput, IncidentStatus, PageIncident, StatusPage, UpdateInput,
+    INCIDENTS_MAX, Impact, IncidentInput, IncidentStatus, PageIncident, StatusPage, UpdateInput,
 };
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -17,9 +17,6 @@ use vedette_store::{budget, retry_on_conflict};
 use super::Which;
 use crate::output::{Output, Show, moment, record, table, wire};
 use crate::{Failure, args};
-
-/// How many incidents are listed, the newest ones.
-const LISTED: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
@@ -84,7 +81,8 @@ impl IncidentCommand {
         match self {
             Self::List { which } => {
                 let page = which.find(app).await?.1;
-                let incidents = app.store.incidents(page.team, page.id, LISTED).await?;
+                let incidents =
+                    app.store.incidents(page.team, page.id, INCIDENTS_MAX as usize).await?;
                 let shown: Vec<_> = incidents.iter().map(ShownIncident::from).collect();
                 Ok(out.show(&shown)?)
             }

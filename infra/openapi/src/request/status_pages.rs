@@ -26,7 +26,7 @@ pub(crate) fn new_status_page(schemas: &mut Schemas) -> Body {
 
 /// A change of a status page.
 pub(crate) fn changed_status_page(schemas: &mut Schemas) -> Body {
-    Body { is_required: true, schema: schemas.named("StatusPageUpdate", status_page()) }
+    Body { is_required: false, schema: schemas.named("StatusPageUpdate", status_page()) }
 }
 
 /// A new incident.
@@ -40,7 +40,7 @@ pub(crate) fn new_incident(schemas: &mut Schemas) -> Body {
 pub(crate) fn changed_incident(schemas: &mut Schemas) -> Body {
     let mut schema = incident();
     schema["dependentRequired"] = json!({ "status": ["text"] });
-    Body { is_required: true, schema: schemas.named("IncidentUpdate", schema) }
+    Body { is_required: false, schema: schemas.named("IncidentUpdate", schema) }
 }
 
 fn status_page() -> Value {

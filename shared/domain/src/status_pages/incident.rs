@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{ComponentId, IncidentId};
 
 /// The most incidents of a status page.
-pub const INCIDENTS_MAX: u32 = 500;
+pub const INCIDENTS_MAX: u32 = 100;
 /// The longest title, in characters.
 pub const INCIDENT_TITLE_MAX: usize = 200;
 /// The most updates of an incident.

@@ -243,10 +243,12 @@ impl IncidentInput {
         }
         let mut updates = kept.updates;
         if let Some(UpdateInput { status, text }) = self.update {
-            if updates.len() >= UPDATES_MAX {
+            let status = status.unwrap_or_else(|| incident.status());
+            // There is always room for the update that resolves an incident.
+            let resolves = status == IncidentStatus::Resolved && !incident.is_resolved();
+            if updates.len() >= UPDATES_MAX && !resolves {
                 return Err(IncidentRefusal::TooManyUpdates);
             }
-            let status = status.unwrap_or_else(|| incident.status());
             updates.push(IncidentUpdate { at: now, status, text });
         }
         Ok(PageIncident {

@@ -1,21 +1,23 @@
 //! What is outstanding for a status page: whether, and when, it must be published again.
 
+use std::collections::BTreeMap;
+
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
 use super::page::StatusPage;
-use super::published::{ComponentState, PublishedPage};
+use super::publish::SiteFacts;
 use crate::accounts::team::Team;
 use crate::checks::history::{day_of, day_start};
-use crate::id::{StatusPageId, TeamId};
+use crate::id::{SiteId, StatusPageId, TeamId};
 
 /// How long a publication may take before its message is sent again.
 pub const PUBLICATION_GRACE: SignedDuration = SignedDuration::from_mins(2);
 /// A page is published again after this time, even if nothing has happened: the figures of today change with every
 /// check.
 const REFRESHED_EVERY: SignedDuration = SignedDuration::from_hours(1);
-/// A page with a component that has not been checked yet is published again after this time: a first check that
+/// A page with a monitored site that has not been checked yet is published again after this time: a first check that
 /// succeeds changes nothing else.
 const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(5);
 
@@ -63,8 +65,12 @@ impl Publication {
 
 /// When a page that was just published must be published again, if nothing happens until then: when a window that it
 /// shows starts or ends, when the day turns, and once in a while.
-pub fn next_publication(page: &StatusPage, published: &PublishedPage, team: &Team) -> Timestamp {
-    let now = published.generated_at;
+pub fn next_publication(
+    page: &StatusPage,
+    sites: &BTreeMap<SiteId, SiteFacts>,
+    team: &Team,
+    now: Timestamp,
+) -> Timestamp {
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(Timestamp::MAX);
     let tomorrow = day_of(now).saturating_add(1.day());
     let covering = team
@@ -76,8 +82,7 @@ pub fn next_publication(page: &StatusPage, published: &PublishedPage, team: &Tea
         let start = window.next_after(now).map(|next| next.start);
         [start, end].into_iter().flatten()
     });
-    let states = published.components().map(|component| component.state);
-    let waits = states.into_iter().any(|state| state == ComponentState::Unknown);
+    let waits = sites.values().any(SiteFacts::is_awaited);
     let refreshed = later(if waits { AWAITED_FOR } else { REFRESHED_EVERY });
     edges.fold(refreshed.min(day_start(tomorrow)), Timestamp::min)
 }

@@ -23,7 +23,7 @@ use crate::maintenance::MaintenanceWindow;
 const INCIDENTS_SHOWN_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// How far ahead planned maintenance is shown.
 const WINDOWS_SHOWN_AHEAD: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The most text of incidents on a page, in bytes. The newest ones are shown.
+/// The most text of incidents on a page, in bytes. The newest updates are shown, and that of an open incident in any case.
 const INCIDENTS_SHOWN_MAX: usize = 64 * 1024;
 /// The name of a window whose own name is not published.
 const WINDOW_NAME: &str = "Maintenance";
@@ -39,6 +39,13 @@ pub struct SiteFacts {
     pub active: Vec<Fingerprint>,
 }
 
+impl SiteFacts {
+    /// Whether its first check is still to come.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.is_monitored && self.status.latest_completed().is_none()
+    }
+}
+
 /// The page as of an instant. Sites without facts are gone.
 pub fn publish(
     page: &StatusPage,
@@ -47,7 +54,6 @@ pub fn publish(
     incidents: &[PageIncident],
     now: Timestamp,
 ) -> PublishedPage {
-    let incidents = shown_incidents(page, incidents, now);
     let groups = page.groups.iter().map(|group| PublishedGroup {
         name: group.name.clone(),
         components: group
@@ -55,7 +61,7 @@ pub fn publish(
             .iter()
             .map(|component| {
                 let facts = sites.get(&component.site);
-                published_component(component, facts, team, &incidents, now)
+                published_component(component, facts, team, incidents, now)
             })
             .collect(),
     });
@@ -69,7 +75,7 @@ pub fn publish(
         today: day_of(now),
         groups: groups.collect(),
         windows: shown_windows(page, team, now),
-        incidents,
+        incidents: shown_incidents(page, incidents, now),
     }
 }
 
@@ -124,14 +130,14 @@ fn published_component(
     component: &Component,
     site: Option<&SiteFacts>,
     team: &Team,
-    incidents: &[PublishedIncident],
+    incidents: &[PageIncident],
     now: Timestamp,
 ) -> PublishedComponent {
     let retention = team.retention(now);
     let is_in_maintenance = team.windows.until(component.site, now, now).is_some();
-    let concerning = incidents.iter().filter(|incident| {
-        incident.resolved_at.is_none() && incident.components.contains(&component.id)
-    });
+    let concerning = incidents
+        .iter()
+        .filter(|incident| !incident.is_resolved() && incident.components.contains(&component.id));
     let impacts = concerning.map(|incident| incident.impact);
     let status = site.map(|site| &site.status);
     let response = status.filter(|_| component.publishes_response_time);
@@ -156,7 +162,7 @@ fn days(status: Option<&ToolState>, retention: Retention) -> Vec<DayUptime> {
     recent_dates(retention.today).map(of_day).collect()
 }
 
-/// The incidents that are shown, newest first.
+/// The incidents that are shown, open ones first, and newest first among each.
 fn shown_incidents(
     page: &StatusPage,
     incidents: &[PageIncident],
@@ -171,23 +177,31 @@ fn shown_incidents(
         (incident.is_resolved(), std::cmp::Reverse((incident.started_at, incident.id)))
     });
     let mut left = INCIDENTS_SHOWN_MAX;
-    let fitting = shown.into_iter().take_while(|incident| {
-        let texts = incident.updates.iter().map(|update| update.text.len());
-        let size = incident.title.len() + texts.sum::<usize>();
-        left = left.saturating_sub(size);
-        left > 0
-    });
-    fitting.map(|incident| published_incident(page, incident)).collect()
+    shown.into_iter().filter_map(|incident| published_incident(page, incident, &mut left)).collect()
 }
 
-fn published_incident(page: &StatusPage, incident: &PageIncident) -> PublishedIncident {
-    let updates = incident.updates.iter().rev().map(|update| PublishedUpdate {
-        at: update.at,
-        status: update.status,
-        text: update.text.clone(),
-    });
+/// An incident with as many of its newest updates as there is room left; `None` if there is none for a resolved one.
+fn published_incident(
+    page: &StatusPage,
+    incident: &PageIncident,
+    left: &mut usize,
+) -> Option<PublishedIncident> {
+    let mut updates = Vec::new();
+    for update in incident.updates.iter().rev() {
+        let is_kept = updates.is_empty() && !incident.is_resolved();
+        let room = left.checked_sub(update.text.len());
+        if room.is_none() && !is_kept {
+            break;
+        }
+        *left = room.unwrap_or(0);
+        let text = update.text.clone();
+        updates.push(PublishedUpdate { at: update.at, status: update.status, text });
+    }
+    if updates.is_empty() {
+        return None;
+    }
     let components = page.components().map(|component| component.id);
-    PublishedIncident {
+    Some(PublishedIncident {
         id: incident.id,
         title: incident.title.clone(),
         impact: incident.impact,
@@ -196,8 +210,8 @@ fn published_incident(page: &StatusPage, incident: &PageIncident) -> PublishedIn
         started_at: incident.started_at,
         resolved_at: incident.resolved_at(),
         next_update_by: incident.next_update_by.filter(|_| !incident.is_resolved()),
-        updates: updates.collect(),
-    }
+        updates,
+    })
 }
 
 /// The windows that are active or start soon, each with its current or next instance, in the order in which they start.

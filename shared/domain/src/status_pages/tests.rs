@@ -321,6 +321,10 @@ fn a_page_has_no_more_text_of_incidents_than_its_item_can_hold() {
     let page = published(&team(), [], &incidents);
     let json = serde_json::to_string(&page).expect("JSON");
     assert!(json.len() < 200_000, "{} bytes", json.len());
+    assert_eq!(page.incidents.len(), 20, "each open one has its newest update at least");
+    assert!(page.incidents.iter().all(|incident| !incident.updates.is_empty()));
+    // What is not shown counts all the same.
+    assert!(states(&page).contains(&ComponentState::Degraded), "{:?}", states(&page));
 }
 
 #[test]
@@ -357,13 +361,17 @@ fn windows_are_shown_with_the_components_that_they_cover() {
 #[test]
 fn a_page_is_published_again_when_time_changes_it() {
     let next = |team: &Team, sites: &[(u128, SiteFacts)]| {
-        let page = published(team, sites.to_vec(), &[]);
-        let next = next_publication(&super::tests::page(), &page, team);
-        next.to_string()
+        let sites = sites.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
+        next_publication(&super::tests::page(), &sites, team, now()).to_string()
     };
     let all = [1, 2, 3].map(|number| (number, facts(&[])));
     assert_eq!(next(&team(), &all), "2026-11-20T10:54:00Z", "once an hour");
-    assert_eq!(next(&team(), &all[..2]), "2026-11-20T09:59:00Z", "until all are known");
+    let mut new = all.clone();
+    new[2].1.status = ToolState::default();
+    assert_eq!(next(&team(), &new), "2026-11-20T09:59:00Z", "until all are known");
+    new[2].1.is_monitored = false;
+    assert_eq!(next(&team(), &new), "2026-11-20T10:54:00Z", "nothing comes of a paused site");
+    assert_eq!(next(&team(), &all[..2]), "2026-11-20T10:54:00Z", "nor of one that is gone");
     let starting = under([window("Deploy", "2026-11-20T10:10", 60, Some(2))]);
     assert_eq!(next(&starting, &all), "2026-11-20T10:10:00Z");
     let ending = under([window("Deploy", "2026-11-20T09:10", 60, Some(2))]);
@@ -372,8 +380,7 @@ fn a_page_is_published_again_when_time_changes_it() {
     assert_eq!(next(&elsewhere, &all), "2026-11-20T10:54:00Z");
     let late = at("2026-11-20T23:30:00Z");
     let sites = all.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
-    let page = publish(&super::tests::page(), &team(), &sites, &[], late);
-    let next = next_publication(&super::tests::page(), &page, &team());
+    let next = next_publication(&super::tests::page(), &sites, &team(), late);
     assert_eq!(next.to_string(), "2026-11-21T00:00:00Z", "the day turns");
 }
 
@@ -465,6 +472,8 @@ fn an_update_keeps_the_status_unless_it_has_one() {
     assert!(write(&gone, None, Some(7)).is_ok(), "it concerned the component before");
     let full = incident(1, Impact::Minor, &[IncidentStatus::Monitoring; UPDATES_MAX]);
     assert_eq!(write(&full, None, None), Err(IncidentRefusal::TooManyUpdates));
+    let over = write(&full, Some(IncidentStatus::Resolved), None).expect("room to resolve it");
+    assert_eq!(write(&over, None, None), Err(IncidentRefusal::TooManyUpdates));
 }
 
 /// The paths of everything that a document contains, without the numbers of list items.
