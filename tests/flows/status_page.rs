@@ -284,7 +284,7 @@ async fn a_page_moves_hides_and_is_deleted_with_its_incidents() {
     let (_, id) = path.rsplit_once('/').expect("an id");
     let page = StatusPageId::parse(id).expect("an id");
     let store = &scene.service.test.app.store;
-    assert!(store.incidents(scene.owner.team, page, 10).await.expect("read").is_empty());
+    assert!(store.incidents(scene.owner.team, page).await.expect("read").is_empty());
     assert_eq!(client.post(&scene.status_pages(), &other).await.status, 201, "the slug is free");
 }
 

@@ -132,7 +132,7 @@ async fn an_incident_is_written_updated_and_deleted_with_forms() {
     {
         assert!(said(&shown).contains(text), "{text}: {}", said(&shown));
     }
-    let incidents = test.app.store.incidents(owner.team, stored.id, 10).await.expect("read");
+    let incidents = test.app.store.incidents(owner.team, stored.id).await.expect("read");
     assert_eq!(incidents[0].updates[0].text, "First\nsecond");
     let of_incident = format!("{of_page}/incidents/{}", incidents[0].id);
     let refused = browser.post(&of_incident, "status=resolved&text=").await;

@@ -342,26 +342,32 @@ fn lone(title: &str, degraded: &Markup, content: &Markup) -> Markup {
     }
 }
 
-fn framed(status: StatusCode, title: &str, body: &Markup) -> Response {
-    let page = html! {
+/// A page as a document. `extra` follows in its head.
+pub(crate) fn document(title: &str, is_indexed: bool, extra: &Markup, body: &Markup) -> Markup {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
-                meta name="robots" content="noindex";
+                @if !is_indexed { meta name="robots" content="noindex"; }
                 meta name="color-scheme" content="light dark";
-                title { (title) " · Vedette" }
+                title { (title) }
                 link rel="icon" href=(assets::icon());
                 link rel="stylesheet" href=(assets::style());
-                script src=(assets::script()) defer {}
+                (extra)
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
                 (body)
             }
         }
-    };
+    }
+}
+
+fn framed(status: StatusCode, title: &str, body: &Markup) -> Response {
+    let script = html! { script src=(assets::script()) defer {} };
+    let page = document(&format!("{title} · Vedette"), false, &script, body);
     let mut response = Response::new(Body::Text(page.into_string()));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -3,7 +3,7 @@
 use futures::future::try_join;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{INCIDENTS_MAX, SiteFacts, next_publication, publish};
+use vedette_domain::status_pages::{SiteFacts, next_publication, publish};
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
 
@@ -44,11 +44,8 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
         try_join(store.team(team, now), store.status_page(team, page)).await?;
     let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
     let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
-    let (sites, incidents) = try_join(
-        readable(app, &sites),
-        store.incidents(page.team, page.id, INCIDENTS_MAX as usize),
-    )
-    .await?;
+    let (sites, incidents) =
+        try_join(readable(app, &sites), store.incidents(page.team, page.id)).await?;
     let facts = sites.values().filter(|stored| stored.site.team == page.team);
     let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
     let facts = facts.collect::<Result<_, StoreError>>()?;

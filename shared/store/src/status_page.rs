@@ -217,16 +217,16 @@ impl Store {
         transaction.update(&place, gone, Condition::Present).commit(audit).await
     }
 
-    /// The newest incidents of a status page, newest first, at most `limit`.
+    /// The incidents of a status page, newest first.
     pub async fn incidents(
         &self,
         team: TeamId,
         page: StatusPageId,
-        limit: usize,
     ) -> Result<Vec<PageIncident>, StoreError> {
         let pk = keys::status_page_partition(team);
         let sort = Sort::Prefix(keys::incident_prefix(page));
-        let newest = Range { newest_first: true, limit: Some(limit), ..Range::new(&pk, sort) };
+        let limit = Some(INCIDENTS_MAX as usize);
+        let newest = Range { newest_first: true, limit, ..Range::new(&pk, sort) };
         self.query(newest).await?.into_iter().map(Stored::read).collect()
     }
 

@@ -1,6 +1,5 @@
 //! `GET /teams/{team}/status-pages/{status_page}/incidents`: the newest incidents of a status page.
 
-use vedette_domain::status_pages::INCIDENTS_MAX;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IncidentResource;
 use vedette_http::response::{Response, ok};
@@ -13,7 +12,7 @@ pub(crate) async fn handle(
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let StatusPageAccess { team, page } = access;
-    let incidents = context.app.store.incidents(team.id(), page.id, INCIDENTS_MAX as usize).await?;
+    let incidents = context.app.store.incidents(team.id(), page.id).await?;
     let shown: Vec<_> = incidents.iter().map(IncidentResource::from).collect();
     Ok(ok(&shown))
 }

@@ -2,10 +2,11 @@
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use vedette_http::response::{Response, text};
 
-use crate::{assets, look};
+use crate::layout::document;
+use crate::look;
 
 /// The media type of pages.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
@@ -16,26 +17,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form
 
 /// A page. `feed` is the address of its feed, if it has one.
 pub(super) fn framed(title: &str, feed: Option<&str>, body: &Markup) -> Response {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width,initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                link rel="icon" href=(assets::icon());
-                link rel="stylesheet" href=(assets::style());
-                @if let Some(feed) = feed {
-                    link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
-                }
-            }
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                main #main { (body) }
-            }
+    let feed = html! {
+        @if let Some(feed) = feed {
+            link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
         }
     };
+    // Of an unlisted page, a header says that it must not be indexed.
+    let page = document(title, true, &feed, &html! { main #main { (body) } });
     let mut response = text(page.into_string(), HTML);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

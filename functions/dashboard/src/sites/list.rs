@@ -81,9 +81,8 @@ struct Listed<'a> {
 impl Listed<'_> {
     /// The first failed check of its outage, if it is down. A read of the tool may be older than that of the issue.
     fn down_since(&self, status: Option<&ToolState>) -> Option<Timestamp> {
-        let mut down =
-            self.issues.iter().filter(|issue| issue.fingerprint == Fingerprint::StatusDown);
-        let opened_at = down.next()?.opened_at;
+        let is_down = |issue: &&IndexRow| issue.fingerprint == Fingerprint::StatusDown;
+        let opened_at = self.issues.iter().find(is_down)?.opened_at;
         Some(status.and_then(ToolState::down_since).unwrap_or(opened_at))
     }
 }

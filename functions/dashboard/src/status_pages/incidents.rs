@@ -7,9 +7,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::id::IncidentId;
-use vedette_domain::status_pages::{
-    INCIDENTS_MAX, Impact, IncidentStatus, PageIncident, StatusPage,
-};
+use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
 use vedette_domain::time_zone::NamedZone;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -146,7 +144,7 @@ async fn page(
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let incidents = context.app.store.incidents(team.id, of.id, INCIDENTS_MAX as usize).await?;
+    let incidents = context.app.store.incidents(team.id, of.id).await?;
     let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
     let clock = context.clock(Some(team));
     let content = html! {

@@ -3,29 +3,15 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::sites::site::Site;
-use vedette_store::{Audit, SiteWithTools};
 
-use super::*;
-use crate::testing::Bench;
-
-const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+use crate::testing::{Bench, SITE};
 
 /// A team with a site.
 async fn arranged() -> (Bench, String) {
     let bench = Bench::new().await;
     bench.user("ada").await;
     let team = bench.team("ada", "growth").await;
-    let (store, now) = (&bench.app.store, bench.app.clock.now());
-    let found = store.team(TeamId::parse(&team).expect("a team id"), now).await.expect("read");
-    let found = found.expect("a team").team;
-    let url = SiteUrl::parse("https://shop.example").expect("a URL");
-    let site = Site::new(SiteId::parse(SITE).expect("a site id"), found.id, url, now);
-    let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
-    let stored = SiteWithTools { site, tools };
-    store.create_site(&found, &stored, None, Audit::None).await.expect("a site");
+    bench.site(&team).await;
     (bench, team)
 }
 
@@ -39,7 +25,7 @@ async fn a_window_is_added_listed_ended_and_removed() {
     let (bench, team) = arranged().await;
     let add = format!(
         "maintenance add {team} --name Updates --start 2026-11-20T10:00 --time-zone Europe/Berlin \
-         --for 90m --repeat FREQ=DAILY --site shop.example"
+         --for 90m --repeat FREQ=DAILY --site shop.example.com"
     );
     let added = bench.json(&add).await;
     let window = added["uuid"].as_str().expect("a uuid").to_owned();

@@ -9,7 +9,7 @@ use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
-    INCIDENTS_MAX, Impact, IncidentInput, IncidentStatus, PageIncident, StatusPage, UpdateInput,
+    Impact, IncidentInput, IncidentStatus, PageIncident, StatusPage, UpdateInput,
 };
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -81,8 +81,7 @@ impl IncidentCommand {
         match self {
             Self::List { which } => {
                 let page = which.find(app).await?.1;
-                let incidents =
-                    app.store.incidents(page.team, page.id, INCIDENTS_MAX as usize).await?;
+                let incidents = app.store.incidents(page.team, page.id).await?;
                 let shown: Vec<_> = incidents.iter().map(ShownIncident::from).collect();
                 Ok(out.show(&shown)?)
             }

@@ -1,30 +1,15 @@
 //! Status pages from the command line.
 
 use serde_json::{Value, json};
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::ToolState;
-use vedette_domain::sites::site::Site;
-use vedette_domain::sites::site_url::SiteUrl;
-use vedette_store::{Audit, SiteWithTools};
 
-use super::*;
-use crate::testing::Bench;
-
-const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+use crate::testing::{Bench, SITE};
 
 /// A team with a site and a status page.
 async fn arranged() -> (Bench, String) {
     let bench = Bench::new().await;
     bench.user("ada").await;
     let team = bench.team("ada", "growth").await;
-    let (store, now) = (&bench.app.store, bench.app.clock.now());
-    let found = store.team(TeamId::parse(&team).expect("a team id"), now).await.expect("read");
-    let found = found.expect("a team").team;
-    let url = SiteUrl::parse("https://shop.example").expect("a URL");
-    let site = Site::new(SiteId::parse(SITE).expect("a site id"), found.id, url, now);
-    let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
-    let stored = SiteWithTools { site, tools };
-    store.create_site(&found, &stored, None, Audit::None).await.expect("a site");
+    bench.site(&team).await;
     let create = format!("status-page create {team} --slug meridian --name Meridian");
     let created = bench.json(&create).await;
     assert_eq!((&created["slug"], &created["unlisted"]), (&json!("meridian"), &json!(false)));
@@ -35,7 +20,7 @@ async fn arranged() -> (Bench, String) {
 async fn a_page_is_created_changed_and_deleted() {
     let (bench, team) = arranged().await;
     let page = format!("{team} meridian");
-    let add = "--site shop.example --name Shop --group Public --response-time";
+    let add = "--site shop.example.com --name Shop --group Public --response-time";
     let changed = bench.json(&format!("status-page add-component {page} {add}")).await;
     let component = changed["components"][0]["uuid"].as_str().expect("a uuid").to_owned();
     assert_eq!(changed["components"][0]["site"], SITE);
