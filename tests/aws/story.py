@@ -517,6 +517,7 @@ def read_all(team, site, strangers_token):
         ask("GET", path, expect=404, bearer=strangers_token)
     ask("GET", "/issues?status=lost", expect=422)
     ask("GET", "/me", expect=401, bearer="unknown")
+    ask("GET", "/me/time-zone", expect=401, bearer="unknown")
     ask("GET", "/teams", expect=401, bearer="unknown")
     ask("GET", "/nowhere", expect=404)
     visit("GET", "/nowhere/at/all", 404)
@@ -832,6 +833,7 @@ def publish(team, site):
     assert [entry["uuid"] for entry in ask("GET", pages)["data"]] == [page]
     ask("PATCH", f"{pages}/{page}", {"message": "We move on Sunday."})
     assert ask("GET", f"{pages}/{page}")["data"]["message"] == "We move on Sunday."
+    ask("PATCH", f"{pages}/{page}", {"slug": "Not a slug"}, 422)
     incidents = f"{pages}/{page}/incidents"
     delays = {"title": "Orders are delayed", "text": "We are looking into it."}
     incident = ask("POST", incidents, delays, 201)["data"]["uuid"]
@@ -839,8 +841,11 @@ def publish(team, site):
     assert [entry["uuid"] for entry in ask("GET", incidents)["data"]] == [incident]
     ask("PATCH", f"{incidents}/{incident}", {"status": "resolved", "text": "It is over."})
     assert ask("GET", f"{incidents}/{incident}")["data"]["status"] == "resolved"
+    ask("PATCH", f"{incidents}/{incident}", {"impact": "huge"}, 422)
     ask("DELETE", f"{incidents}/{incident}", expect=204)
+    ask("DELETE", f"{incidents}/{incident}", expect=404)
     ask("DELETE", f"{pages}/{page}", expect=204)
+    ask("DELETE", f"{pages}/{page}", expect=404)
     ask("GET", f"{pages}/{page}", expect=404)
 
 
@@ -876,6 +881,8 @@ def maintain(team, site):
     ask("DELETE", f"{windows}/{window}", expect=204)
     ask("DELETE", f"{windows}/{window}", expect=404)
     calendar = f"/teams/{team}/maintenance-calendar"
+    for method in ("GET", "POST", "DELETE"):
+        ask(method, calendar, expect=401, bearer="unknown")
     created = ask("POST", calendar, {}, 201)["data"]["url"]
     assert ask("GET", calendar)["data"]["url"] == created
     ask("DELETE", calendar, expect=204)

@@ -418,7 +418,7 @@ mod tests {
         }
         fs::write(&format, "1000").expect("written");
         let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
-        let expected = "has format 1000, which a newer version of Vedette wrote; this version reads formats 1 to 4. \
+        let expected = "has format 1000, written by a newer version of Vedette; this version reads formats 1 to 4. \
                         Install the newer version again";
         assert!(refused.to_string().contains(expected), "{refused}");
         fs::write(&format, "1").expect("written");

@@ -44,7 +44,7 @@ pub enum FolderError {
     },
     /// A newer version has used it.
     #[error(
-        "the data folder {} has format {format}, which a newer version of Vedette wrote; this version reads formats \
+        "the data folder {} has format {format}, written by a newer version of Vedette; this version reads formats \
          {OLDEST_FORMAT} to {FORMAT_VERSION}. Install the newer version again, or restore a backup from before the \
          update into another folder with `vedette restore`", .path.display()
     )]
