@@ -140,7 +140,7 @@ all-targets: rust
 	cargo build --locked --workspace --all-targets
 
 rust-tests: rust
-	cargo test --locked --workspace
+	cargo test --locked --workspace --no-fail-fast
 
 test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore or ARGS=move runs only that part)
 	$(build_service)

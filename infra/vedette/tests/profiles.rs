@@ -38,7 +38,7 @@ impl Home {
         let ran = self.list().await;
         assert_eq!(ran.status.code(), Some(2));
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(said.starts_with("vedette: there are no valid credentials for AWS: "), "{said}");
+        assert!(said.starts_with("vedette: there are no valid AWS credentials: "), "{said}");
     }
 
     async fn run(&self, arguments: &[&str]) -> Output {
