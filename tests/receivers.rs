@@ -42,6 +42,8 @@ pub struct Received {
 pub struct Posted {
     /// To which address.
     pub to: String,
+    /// The id of the message.
+    pub id: String,
     /// What.
     pub mail: TransactionalMail,
 }
@@ -133,13 +135,13 @@ impl Mailer for Receivers {
         &self,
         to: &str,
         mail: TransactionalMail,
-        _: String,
+        id: String,
         _: Timestamp,
     ) -> SendOutcome {
         let mut inner = self.lock();
         let outcome = inner.of_mails.clone().unwrap_or(SendOutcome::Delivered);
         if outcome == SendOutcome::Delivered {
-            inner.mails.push(Posted { to: to.to_owned(), mail });
+            inner.mails.push(Posted { to: to.to_owned(), id, mail });
         }
         outcome
     }

@@ -170,13 +170,17 @@ def transaction_items(request):
                 yield action["TableName"], action.get("Item") or action["Key"], action
 
 
+KEYWORDS = {"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "IN", "BETWEEN"}
+
+
 def attributes(action):
-    """The attributes that a write has, changes or compares. This includes the keywords of its expressions."""
+    """The attributes that a write has, changes or compares, its key included."""
     names = action.get("ExpressionAttributeNames") or {}
-    found = set(action.get("Item") or {})
+    found = set(action.get("Item") or action.get("Key") or {})
     for member in ("UpdateExpression", "ConditionExpression"):
-        words = re.findall(r"(?<![:\w.#])#?[A-Za-z_]\w*", action.get(member) or "")
-        found.update(names.get(word, word) for word in words)
+        # Words before a parenthesis are functions.
+        words = re.findall(r"(?<![:\w.#])#?[A-Za-z_]\w*\b(?! ?\()", action.get(member) or "")
+        found.update(names.get(word, word) for word in words if word not in KEYWORDS)
     return sorted(found)
 
 

@@ -193,6 +193,8 @@ def plant():
     def put(prefix):
         return {"Item": item(prefix)}
 
+    change = {"UpdateExpression": "SET planted = :yes", "ExpressionAttributeValues": {":yes": {"BOOL": True}}}
+
     for file in sorted((WORK / "credentials").iterdir()):
         given = json.loads(file.read_text())
         names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -210,7 +212,7 @@ def plant():
             batch = {table: [{"PutRequest": one} for one in items]}
             tried = {
                 "puts": attempt(client.put_item, TableName=table, **put(prefix)),
-                "updates": attempt(client.update_item, TableName=table, Key=item(prefix)),
+                "updates": attempt(client.update_item, TableName=table, Key=item(prefix), **change),
                 "deletes": attempt(client.delete_item, TableName=table, Key=item(prefix)),
                 "puts by a transaction": attempt(
                     client.transact_write_items, TransactItems=transaction

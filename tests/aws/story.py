@@ -169,7 +169,7 @@ def letter(to):
         connection.request("GET", "/_ministack/ses/messages")
         accounts = json.load(connection.getresponse())["messages"].values()
         for mail in (mail for mails in accounts for mail in mails):
-            link = re.search(r"https?://[^/]+(/(?:join|sign-in)/[\w-]+)", mail["BodyText"])
+            link = re.search(r"https?://[^/]+(/(?:join|sign-in)/[\w-]+|/subscriptions/[\w/-]+\?key=\w+)", mail["BodyText"])
             if link and mail["To"] == [to] and mail["MessageId"] not in read_mails:
                 read_mails.add(mail["MessageId"])
                 return link[1]
@@ -652,7 +652,7 @@ def decisions(action):
     return [taken for taken in map(json.loads, lines) if taken["action"] == action]
 
 
-def lose_messages(team, watched, target):
+def lose_messages(team, watched, page, target):
     """Messages about a site's checks and alerts are lost: only the table knows about them."""
     site = watch(team, f"{target.url}/lost")
     until(
@@ -671,10 +671,12 @@ def lose_messages(team, watched, target):
     remind_after(30, team)
     [broken] = ask("GET", f"/issues?site={watched}&tool=broken-links&status=open")["data"]
     operate("issue", "ack", broken["uuid"], "--as", "ada@example.com")
+    incident = {"title": "Orders are lost", "text": "We are looking into it."}
+    ask("POST", f"/teams/{team}/status-pages/{page}/incidents", incident, 201)
     for name in [*TOOLS, "maintenance", "alerts"]:
         queues.purge_queue(QueueUrl=queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"])
     receive(True)
-    say("the messages of five checks, a changed site, a changed team and an issue are lost")
+    say("the messages of five checks, a changed site, a changed team, an issue and an incident are lost")
     return site, ordered, before, time.monotonic()
 
 
@@ -688,6 +690,7 @@ def find_lost_messages(site, ordered, before, lost_at):
     still_pending = lambda: outstanding(ordered)
     # If they still run at the same time, the crawl runs five minutes later.
     until("what was lost has been done", lambda: not pending(ordered), 400, still_pending)
+    letter(READER)
     found = schedule_expressions(site)
     assert "dns" not in found and found["status"] != before, found
     left = [key for key in rows("S#") if key[1].startswith("O#")] + alert_settings()
@@ -823,30 +826,98 @@ def change_settings(team, site, target):
     ask("PUT", f"/sites/{site}/expectations", {"method": "POST", "expectations": []}, 422)
 
 
+READER = "reader@example.com"
+
+
 def publish(team, site):
-    """A status page with an incident, and each way to change them."""
+    """A status page with a subscriber and an incident, and each way to change them. The page stays, so that everything
+    that changes it has it published again."""
     pages = f"/teams/{team}/status-pages"
     groups = [{"name": "Shop", "components": [{"name": "Checkout", "site": site}]}]
-    body = {"slug": "observers", "name": "Observers", "groups": groups}
+    body = {"slug": "observer", "name": "Observers", "groups": groups, "subscriptions": True}
     page = ask("POST", pages, body, 201)["data"]["uuid"]
     ask("POST", pages, body, 422)
     assert [entry["uuid"] for entry in ask("GET", pages)["data"]] == [page]
-    ask("PATCH", f"{pages}/{page}", {"message": "We move on Sunday."})
+    ask("PATCH", f"{pages}/{page}", {"slug": "observers", "message": "We move on Sunday."})
     assert ask("GET", f"{pages}/{page}")["data"]["message"] == "We move on Sunday."
     ask("PATCH", f"{pages}/{page}", {"slug": "Not a slug"}, 422)
+    until("readers are served the page", lambda: "We move on Sunday." in served("/status/observers"), 60)
+    assert not served("/status/observer")
+
+    visit("GET", "/subscribe/observers")
+    visit("POST", "/subscribe/observers", 422, email="nobody")
+    visit("POST", "/subscribe/observers", email=READER)
+    link = letter(READER)
+    visit("GET", link)
+    visit("POST", link.replace("key=", "key=0"), 404)
+    visit("POST", link)
+
     incidents = f"{pages}/{page}/incidents"
     delays = {"title": "Orders are delayed", "text": "We are looking into it."}
     incident = ask("POST", incidents, delays, 201)["data"]["uuid"]
     ask("POST", incidents, {"text": "Untitled"}, 422)
     assert [entry["uuid"] for entry in ask("GET", incidents)["data"]] == [incident]
+    assert letter(READER).partition("?")[0].endswith("/unsubscribe")
     ask("PATCH", f"{incidents}/{incident}", {"status": "resolved", "text": "It is over."})
     assert ask("GET", f"{incidents}/{incident}")["data"]["status"] == "resolved"
     ask("PATCH", f"{incidents}/{incident}", {"impact": "huge"}, 422)
+    letter(READER)
     ask("DELETE", f"{incidents}/{incident}", expect=204)
     ask("DELETE", f"{incidents}/{incident}", expect=404)
-    ask("DELETE", f"{pages}/{page}", expect=204)
-    ask("DELETE", f"{pages}/{page}", expect=404)
-    ask("GET", f"{pages}/{page}", expect=404)
+
+    other = ask("POST", pages, {"slug": "other", "name": "Other"}, 201)["data"]["uuid"]
+    ask("POST", f"{pages}/{other}/incidents", delays, 201)
+    ask("DELETE", f"{pages}/{other}", expect=204)
+    ask("DELETE", f"{pages}/{other}", expect=404)
+    ask("GET", f"{pages}/{other}", expect=404)
+    until("nothing is left of a deleted page", lambda: not any(other in sk for _, sk in rows("O#") + rows("I#")), 60)
+    say("a status page has readers and a subscriber")
+    return page
+
+
+def served(path):
+    """What readers of a status page are served; nothing if there is none."""
+    connection = http.client.HTTPConnection(gateway, timeout=60)
+    host = f"{api}.execute-api.localhost:{gateway.partition(':')[2]}"
+    connection.request("GET", path, headers={"Host": host, "Accept": "text/html"})
+    response = connection.getresponse()
+    text = response.read().decode()
+    return text if response.status == 200 else ""
+
+
+def publish_by_form(team, cookie):
+    """Somebody manages a status page in the dashboard, and the subscriber of another one unsubscribes."""
+    pages = f"/teams/{team}/status-pages"
+    visit("GET", pages, cookie=cookie)
+    visit("POST", pages, 422, cookie, slug="No slug", name="By form")
+    visit("POST", pages, 303, cookie, slug="by-form", name="By form")
+    listed = visit("GET", pages, cookie=cookie)[1]
+    page = re.search(re.escape(pages) + r'/[0-9a-f-]+(?="><bdi>By form)', listed)[0]
+    visit("GET", page, cookie=cookie)
+    visit("GET", f"{page}/edit", cookie=cookie)
+    visit("POST", f"{page}/edit", 303, cookie, slug="moved", name="By form")
+    visit("POST", f"{page}/incidents", 422, cookie, title="Untold")
+    visit("POST", f"{page}/incidents", 303, cookie, title="Orders are delayed", text="We are looking into it.")
+    incident = re.search(re.escape(page) + r"/incidents/[0-9a-f-]+", visit("GET", page, cookie=cookie)[1])[0]
+    visit("GET", incident, cookie=cookie)
+    visit("POST", incident, 303, cookie, text="It is over.", status="resolved")
+    visit("POST", f"{incident}/delete", 303, cookie)
+    visit("POST", f"{page}/delete", 303, cookie)
+
+    link = unsubscribe_link()
+    visit("GET", link)
+    visit("POST", link)
+    assert not [key for key in rows("F#") if key[1].startswith("S#")], rows("F#")
+
+
+def unsubscribe_link():
+    """The path of the link in the newest email about an incident."""
+    [place] = [key for key in rows("F#") if key[1].startswith("S#")]
+    found = table.get_item(
+        TableName=outputs["TableName"], Key=dict(zip(("pk", "sk"), ({"S": part} for part in place)))
+    )["Item"]
+    page, subscription = place[0].removeprefix("F#"), place[1].removeprefix("S#")
+    return f"/subscriptions/{page}/{subscription}/unsubscribe?key={found['key']['S']}"
 
 
 def maintain(team, site):
@@ -1002,6 +1073,8 @@ def run_the_team(team, cookie):
     for page in ("settings", "channels", "members", "plan", "audit-log"):
         visit("GET", f"{pages}/{page}", cookie=cookie)
     visit("GET", "/tokens", cookie=cookie)
+    visit("POST", "/time-zone", 303, cookie, time_zone="Europe/Berlin")
+    publish_by_form(team, cookie)
     quiet = "monitoring_settings.quiet_time"
     for ends_at, status in (("06:30", 303), ("22:00", 422)):
         times = {f"{quiet}.starts_at": "22:00", f"{quiet}.ends_at": ends_at}
@@ -1162,13 +1235,13 @@ def main():
     say("the operator created two users, a team and their tokens")
     team = ask("GET", "/teams")["data"][0]["uuid"]
     site = put_under_watch(team, target)
+    page = publish(team, site)
     others = create_many(team, target)
     change_settings(team, others[0], target)
     maintain(team, others[1])
-    publish(team, others[1])
     operate_well(site)
     others.append(crawl_with_the_browser(team))
-    lost = lose_messages(team, site, target)
+    lost = lose_messages(team, site, page, target)
     crawl_at_once([site, others[1]], target)
     others.append(check_on_demand(team, target))
     read_all(team, site, strangers_token)

@@ -100,10 +100,12 @@ fn the_event_of_the_mailer_asks_for_each_kind() {
             kinds.push(match serde_json::from_str(&body).expect("a message") {
                 MailRequest::SignIn { .. } => "sign_in",
                 MailRequest::Invitation { .. } => "invitation",
+                MailRequest::Subscription { .. } => "subscription",
+                MailRequest::Mailing { .. } => "mailing",
             });
         }
     }
-    assert_eq!(kinds, ["sign_in", "invitation"]);
+    assert_eq!(kinds, ["sign_in", "invitation", "subscription", "mailing"]);
 }
 
 #[test]

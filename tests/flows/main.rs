@@ -39,6 +39,7 @@ mod scene;
 mod schedules;
 mod status_page;
 mod stopped;
+mod subscriptions;
 mod time_zones;
 mod timing;
 mod unsaved;

@@ -30,7 +30,7 @@ pub(crate) async fn start() -> TestApp {
 }
 
 /// Takes the requested transactional emails.
-fn asked(test: &TestApp) -> Vec<MailRequest> {
+pub(crate) fn asked(test: &TestApp) -> Vec<MailRequest> {
     let taken = test.queue.drain(Destination::Mailer).into_iter();
     taken
         .map(|(message, _)| match message {

@@ -28,6 +28,7 @@ mod sign_in;
 mod site;
 mod sites;
 mod status_pages;
+mod subscriptions;
 mod support;
 mod time_zone;
 mod tokens;

@@ -14,7 +14,7 @@ use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
-use vedette_store::keys::Prefix;
+use vedette_store::keys::{PK, Prefix, SK};
 use vedette_store::{Action, Grant};
 
 use super::document::Template;
@@ -162,6 +162,22 @@ fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
             assert!(prefixes.iter().all(may), "{handler}: {action:?}");
         }
     }
+}
+
+#[test]
+fn a_user_changes_their_time_zone_and_nothing_else_of_a_user() {
+    let template = Template::read();
+    let statements = template.statements(template.function_of("user-time-zone.update"));
+    let is_of_users = |one: &&Value| {
+        one["Action"] == "dynamodb:UpdateItem" && partitions(one).contains(&Prefix::User)
+    };
+    let mut updates = statements.into_iter().filter(is_of_users);
+    let condition = &updates.next().expect("an update")["Condition"];
+    assert!(updates.next().is_none());
+    let attributes = texts(&condition["ForAllValues:StringEquals"]["dynamodb:Attributes"]);
+    assert_eq!(attributes, [PK, SK, "zone"]);
+    let returned = texts(&condition["StringEqualsIfExists"]["dynamodb:ReturnValues"]);
+    assert_eq!(returned, ["NONE", "UPDATED_OLD", "UPDATED_NEW"]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage, Team,
-    Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage,
+    Subscription, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -74,7 +74,7 @@ pub(crate) const DELETE_STATUS_PAGE: Grant = Grant {
 };
 
 pub(crate) const WRITE_INCIDENT: Grant =
-    Grant { put: &[Audit, StatusPage], update: &[Publication], ..Grant::NONE };
+    Grant { put: &[Audit, StatusPage, Subscription], update: &[Publication], ..Grant::NONE };
 
 pub(crate) const DELETE_INCIDENT: Grant =
     Grant { put: &[Audit], update: &[Publication], delete: &[StatusPage], ..Grant::NONE };

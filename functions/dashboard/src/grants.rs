@@ -3,14 +3,15 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
-    Published, Session, SignIn, Site, StatusPage, Team, Throttle, Token, TokenUse, User,
+    Published, Session, SignIn, Site, StatusPage, Subscription, Team, Throttle, Token, TokenUse,
+    User,
 };
 
 /// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
-/// tokens. A visitor with the link from an email sees its channel, and an invited person sees the team. Only request
-/// counts are written.
+/// tokens. A visitor with the link from an email sees its channel or subscription, and an invited person sees the team.
+/// Only request counts are written.
 pub const READ_GRANT: Grant = Grant {
-    get: &[Channel, Invitation, Session, SignIn, Site, StatusPage, User],
+    get: &[Channel, Invitation, Published, Session, SignIn, Site, StatusPage, Subscription, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
     query: &[
         Audit, Channel, Delivery, Directory, IssueIndex, Session, Site, StatusPage, Team, User,
@@ -20,10 +21,10 @@ pub const READ_GRANT: Grant = Grant {
 };
 
 /// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save settings, change
-/// where alerts go, manage status pages, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
+/// where alerts go, manage status pages and their incidents, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
 /// reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
-    get: &[Channel, Session, Site, StatusPage, Team],
+    get: &[Channel, Session, Site, StatusPage, Subscription, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Directory, Site, StatusPage, User],
     put: &[
@@ -37,22 +38,33 @@ pub const WRITE_GRANT: Grant = Grant {
         Published,
         Site,
         StatusPage,
+        Subscription,
         Team,
     ],
-    update: &[Delivery, Directory, Publication, Team, Throttle],
-    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Published, Site, StatusPage],
+    update: &[Delivery, Directory, Publication, Subscription, Team, Throttle],
+    delete: &[
+        Channel,
+        ChannelSecret,
+        Directory,
+        IssueIndex,
+        Published,
+        Site,
+        StatusPage,
+        Subscription,
+    ],
     batch_delete: &[Delivery, Session],
+    check: &[StatusPage],
     ..Grant::NONE
 };
 
-/// What forms do that write users, members or tokens, or that let somebody in. Who may join depends on the role of the
+/// What forms do that write users, members or tokens, that let somebody in, or that send an email to an address that somebody types. Who may join depends on the role of the
 /// inviter. The only site that is read does not exist: the read opens the connection to the table. So nothing that strangers
 /// wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
-    get: &[Email, Invitation, Session, SignIn, Site, User],
+    get: &[Email, Invitation, Published, Session, SignIn, Site, Subscription, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Audit, Email, Invitation, Session, SignIn, Team, Throttle, Token, User],
+    put: &[Audit, Email, Invitation, Session, SignIn, Subscription, Team, Throttle, Token, User],
     update: &[Email, Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
     check: &[Team],

@@ -32,6 +32,7 @@ mod setup;
 mod sign_in;
 mod sites;
 mod status_pages;
+mod subscriptions;
 mod surface;
 mod time_zone;
 mod tokens;

@@ -14,7 +14,8 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
-    settings, setup, sign_in, sites, status_pages, time_zone, tokens, user_time_zone,
+    settings, setup, sign_in, sites, status_pages, subscriptions, time_zone, tokens,
+    user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -26,6 +27,12 @@ pub const PAGES: &[Page] = &[
     post("channels.confirm", link::CONFIRM, Linked, Request(&channels::confirm)),
     get("channels.ask-to-unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::ask_to_unsubscribe)),
     post("channels.unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::unsubscribe)),
+    get("subscriptions.ask", link::SUBSCRIBE, Anybody, Request(&subscriptions::ask)),
+    account_form("subscriptions.request", link::SUBSCRIBE, Anybody, Request(&subscriptions::request)),
+    get("subscriptions.ask-to-confirm", link::CONFIRM_SUBSCRIPTION, Linked, Request(&subscriptions::ask_to_confirm)),
+    post("subscriptions.confirm", link::CONFIRM_SUBSCRIPTION, Linked, Request(&subscriptions::confirm)),
+    get("subscriptions.ask-to-unsubscribe", link::END_SUBSCRIPTION, Linked, Request(&subscriptions::ask_to_unsubscribe)),
+    post("subscriptions.end", link::END_SUBSCRIPTION, Linked, Request(&subscriptions::end)),
     get("assets.show", "/assets/{asset}", Linked, Request(&assets::show)),
     get("sign-in.explain", link::SIGN_IN, Anybody, Request(&sign_in::explain)),
     account_form("sign-in.mail", link::SIGN_IN, Anybody, Request(&sign_in::mail)),

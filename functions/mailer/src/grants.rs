@@ -1,13 +1,16 @@
 //! What the function for transactional emails may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Invitation, SignIn, Team, User};
+use vedette_store::keys::Prefix::{Invitation, SignIn, StatusPage, Subscription, Team, User};
 
 /// For transactional emails, the function reads their recipients and creates their links: to sign in, and to an
-/// invitation, which is valid only as long as its team lists it.
+/// invitation, which is valid only as long as its team lists it. For subscribers of a status page, it reads what people
+/// wrote about an incident, and records who has been sent it.
 pub const LETTERS: Grant = Grant {
-    get: &[Invitation, User],
+    get: &[Invitation, StatusPage, Subscription, User],
     batch_get: &[Team],
-    put: &[Invitation, SignIn],
+    query: &[Subscription],
+    put: &[Invitation, SignIn, Subscription],
+    delete: &[Subscription],
     ..Grant::NONE
 };

@@ -1,8 +1,9 @@
-//! Transactional emails let their reader in: sign-in links and invitations. A separate function sends them, which reads
-//! nothing from strangers' sites and receivers. The notifier does read those, so an attacker who breaks into it cannot
+//! Transactional emails let their reader in: sign-in links and invitations. Others confirm a subscription to a status
+//! page, or go to its subscribers. A separate function sends them all, which reads nothing from strangers' sites and receivers. The notifier does read those, so an attacker who breaks into it cannot
 //! sign in as somebody else.
 
 mod grants;
+mod mailing;
 mod write;
 
 use jiff::Timestamp;
@@ -77,7 +78,7 @@ impl MayConflict for MailerError {
     }
 }
 
-/// Sends the email that a message requests.
+/// Sends the emails that a message requests.
 ///
 /// # Errors
 ///
@@ -93,6 +94,12 @@ pub async fn handle(
         }
         MailRequest::Invitation { team, invitation } => {
             write::invitation(app, mailer, *team, invitation).await
+        }
+        MailRequest::Subscription { team, page, subscription } => {
+            write::subscription(app, mailer, (*team, *page), *subscription).await
+        }
+        MailRequest::Mailing { page, incident, .. } => {
+            mailing::mailing(app, mailer, *page, *incident).await
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Sends sign-in links and invitations. Their secrets are created here, so that only the reader of the email has them.
+//! Sends sign-in links and invitations, and asks readers to confirm a subscription. The secrets that let somebody in are
+//! created here, so that only the reader of the email has them.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use vedette_domain::accounts::session::{LINK_LIFETIME, SessionHash, SignInLink};
 use vedette_domain::alerts::link;
 use vedette_domain::alerts::mail::{Asker, TransactionalMail, TransactionalMailKind};
 use vedette_domain::checks::limits::LONGEST_DELAY;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId, UserId};
 use vedette_domain::message::{MailRequest, Message};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::App;
@@ -17,7 +18,7 @@ use vedette_runtime::App;
 use crate::{Mailer, MailerError};
 
 /// When a transactional email that failed is sent again, unless the receiver says when.
-const RETRY: Duration = Duration::from_mins(2);
+pub(crate) const RETRY: Duration = Duration::from_mins(2);
 
 /// Sends a user a sign-in link, unless the request is too old.
 pub(crate) async fn sign_in(
@@ -39,8 +40,9 @@ pub(crate) async fn sign_in(
     let mail = TransactionalMail {
         kind: TransactionalMailKind::SignIn,
         url: link::sign_in(base, &secret),
+        unsubscribe_url: None,
     };
-    send(app, mailer, &user.email, mail, &link.hash, message).await
+    send(app, mailer, &user.email, mail, link.hash.0, message).await
 }
 
 /// Sends an invitation to its address, unless it was accepted or withdrawn, or its sender may no longer give the role.
@@ -70,22 +72,47 @@ pub(crate) async fn invitation(
     app.store.put_invitation_link(&hash, &mailed).await?;
     let asked_by = Asker::of(&asked_by);
     let kind = TransactionalMailKind::Invitation { asked_by, team: team.team.name };
-    let mail = TransactionalMail { kind, url: link::invitation(base, &secret) };
+    let mail =
+        TransactionalMail { kind, url: link::invitation(base, &secret), unsubscribe_url: None };
     let message = MailRequest::Invitation { team: mailed.team, invitation: listed.clone() };
-    send(app, mailer, &mailed.email, mail, &hash, message).await
+    send(app, mailer, &mailed.email, mail, hash.0, message).await
 }
 
-/// Sends a transactional email. If it fails, it is sent again with a new secret, as long as its link would be valid:
-/// `message` requests it again. The email is not in the table.
+/// Asks a reader of a status page to confirm a subscription, unless they have done so or the request has expired.
+pub(crate) async fn subscription(
+    app: &App,
+    mailer: &impl Mailer,
+    (team, page): (TeamId, StatusPageId),
+    id: SubscriptionId,
+) -> Result<(), MailerError> {
+    let found =
+        futures::try_join!(app.store.status_page(team, page), app.store.subscription(page, id))?;
+    let (Some(of), Some(subscription)) = found else { return Ok(()) };
+    if !subscription.is_pending(app.clock.now()) {
+        return Ok(());
+    }
+    let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
+    let mail = TransactionalMail {
+        kind: TransactionalMailKind::Subscription { page: of.name },
+        url: link::confirm_subscription(base, &subscription),
+        unsubscribe_url: None,
+    };
+    let message_id = format!("{id}.{}", subscription.requested_at.as_millisecond());
+    let message = MailRequest::Subscription { team, page, subscription: id };
+    send(app, mailer, &subscription.email, mail, message_id, message).await
+}
+
+/// Sends a transactional email. If it fails, it is sent again, as long as its link would be valid: `message` requests it
+/// again. The email is not in the table, so a link that lets somebody in gets a new secret.
 async fn send(
     app: &App,
     mailer: &impl Mailer,
     to: &str,
     mail: TransactionalMail,
-    hash: &SessionHash,
+    id: String,
     message: MailRequest,
 ) -> Result<(), MailerError> {
-    match mailer.write(to, mail, hash.0.clone(), app.clock.now()).await {
+    match mailer.write(to, mail, id, app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "could not send a transactional email; trying again later");

@@ -41,7 +41,7 @@ pub(crate) fn message(
                 asked_by: asked_by.clone(),
                 team: team.name.clone(),
             };
-            let mail = TransactionalMail { kind, url };
+            let mail = TransactionalMail { kind, url, unsubscribe_url: None };
             OutgoingMessage::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {

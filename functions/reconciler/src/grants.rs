@@ -3,33 +3,33 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Channel, ChannelSecret, Delivery, Directory, PolledRun, Publication, Published, Site,
-    StatusPage, Team, Teams, Work,
+    StatusPage, Subscription, Team, Teams, Work,
 };
 
 /// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
 /// Its gauge reads some sites of each team. Every night, it requests a rebuild of outstanding work for all teams.
 pub const REDELIVERY: Grant = Grant {
-    get: &[Site],
+    get: &[Site, Subscription],
     batch_get: &[Site, Team],
     query: &[Directory, Site, Teams, Work],
     put: &[Site],
-    update: &[Delivery, Directory, Publication, Site, Team],
+    update: &[Delivery, Directory, Publication, Site, Subscription, Team],
     delete: &[Site],
     ..Grant::NONE
 };
 
 /// Maintenance records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
 /// and purges deleted sites with the notifications about their issues. It moves secrets of channels that an earlier
-/// version stored with the channel, and deletes claims of removed channels. It publishes status pages, and removes the
-/// incidents of deleted ones.
+/// version stored with the channel, and deletes claims of removed channels. It publishes status pages, starts the
+/// emails to their subscribers, and removes the incidents and subscribers of deleted ones.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Publication, Site, StatusPage, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Delivery, Directory, Site, StatusPage],
+    query: &[Channel, Delivery, Directory, Site, StatusPage, Subscription],
     put: &[Channel, ChannelSecret, Published, Site],
     update: &[PolledRun, Publication, Site, Team],
     delete: &[Channel],
-    batch_delete: &[Delivery, PolledRun, Publication, Site, StatusPage],
+    batch_delete: &[Delivery, PolledRun, Publication, Site, StatusPage, Subscription],
     check: &[Channel],
 };
 

@@ -1,9 +1,12 @@
 //! Publishes status pages.
 
+use std::time::Duration;
+
 use futures::future::try_join;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{SiteFacts, next_publication, publish};
+use vedette_domain::message::{MailRequest, Message};
+use vedette_domain::status_pages::{SiteFacts, StatusPage, next_publication, publish};
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
 
@@ -49,10 +52,25 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
     let facts = sites.values().filter(|stored| stored.site.team == page.team);
     let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
     let facts = facts.collect::<Result<_, StoreError>>()?;
-    let published = publish(&page, &team.team, &facts, &incidents, now);
+    let mut published = publish(&page, &team.team, &facts, &incidents, now);
+    published.offers_subscriptions &= app.service.sends_mail;
     store.put_published(&page, publication.attempts, &published).await?;
     let next = next_publication(&page, &facts, &team.team, now);
-    store.end_publication(&publication, next).await
+    store.end_publication(&publication, next).await?;
+    if page.offers_subscriptions {
+        enqueue_mailings(app, &page).await?;
+    }
+    Ok(())
+}
+
+/// Sends subscribers what is new, now that they find it on the page.
+async fn enqueue_mailings(app: &App, page: &StatusPage) -> Result<(), StoreError> {
+    let (team, page) = (page.team, page.id);
+    for incident in app.store.mailings(page).await? {
+        let message = MailRequest::Mailing { team, page, incident };
+        app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
+    }
+    Ok(())
 }
 
 fn facts_of(

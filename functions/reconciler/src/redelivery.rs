@@ -12,9 +12,9 @@ use vedette_domain::checks::check::{CheckError, Finish};
 use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, Message};
+use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, Message};
 use vedette_domain::sites::site::Site;
-use vedette_domain::status_pages::PUBLICATION_GRACE;
+use vedette_domain::status_pages::{MAILING_LEASE, PUBLICATION_GRACE};
 use vedette_runs::{enqueue_timer, record_run};
 use vedette_runtime::App;
 use vedette_store::keys::Owner;
@@ -156,6 +156,12 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             let message = Message::Maintenance(Maintenance::Publish { team, page });
             app.queue.send(&message, Duration::ZERO).await?;
             postpone(app, work, later(PUBLICATION_GRACE)).await?;
+        }
+        Owner::Mailing(page, incident) => {
+            let Some(mailing) = app.store.mailing(page, incident).await? else { return Ok(()) };
+            let message = MailRequest::Mailing { team: mailing.team, page, incident };
+            app.queue.send(&Message::Mail(message), Duration::ZERO).await?;
+            postpone(app, work, later(MAILING_LEASE)).await?;
         }
         Owner::TeamAlerts(team) => send_alert(app, work, AlertMessage::Team(team)).await?,
         Owner::Tool(partition, tool) => {

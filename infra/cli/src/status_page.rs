@@ -32,7 +32,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Change the address, the name or the message of a status page
+    /// Change the address, the name, the message or another setting of a status page
     Edit(Edit),
     /// Show the state of a site on a status page, under a published name
     AddComponent(AddComponent),
@@ -77,6 +77,9 @@ pub(crate) struct Create {
     /// Only a long link leads to the page
     #[arg(long)]
     unlisted: bool,
+    /// Readers can subscribe to its incidents by email
+    #[arg(long)]
+    subscriptions: bool,
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +101,12 @@ pub(crate) struct Edit {
     /// Its slug leads to the page; an earlier link no longer works
     #[arg(long)]
     listed: bool,
+    /// Readers can subscribe to its incidents by email
+    #[arg(long, conflicts_with = "no_subscriptions")]
+    subscriptions: bool,
+    /// Nobody can subscribe, and subscribers are sent nothing
+    #[arg(long)]
+    no_subscriptions: bool,
 }
 
 #[derive(Debug, Args)]
@@ -171,7 +180,11 @@ impl Create {
     async fn run(&self, app: &App) -> Result<StatusPage, Failure> {
         let (now, by) = (app.clock.now(), Actor::Operator);
         let team = team::find(app, self.team).await?.team;
-        let input = PageInput { is_unlisted: Some(self.unlisted), ..PageInput::default() };
+        let input = PageInput {
+            is_unlisted: Some(self.unlisted),
+            offers_subscriptions: Some(self.subscriptions),
+            ..PageInput::default()
+        };
         let named = (self.slug.clone(), self.name.clone());
         Ok(create_status_page(app, &team, input, named, by, now).await?)
     }
@@ -185,6 +198,8 @@ impl Edit {
             name: self.name.clone(),
             message: message.map(|text| Some(text).filter(|text| !text.is_empty())),
             is_unlisted: (self.unlisted || self.listed).then_some(self.unlisted),
+            offers_subscriptions: (self.subscriptions || self.no_subscriptions)
+                .then_some(self.subscriptions),
             ..PageInput::default()
         }
     }
@@ -269,6 +284,7 @@ struct Shown {
     /// Where readers find it, if the service knows its own address.
     url: Option<String>,
     unlisted: bool,
+    subscriptions: bool,
     components: Vec<ShownComponent>,
 }
 
@@ -297,6 +313,7 @@ impl Shown {
             name: page.name.clone(),
             url: base.map(|base| link::status_page(base, &page.address())),
             unlisted: page.is_unlisted(),
+            subscriptions: page.offers_subscriptions,
             components: components.collect(),
         }
     }

@@ -9,7 +9,7 @@ use vedette_domain::checks::on_demand::OnDemandRefusal;
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::sites::refusal::SiteRefusal;
-use vedette_domain::status_pages::{IncidentRefusal, PageRefusal};
+use vedette_domain::status_pages::{IncidentRefusal, PageRefusal, SubscriptionRefusal};
 use vedette_runtime::EntropyError;
 use vedette_store::{MayConflict, StoreError};
 
@@ -53,6 +53,8 @@ pub type PageError = ActionError<PageRefusal>;
 pub type SignInError = ActionError<SignInRefusal>;
 /// Why a site was not created or changed.
 pub type SiteError = ActionError<SiteRefusal>;
+/// Why a subscription to a status page was not requested or confirmed.
+pub type SubscriptionError = ActionError<SubscriptionRefusal>;
 /// Why a maintenance window was not saved.
 pub type WindowError = ActionError<WindowRefusal>;
 
@@ -68,6 +70,7 @@ impl Refusal for OnDemandRefusal {}
 impl Refusal for PageRefusal {}
 impl Refusal for SignInRefusal {}
 impl Refusal for SiteRefusal {}
+impl Refusal for SubscriptionRefusal {}
 impl Refusal for WindowRefusal {}
 
 impl<R: Refusal> From<R> for ActionError<R> {

@@ -18,6 +18,7 @@ mod rederivation;
 mod sign_in;
 mod sites;
 mod status_pages;
+mod subscriptions;
 mod time_zone;
 mod tokens;
 
@@ -30,7 +31,7 @@ pub use checks::order_checks;
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
     AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, IncidentError,
-    OrderError, PageError, SignInError, SiteError, WindowError,
+    OrderError, PageError, SignInError, SiteError, SubscriptionError, WindowError,
 };
 pub use expectations::change_expectations;
 pub use invitations::{
@@ -54,5 +55,6 @@ pub use status_pages::{
     create_incident, create_status_page, delete_incident, delete_status_page, edit_incident,
     edit_status_page,
 };
+pub use subscriptions::{confirm_subscription, subscribe, unsubscribe};
 pub use time_zone::{change_time_zone, change_user_time_zone};
 pub use tokens::{create_token, revoke_token};

@@ -125,6 +125,10 @@ id!(
     ComponentId
 );
 id!(
+    /// A reader's subscription to a status page.
+    SubscriptionId
+);
+id!(
     /// An incident on a status page. Readers of the page see it.
     IncidentId
 );

@@ -9,7 +9,8 @@ use crate::accounts::session::SessionHash;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::{RunReason, Tool};
 use crate::id::{
-    ChannelId, CheckId, IssueId, Partition, SiteId, StatusPageId, TeamId, Trigger, UserId,
+    ChannelId, CheckId, IncidentId, IssueId, Partition, SiteId, StatusPageId, SubscriptionId,
+    TeamId, Trigger, UserId,
 };
 use crate::sites::site::Site;
 
@@ -44,7 +45,11 @@ impl Message {
                 | AlertMessage::Team(team)
                 | AlertMessage::Rebuild(team),
             )
-            | Self::Mail(MailRequest::Invitation { team, .. }) => team.0,
+            | Self::Mail(
+                MailRequest::Invitation { team, .. }
+                | MailRequest::Subscription { team, .. }
+                | MailRequest::Mailing { team, .. },
+            ) => team.0,
             Self::Mail(MailRequest::SignIn { user, .. }) => user.0,
         }
     }
@@ -195,7 +200,7 @@ pub enum AlertMessage {
     Rebuild(TeamId),
 }
 
-/// Requests a transactional email, whose link lets its reader in.
+/// Requests a transactional email, whose link lets its reader in, or emails to the subscribers of a status page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailRequest {
@@ -212,6 +217,24 @@ pub enum MailRequest {
         team: TeamId,
         /// The hash under which the team lists the invitation.
         invitation: SessionHash,
+    },
+    /// Ask a reader of a status page to confirm a subscription.
+    Subscription {
+        /// The page's team.
+        team: TeamId,
+        /// The page.
+        page: StatusPageId,
+        /// The subscription.
+        subscription: SubscriptionId,
+    },
+    /// Send the subscribers of a status page what is new about an incident.
+    Mailing {
+        /// The page's team.
+        team: TeamId,
+        /// The page.
+        page: StatusPageId,
+        /// The incident.
+        incident: IncidentId,
     },
 }
 

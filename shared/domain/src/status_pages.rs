@@ -11,6 +11,7 @@ mod page;
 mod publication;
 mod publish;
 mod published;
+mod subscription;
 #[cfg(test)]
 mod tests;
 
@@ -29,4 +30,8 @@ pub use publish::{SiteFacts, affects, component_state, publish};
 pub use published::{
     ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
     PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+};
+pub use subscription::{
+    IncidentNews, MAILING_LEASE, Mailing, SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_MAILBOX,
+    SUBSCRIPTIONS_OF_PAGE, SUBSCRIPTIONS_OF_SOURCE, Subscription, SubscriptionRefusal,
 };

@@ -12,8 +12,8 @@ use vedette_domain::status_pages::{
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
 /// The fields of a status page in a request.
-const PAGE_FIELDS: [&str; 6] =
-    ["slug", "name", "message", "unlisted", "maintenance_names", "groups"];
+const PAGE_FIELDS: [&str; 7] =
+    ["slug", "name", "message", "unlisted", "maintenance_names", "subscriptions", "groups"];
 /// The fields of an incident in a request.
 const INCIDENT_FIELDS: [&str; 7] =
     ["title", "impact", "components", "started_at", "next_update_by", "status", "text"];
@@ -67,6 +67,7 @@ fn read_page(
         groups: read_groups(&fields.field("groups"), errors),
         is_unlisted: fields.field("unlisted").boolean(errors),
         names_windows: fields.field("maintenance_names").boolean(errors),
+        offers_subscriptions: fields.field("subscriptions").boolean(errors),
     }
 }
 

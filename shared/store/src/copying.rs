@@ -182,7 +182,9 @@ impl<'a> Items<'a> {
 
 /// Whether an item is copied: it has not expired and does not wait to be sent.
 fn lasts(key: &Key, item: &Item, now: Timestamp) -> bool {
-    let is_queued = key.pk.starts_with(Prefix::Delivery.as_str()) && key.sk.starts_with(QUEUED);
+    let is_of =
+        |prefix: Prefix, part| key.pk.starts_with(prefix.as_str()) && key.sk.starts_with(part);
+    let is_queued = is_of(Prefix::Delivery, QUEUED) || is_of(Prefix::Subscription, keys::MAILING);
     let has_passed = item.contains_key(TTL) && expiry(item).is_ok_and(|at| at <= now);
     !is_queued && !has_passed
 }
@@ -258,6 +260,9 @@ impl Store {
                     .collect(),
             ),
         ];
+        parts.extend(
+            pages.iter().map(|page| CopyPart::Partition(keys::subscription_partition(page.id))),
+        );
         let channels: Vec<ChannelId> =
             self.channels(id).await?.iter().map(|channel| channel.id).collect();
         parts.extend(

@@ -6,6 +6,7 @@ mod machine;
 mod owner;
 mod prefix;
 mod status_page;
+mod subscription;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use data_encoding::HEXLOWER;
@@ -34,6 +35,9 @@ pub use prefix::Prefix;
 pub(crate) use status_page::{
     STATUS_PAGE, incident, incident_prefix, publication, publication_partition, published,
     status_page, status_page_partition,
+};
+pub(crate) use subscription::{
+    MAILING, mailing, subscription, subscription_count, subscription_partition, subscriptions_after,
 };
 
 /// Name of the partition key attribute.

@@ -21,6 +21,7 @@ use vedette_domain::status_pages::{
 
 use crate::item::{Stored, item, key_of, number, outstanding, stored, string};
 use crate::keys::{self, Key};
+use crate::subscription::mail_update;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError, unless_conflict};
@@ -39,6 +40,8 @@ const SLUG: usize = 1;
 struct StoredAddress {
     /// The page that the address belongs to.
     page: StatusPageId,
+    /// The page's team.
+    team: TeamId,
     /// Whether readers find the page here. The slug of an unlisted page only remains taken.
     live: bool,
     /// The attempt that published the document.
@@ -73,9 +76,18 @@ impl Store {
         &self,
         address: &PageAddress,
     ) -> Result<Option<PublishedPage>, StoreError> {
+        Ok(self.published_by(address).await?.map(|(_, page)| page))
+    }
+
+    /// What readers find at an address, with the team and the page that have published it.
+    pub async fn published_by(
+        &self,
+        address: &PageAddress,
+    ) -> Result<Option<((TeamId, StatusPageId), PublishedPage)>, StoreError> {
         let Some(found) = self.get(&keys::published(address)).await? else { return Ok(None) };
-        let StoredAddress { live, document, .. } = Stored::read(found)?;
-        document.filter(|_| live).map(|document| inflated(&document)).transpose()
+        let StoredAddress { page, team, live, document, .. } = Stored::read(found)?;
+        let Some(document) = document.filter(|_| live) else { return Ok(None) };
+        Ok(Some(((team, page), inflated(&document)?)))
     }
 
     /// Publishes a page at its address, unless a later attempt has done so already, or the page is no longer there.
@@ -86,9 +98,9 @@ impl Store {
         attempt: u64,
         published: &PublishedPage,
     ) -> Result<bool, StoreError> {
-        let (page, address) = (page.id, page.address());
+        let (team, page, address) = (page.team, page.id, page.address());
         let document = Some(ByteBuf::from(deflated(published)?));
-        let stored = StoredAddress { page, live: true, attempt, document };
+        let stored = StoredAddress { page, team, live: true, attempt, document };
         let unless_newer = Condition::When(
             "page = :page AND live = :live AND attempt < :attempt",
             vec![
@@ -240,7 +252,7 @@ impl Store {
         self.get(&keys::incident(team, page, incident)).await?.map(Stored::read).transpose()
     }
 
-    /// Adds an incident to a status page, and requests that the page is published.
+    /// Adds an incident to a status page, and requests that the page is published and its subscribers are told.
     ///
     /// # Errors
     ///
@@ -257,14 +269,17 @@ impl Store {
             vec![(":most", number(INCIDENTS_MAX))],
         );
         let stored = item(&keys::incident(page.team, page.id, incident.id), incident)?;
-        self.transaction()
+        let mut transaction = self
+            .transaction()
             .update(&keys::publication(page.team, page.id), counted, room)
-            .put(stored, Condition::Absent)
-            .commit(audit)
-            .await
+            .put(stored, Condition::Absent);
+        if page.offers_subscriptions {
+            transaction = mail_update(transaction, page, incident)?;
+        }
+        transaction.commit(audit).await
     }
 
-    /// Saves an incident, and requests that its page is published.
+    /// Saves an incident, and requests that its page is published and, if there is an update, its subscribers are told.
     ///
     /// # Errors
     ///
@@ -278,7 +293,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         let stored = item(&keys::incident(page.team, page.id, next.id), next)?;
         let transaction = self.transaction().put(stored, Condition::Rev(read.rev));
-        want(transaction, page.team, page.id, next.updated_at).commit(audit).await
+        let mut transaction = want(transaction, page.team, page.id, next.updated_at);
+        if page.offers_subscriptions && next.updates.len() > read.updates.len() {
+            transaction = mail_update(transaction, page, next)?;
+        }
+        transaction.commit(audit).await
     }
 
     /// Deletes an incident, and requests that its page is published.
@@ -389,6 +408,7 @@ impl Store {
         let left = self.query(Range { keys_only: true, ..Range::new(&pk, sort) }).await?;
         let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
         self.batch_delete(&left).await?;
+        self.purge_subscriptions(page).await?;
         self.batch_delete(&[keys::publication(team, page)]).await
     }
 }
@@ -461,7 +481,8 @@ fn move_addresses<'a>(
             Some(_) => own(),
             None => Condition::Absent,
         };
-        let stored = StoredAddress { page: page.id, live: *live, attempt: 0, document: None };
+        let (page, team) = (page.id, page.team);
+        let stored = StoredAddress { page, team, live: *live, attempt: 0, document: None };
         transaction = transaction.put(item(&keys::published(address), &stored)?, condition);
     }
     for (address, _) in old.iter().filter(|(address, _)| new.iter().all(|(new, _)| new != address))

@@ -82,6 +82,7 @@ pub fn published_page(now: Timestamp) -> PublishedPage {
         message: Some("You can still shop and pay.".to_owned()),
         zone: NamedZone::parse("Europe/Berlin").expect("a zone"),
         is_unlisted: false,
+        offers_subscriptions: false,
         today: day_of(now),
         groups: vec![
             PublishedGroup { name: None, components: components.by_ref().take(1).collect() },
@@ -110,6 +111,7 @@ impl TestApp {
             groups: Vec::new(),
             link,
             names_windows: true,
+            offers_subscriptions: published.offers_subscriptions,
             rev: 1,
             created_at: self.now(),
             updated_at: self.now(),

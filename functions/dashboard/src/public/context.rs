@@ -34,6 +34,8 @@ pub(super) struct Shown {
     pub(super) path: String,
     /// The address of the service, without a slash at the end.
     pub(super) base: String,
+    /// Where readers subscribe to its incidents, if they can.
+    pub(super) subscribe: Option<String>,
     pub(super) now: Timestamp,
 }
 
@@ -64,7 +66,10 @@ impl PublicContext<'_> {
             PageAddress::parse(self.parameters.value("address")).ok_or(ApiError::NotFound)?;
         let page = self.app.store.published(&address).await?.ok_or(ApiError::NotFound)?;
         let path = link::status_page("", &address);
-        let shown = Shown { page, path, base: self.base(), now: self.app.clock.now() };
+        let (base, now) = (self.base(), self.app.clock.now());
+        // The page may be behind a proxy that knows no other path of the service.
+        let subscribe = page.offers_subscriptions.then(|| link::subscribe(&base, &address));
+        let shown = Shown { page, path, base, subscribe, now };
         let mut response = render(&shown)?;
         if shown.page.is_unlisted {
             let headers = response.headers_mut();

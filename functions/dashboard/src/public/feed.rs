@@ -9,7 +9,6 @@ use vedette_http::response::{Response, text};
 
 use super::PublicContext;
 use super::context::Shown;
-use super::page::status_word;
 
 /// The feed, with the newest incident first.
 pub(super) async fn feed(context: PublicContext<'_>) -> Result<Response, ApiError> {
@@ -46,7 +45,7 @@ fn entry(shown: &Shown, incident: &PublishedIncident) -> Entry {
     let newest = incident.updates.first().map_or(incident.started_at, |update| update.at);
     let updates = incident.updates.iter().map(|update| {
         let at = shown.page.zone.minute(update.at);
-        format!("{}, {at}: {}", status_word(update.status), update.text)
+        format!("{}, {at}: {}", update.status.title(), update.text)
     });
     let content = Content {
         value: Some(readable(&updates.collect::<Vec<_>>().join("\n\n"))),

@@ -41,6 +41,7 @@ pub(super) fn rendered(shown: &Shown) -> Response {
         div.wrap.pub.stack.l {
             header.row.far {
                 span.brand.say { span.face.l.sq aria-hidden="true" { (initial(&page.name)) } bdi { (page.name) } }
+                @if let Some(subscribe) = &shown.subscribe { a.btn.s href=(subscribe) { "Subscribe to updates" } }
             }
             (stale(shown, times))
             (summary(shown, times))
@@ -99,7 +100,7 @@ fn further(shown: &Shown, incident: &PublishedIncident, times: Times<'_>) -> Mar
     let look = of_impact(incident.impact);
     html! {
         section class={ "hero tint " (look.class()) } id=(incident.id) {
-            div.row.gm { span class={ "pill " (look.class()) } { (look.shape()) span { (status_word(incident.status)) } } }
+            div.row.gm { span class={ "pill " (look.class()) } { (look.shape()) span { (incident.status.title()) } } }
             h2 { (incident.title) }
             (progress(shown, incident, times))
         }
@@ -125,7 +126,7 @@ fn of_update(update: &PublishedUpdate, times: Times<'_>) -> Markup {
     html! {
         li class=(look.class()) {
             span.dot { (look.shape()) }
-            div { p { b { (status_word(update.status)) } } p.quiet.p0.text { (update.text) } }
+            div { p { b { (update.status.title()) } } p.quiet.p0.text { (update.text) } }
             (times.minute(update.at))
         }
     }
@@ -315,15 +316,5 @@ const fn of_status(status: IncidentStatus) -> Look {
         IncidentStatus::Identified => Look::Issues,
         IncidentStatus::Monitoring => Look::Info,
         IncidentStatus::Resolved => Look::Up,
-    }
-}
-
-/// The status of an incident.
-pub(super) const fn status_word(status: IncidentStatus) -> &'static str {
-    match status {
-        IncidentStatus::Investigating => "Investigating",
-        IncidentStatus::Identified => "Identified",
-        IncidentStatus::Monitoring => "Monitoring",
-        IncidentStatus::Resolved => "Resolved",
     }
 }

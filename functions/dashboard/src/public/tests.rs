@@ -96,13 +96,14 @@ fn shown() -> impl Strategy<Value = Shown> {
                 message,
                 zone: NamedZone::parse(zone).expect("a zone"),
                 is_unlisted,
+                offers_subscriptions: false,
                 today: day_of(at),
                 groups: vec![PublishedGroup { name: group, components }],
                 incidents,
                 windows,
             };
             let (path, base) = ("/status/shop".to_owned(), "https://monitor.test".to_owned());
-            Shown { page, path, base, now }
+            Shown { page, path, base, subscribe: None, now }
         },
     )
 }

@@ -78,8 +78,8 @@ fn request(sent: &FormInput) -> Map<String, Value> {
         .map(|(name, components)| json!({ "name": name, "components": components }))
         .collect();
     let texts = ["slug", "name", "message"].map(|name| (name, Value::from(sent.text(name))));
-    let switches =
-        ["unlisted", "maintenance_names"].map(|name| (name, sent.has(name, "yes").into()));
+    let switches = ["unlisted", "maintenance_names", "subscriptions"]
+        .map(|name| (name, sent.has(name, "yes").into()));
     let fields = texts.into_iter().chain(switches).chain([("groups", Value::from(groups))]);
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -119,6 +119,9 @@ async fn form(
                     (input.input("slug", "text", ("Slug", "The end of its address.")))
                     (input.textarea("message", ("Message", "Shown to all readers at the top."), 3))
                     (input.tick("unlisted", "yes", ("Unlisted", "Only a long link leads to the page. A page that is listed and unlisted again has another link.")))
+                    @if context.app.service.sends_mail || page.offers_subscriptions {
+                        (input.tick("subscriptions", "yes", ("Email updates", "Readers can subscribe to incidents. Each update that you write is emailed to them.")))
+                    }
                     (input.tick("maintenance_names", "yes", ("Publish the names of maintenance windows", "Otherwise, planned maintenance is called Maintenance.")))
                 }
             }
@@ -138,9 +141,11 @@ fn stored(page: &StatusPage) -> FormInput {
     input.put("name", &page.name);
     input.put("slug", page.slug.as_str());
     input.put("message", page.message.as_deref().unwrap_or_default());
-    for (name, is_on) in
-        [("unlisted", page.is_unlisted()), ("maintenance_names", page.names_windows)]
-    {
+    for (name, is_on) in [
+        ("unlisted", page.is_unlisted()),
+        ("maintenance_names", page.names_windows),
+        ("subscriptions", page.offers_subscriptions),
+    ] {
         if is_on {
             input.put(name, "yes");
         }

@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading, NavTab};
 use crate::look::Look;
+use crate::words::counted;
 
 /// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 4] = [
@@ -144,7 +145,12 @@ async fn page(
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let incidents = context.app.store.incidents(team.id, of.id).await?;
+    let store = &context.app.store;
+    let incidents = store.incidents(team.id, of.id).await?;
+    let subscribers = match of.offers_subscriptions {
+        true => Some(store.subscriptions(of.id).await?),
+        false => None,
+    };
     let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
     let clock = context.clock(Some(team));
     let content = html! {
@@ -161,7 +167,14 @@ async fn page(
     let may_manage = role.grants(Permission::ManageStatusPages);
     let heading = Heading::new(of.name.clone())
         .below(path(team.id), "Status pages")
-        .lead(html! { p.quiet { (public(context, of)) } })
+        .lead(html! {
+            p.quiet {
+                (public(context, of))
+                @if let Some(all) = subscribers {
+                    " · " (counted(all as usize, "subscriber", "subscribers"))
+                }
+            }
+        })
         .actions(html! { @if may_manage { a.btn href={ (path_of(of)) "/edit" } { "Edit page" } } });
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
 }
@@ -207,7 +220,7 @@ fn one(
         section.card id=(incident.id) {
             header {
                 h3 { bdi { (incident.title) } }
-                (look(incident).pill(status_word(incident.status())))
+                (look(incident).pill(incident.status().title()))
             }
             p.in.quiet.small {
                 "Impact: " (impact_word(incident.impact))
@@ -221,7 +234,7 @@ fn one(
                 @for update in incident.updates.iter().rev() {
                     li.w.top0 {
                         div.grow {
-                            b { (status_word(update.status)) }
+                            b { (update.status.title()) }
                             @for line in update.text.lines() { p { bdi { (line) } } }
                         }
                         span.quiet.small { (clock.instant(update.at)) }
@@ -293,7 +306,7 @@ fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
 }
 
 fn statuses() -> [Choice; 4] {
-    IncidentStatus::ALL.map(|status| Choice::new(status, status_word(status)))
+    IncidentStatus::ALL.map(|status| Choice::new(status, status.title()))
 }
 
 fn look(incident: &PageIncident) -> Look {
@@ -302,15 +315,6 @@ fn look(incident: &PageIncident) -> Look {
         (false, Impact::None) => Look::Info,
         (false, Impact::Minor) => Look::Issues,
         (false, Impact::Major | Impact::Critical) => Look::Down,
-    }
-}
-
-const fn status_word(status: IncidentStatus) -> &'static str {
-    match status {
-        IncidentStatus::Investigating => "Investigating",
-        IncidentStatus::Identified => "Identified",
-        IncidentStatus::Monitoring => "Monitoring",
-        IncidentStatus::Resolved => "Resolved",
     }
 }
 

@@ -93,6 +93,12 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         let what = match dead_letter {
             MailRequest::SignIn { user, .. } => format!("a link that signs in user {user}"),
             MailRequest::Invitation { team, .. } => format!("an invitation to team {team}"),
+            MailRequest::Subscription { page, .. } => {
+                format!("a link that confirms a subscription to status page {page}")
+            }
+            MailRequest::Mailing { page, incident, .. } => {
+                format!("emails about incident {incident} to subscribers of status page {page}")
+            }
         };
         return (what, None, None);
     }

@@ -107,6 +107,11 @@ fn status_page() -> Value {
                                 The default is `false`.",
                 "type": "boolean",
             },
+            "subscriptions": {
+                "description": "Whether readers can subscribe to the incidents of the page by \
+                                email. The default is `false`.",
+                "type": "boolean",
+            },
             "groups": {
                 "description": format!(
                     "The components, in groups, at most {COMPONENTS_MAX} components in all."

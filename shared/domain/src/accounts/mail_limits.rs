@@ -2,7 +2,7 @@
 //! usable for spam.
 
 use data_encoding::HEXLOWER;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use uuid::Builder;
@@ -21,6 +21,14 @@ pub struct Limit {
     pub times: u32,
     /// The length of the window; windows begin at whole multiples of it.
     pub window: SignedDuration,
+}
+
+impl Limit {
+    /// How long until the next window begins.
+    pub fn until_next(self, now: Timestamp) -> SignedDuration {
+        let seconds = self.window.as_secs().max(1);
+        SignedDuration::from_secs(seconds - now.as_second().rem_euclid(seconds))
+    }
 }
 
 /// Sign-in links to one address, from all sources together.

@@ -3,7 +3,7 @@
 use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
 use crate::id::{ChannelId, IssueId, TeamId};
-use crate::status_pages::PageAddress;
+use crate::status_pages::{PageAddress, Subscription};
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
@@ -33,7 +33,13 @@ pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
 pub const CALENDAR: &str = "/calendars/{team}/maintenance.ics";
 /// The path of a published status page.
 pub const STATUS_PAGE: &str = "/status/{address}";
-/// The query parameter with the key of a channel or a calendar feed.
+/// The path of the page where readers subscribe to a status page.
+pub const SUBSCRIBE: &str = "/subscribe/{address}";
+/// The path of the page that confirms a subscription.
+pub const CONFIRM_SUBSCRIPTION: &str = "/subscriptions/{status_page}/{subscription}/confirm";
+/// The path of the page that ends a subscription.
+pub const END_SUBSCRIPTION: &str = "/subscriptions/{status_page}/{subscription}/unsubscribe";
+/// The query parameter with the key of a channel, a subscription or a calendar feed.
 pub const KEY: &str = "key";
 
 /// An issue's page, below the base URL, which has no trailing slash.
@@ -59,6 +65,27 @@ pub fn calendar(base: &str, team: TeamId, key: &LinkKey) -> String {
 /// A published status page.
 pub fn status_page(base: &str, address: &PageAddress) -> String {
     format!("{base}{}", STATUS_PAGE.replace("{address}", address.reveal()))
+}
+
+/// Where readers subscribe to a status page.
+pub fn subscribe(base: &str, address: &PageAddress) -> String {
+    format!("{base}{}", SUBSCRIBE.replace("{address}", address.reveal()))
+}
+
+/// Where the reader of an address confirms a subscription.
+pub fn confirm_subscription(base: &str, subscription: &Subscription) -> String {
+    of_subscription(base, CONFIRM_SUBSCRIPTION, subscription)
+}
+
+/// Where a subscriber unsubscribes: a POST does it, and a GET asks first.
+pub fn end_subscription(base: &str, subscription: &Subscription) -> String {
+    of_subscription(base, END_SUBSCRIPTION, subscription)
+}
+
+fn of_subscription(base: &str, path: &str, subscription: &Subscription) -> String {
+    let path = path.replace("{status_page}", &subscription.page.to_string());
+    let path = path.replace("{subscription}", &subscription.id.to_string());
+    format!("{base}{path}?{KEY}={}", subscription.key.reveal())
 }
 
 /// A sign-in link.

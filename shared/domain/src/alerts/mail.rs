@@ -3,6 +3,8 @@
 //!
 //! Nothing in it is random: the same input yields the same message, byte for byte.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use lettre::address::AddressError;
 use lettre::message::header::{HeaderName, HeaderValue};
@@ -16,6 +18,7 @@ use super::text::{cut, one_line};
 use super::unlinked::{address, unlinked};
 use super::{Alert, Thread, Tone};
 use crate::accounts::account::User;
+use crate::status_pages::IncidentNews;
 
 /// The longest name in a subject, in characters.
 const SUBJECT_NAME: usize = 255;
@@ -46,6 +49,8 @@ pub struct TransactionalMail {
     pub kind: TransactionalMailKind,
     /// Where the link leads. It may carry a secret, so there is no `Debug`.
     pub url: String,
+    /// Where the recipient unsubscribes, if the email is one of several that they have subscribed to.
+    pub unsubscribe_url: Option<String>,
 }
 
 /// What a transactional email asks for.
@@ -67,6 +72,13 @@ pub enum TransactionalMailKind {
     },
     /// To sign in, which the reader has requested.
     SignIn,
+    /// To confirm a subscription to the incidents of a status page.
+    Subscription {
+        /// The name of the page.
+        page: String,
+    },
+    /// To read about an incident on a status page that the reader has subscribed to.
+    Incident(IncidentNews),
 }
 
 /// The user who requests a transactional email to somebody else. The email names them, because its reader may know
@@ -102,17 +114,17 @@ fn strangers_name(text: &str) -> String {
 
 /// The words of a transactional email.
 struct Words {
-    subject: &'static str,
+    subject: Cow<'static, str>,
     request: String,
     button: &'static str,
-    otherwise: &'static str,
+    otherwise: Cow<'static, str>,
 }
 
 impl TransactionalMailKind {
     fn words(&self) -> Words {
         match self {
             Self::Confirmation { asked_by, team } => Words {
-                subject: "Confirm this address for alerts",
+                subject: "Confirm this address for alerts".into(),
                 request: match asked_by {
                     Some(asked_by) => format!(
                         "{} wants to send alerts about the websites of the team “{}” to this address.",
@@ -125,23 +137,38 @@ impl TransactionalMailKind {
                     ),
                 },
                 button: "Confirm this address",
-                otherwise: "No alerts are sent here until you confirm. If you do not want them, ignore this email.",
+                otherwise: "No alerts are sent here until you confirm. If you do not want them, ignore this email.".into(),
             },
             Self::Invitation { asked_by, team } => Words {
-                subject: "Invitation to a team on Vedette",
+                subject: "Invitation to a team on Vedette".into(),
                 request: format!(
                     "{} has invited you to the team “{}”, which monitors its websites with Vedette.",
                     asked_by.words(),
                     strangers_name(team)
                 ),
                 button: "View the invitation",
-                otherwise: "The link expires in a week. If you do not want to join, ignore this email.",
+                otherwise: "The link expires in a week. If you do not want to join, ignore this email.".into(),
             },
             Self::SignIn => Words {
-                subject: "Sign in to Vedette",
+                subject: "Sign in to Vedette".into(),
                 request: "Use this link to sign in to Vedette.".to_owned(),
                 button: "Sign in",
-                otherwise: "The link works once and expires in 15 minutes. If you did not request it, ignore this email.",
+                otherwise: "The link works once and expires in 15 minutes. If you did not request it, ignore this email.".into(),
+            },
+            Self::Subscription { page } => Words {
+                subject: "Confirm your subscription".into(),
+                request: format!(
+                    "Somebody, probably you, wants this address to get updates about incidents on the status page “{}”.",
+                    strangers_name(page)
+                ),
+                button: "Confirm subscription",
+                otherwise: "Nothing is sent here until you confirm. The link expires in two days. If you do not want updates, ignore this email.".into(),
+            },
+            Self::Incident(news) => Words {
+                subject: format!("[{}] {}", news.status.title(), cut(&news.title, SUBJECT_NAME, |_| 1)).into(),
+                request: news.text.clone(),
+                button: "Open the status page",
+                otherwise: format!("You have subscribed to the status page “{}”.", one_line(&news.page)).into(),
             },
         }
     }
@@ -181,12 +208,8 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
         mail = with(mail, "X-Vedette-Issue", issue.to_string());
     }
     let unsubscribe = envelope.unsubscribe_url.as_deref();
-    if let Some(url) = unsubscribe {
-        mail = with(mail, "List-Unsubscribe", format!("<{url}>"));
-        mail = with(mail, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
-    }
     let (plain, html) = (plain(&alert, unsubscribe), page(&alert, unsubscribe));
-    Ok(mail.multipart(alternatives(plain, html))?)
+    Ok(unsubscribable(mail, unsubscribe).multipart(alternatives(plain, html))?)
 }
 
 /// A transactional email as a message.
@@ -196,15 +219,34 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
 /// When an address is not valid.
 pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, MailError> {
     let Words { subject, request, button: follow, otherwise } = mail.kind.words();
-    let url = &mail.url;
-    let plain = format!("{request}\n\n{follow}: {url}\n\n{otherwise}\n");
+    let (url, unsubscribe) = (&mail.url, mail.unsubscribe_url.as_deref());
+    let affected = match &mail.kind {
+        TransactionalMailKind::Incident(news) if !news.components.is_empty() => {
+            Some(format!("Affects: {}", news.components.join(", ")))
+        }
+        _ => None,
+    };
+    let mut parts = vec![request.clone()];
+    parts.extend(affected.clone());
+    parts.extend([format!("{follow}: {url}"), otherwise.clone().into_owned()]);
+    parts.extend(unsubscribe.map(signature));
+    let plain = parts.join("\n\n") + "\n";
     let content = html! {
-        p { (request) }
+        p { @for (place, line) in request.lines().enumerate() { @if place > 0 { br; } (line) } }
+        @if let Some(affected) = &affected { p { (affected) } }
         (button(follow, url))
         p { (otherwise) }
+        @if let Some(url) = unsubscribe { (unsubscribe_link(url)) }
     };
-    let html = document(Tone::Neutral, subject, &request, &content);
-    Ok(addressed(envelope, subject)?.multipart(alternatives(plain, html))?)
+    let preview = request.lines().next().unwrap_or_default();
+    let html = document(Tone::Neutral, &subject, preview, &content);
+    let mut written = addressed(envelope, &subject)?;
+    if let TransactionalMailKind::Incident(news) = &mail.kind {
+        // SES replaces the ids of messages, so all emails of a thread refer to an id that no message has.
+        let root = format!("<incident.{}@{}>", news.incident, envelope.host);
+        written = written.in_reply_to(root.clone()).references(root);
+    }
+    Ok(unsubscribable(written, unsubscribe).multipart(alternatives(plain, html))?)
 }
 
 /// A message that neither people nor programs answer.
@@ -221,6 +263,13 @@ fn addressed(envelope: &Envelope, subject: &str) -> Result<MessageBuilder, MailE
         .message_id(Some(format!("<{}>", envelope.message_id)));
     let mail = with(mail, "Auto-Submitted", "auto-generated".to_owned());
     Ok(with(mail, "X-Auto-Response-Suppress", "All".to_owned()))
+}
+
+/// A message with the headers from which email programs offer to unsubscribe with one click (RFC 8058).
+fn unsubscribable(mail: MessageBuilder, unsubscribe: Option<&str>) -> MessageBuilder {
+    let Some(url) = unsubscribe else { return mail };
+    let mail = with(mail, "List-Unsubscribe", format!("<{url}>"));
+    with(mail, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned())
 }
 
 fn with(mail: MessageBuilder, name: &'static str, value: String) -> MessageBuilder {
@@ -251,9 +300,20 @@ fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
     }
     parts.extend(alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)));
     parts.extend(alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")));
-    // Email programs treat the two hyphens as the start of a signature.
-    parts.extend(unsubscribe.map(|url| format!("-- \n{UNSUBSCRIBE}: {url}")));
+    parts.extend(unsubscribe.map(signature));
     parts.join("\n\n") + "\n"
+}
+
+/// The link to unsubscribe, as plain text. Email programs treat the two hyphens as the start of a signature.
+fn signature(url: &str) -> String {
+    format!("-- \n{UNSUBSCRIBE}: {url}")
+}
+
+/// The link to unsubscribe, as HTML.
+fn unsubscribe_link(url: &str) -> Markup {
+    html! {
+        p style="font-size:12px;opacity:.7" { a href=(url) style="color:inherit" { (UNSUBSCRIBE) } }
+    }
 }
 
 fn page(alert: &Alert, unsubscribe: Option<&str>) -> String {
@@ -277,9 +337,7 @@ fn page(alert: &Alert, unsubscribe: Option<&str>) -> String {
         @if let Some(runbook) = &alert.runbook {
             p { b { "Notes:" } @for line in runbook.lines() { br; (line) } }
         }
-        @if let Some(url) = unsubscribe {
-            p style="font-size:12px;opacity:.7" { a href=(url) style="color:inherit" { (UNSUBSCRIBE) } }
-        }
+        @if let Some(url) = unsubscribe { (unsubscribe_link(url)) }
     };
     let first = alert.lines.first().map(String::as_str).unwrap_or_default();
     document(alert.tone(), &alert.title(), first, &content)

@@ -712,8 +712,11 @@ fn letters_say_what_their_link_is_for() {
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();
-        let mail =
-            mail::mail(&TransactionalMail { kind, url: url.clone() }, &envelope()).expect("a mail");
+        let mail = mail::mail(
+            &TransactionalMail { kind, url: url.clone(), unsubscribe_url: None },
+            &envelope(),
+        )
+        .expect("a mail");
         let mail = mail.formatted();
         let read = mail_parser::MessageParser::default().parse(&mail).expect("a mail");
         assert_eq!(read.subject(), Some(subject));

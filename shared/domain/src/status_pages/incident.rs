@@ -47,6 +47,16 @@ impl IncidentStatus {
         }
     }
 
+    /// The status as the readers of a page see it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Investigating => "Investigating",
+            Self::Identified => "Identified",
+            Self::Monitoring => "Monitoring",
+            Self::Resolved => "Resolved",
+        }
+    }
+
     /// The status with this value.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == value)

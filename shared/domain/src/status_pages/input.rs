@@ -27,6 +27,8 @@ pub struct PageInput {
     pub is_unlisted: Option<bool>,
     /// Whether planned maintenance has the names of the team's windows.
     pub names_windows: Option<bool>,
+    /// Whether readers can subscribe to its incidents by email.
+    pub offers_subscriptions: Option<bool>,
 }
 
 /// A group as people choose it.
@@ -91,6 +93,7 @@ impl PageInput {
             groups: Vec::new(),
             link: None,
             names_windows: false,
+            offers_subscriptions: false,
             rev: 0,
             created_at: now,
             updated_at: now,
@@ -126,6 +129,7 @@ impl PageInput {
             groups,
             link,
             names_windows: self.names_windows.unwrap_or(page.names_windows),
+            offers_subscriptions: self.offers_subscriptions.unwrap_or(page.offers_subscriptions),
             rev: page.rev + 1,
             updated_at: now,
             ..page.clone()

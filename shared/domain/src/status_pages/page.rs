@@ -43,6 +43,9 @@ pub struct StatusPage {
     /// Whether planned maintenance has the names of the team's windows. Otherwise, it is called "Maintenance".
     #[serde(default)]
     pub names_windows: bool,
+    /// Whether readers can subscribe to its incidents by email.
+    #[serde(rename = "subscriptions", default, skip_serializing_if = "is_false")]
+    pub offers_subscriptions: bool,
     /// Rises with every write.
     pub rev: u64,
     /// Creation.

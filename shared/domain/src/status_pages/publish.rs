@@ -72,6 +72,7 @@ pub fn publish(
         message: page.message.clone(),
         zone: team.zone.clone(),
         is_unlisted: page.is_unlisted(),
+        offers_subscriptions: page.offers_subscriptions,
         today: day_of(now),
         groups: groups.collect(),
         windows: shown_windows(page, team, now),

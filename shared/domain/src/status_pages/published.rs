@@ -31,6 +31,9 @@ pub struct PublishedPage {
     /// Whether search engines must not list it.
     #[serde(default)]
     pub is_unlisted: bool,
+    /// Whether readers can subscribe to its incidents by email.
+    #[serde(rename = "subscriptions", default, skip_serializing_if = "std::ops::Not::not")]
+    pub offers_subscriptions: bool,
     /// The last of the days that components show, in UTC.
     pub today: Date,
     /// Its components, in groups.
@@ -302,6 +305,7 @@ mod tests {
             message: None,
             zone: NamedZone::utc(),
             is_unlisted: false,
+            offers_subscriptions: false,
             today: Date::ZERO,
             groups: vec![PublishedGroup { name: None, components: components.collect() }],
             incidents: Vec::new(),

@@ -64,6 +64,7 @@ fn page() -> StatusPage {
         ],
         link: None,
         names_windows: false,
+        offers_subscriptions: false,
         rev: 3,
         created_at: now(),
         updated_at: now(),

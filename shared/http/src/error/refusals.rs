@@ -10,7 +10,7 @@ use vedette_domain::checks::on_demand::OnDemandRefusal;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
 use vedette_domain::sites::refusal::SiteRefusal;
-use vedette_domain::status_pages::{IncidentRefusal, PageRefusal};
+use vedette_domain::status_pages::{IncidentRefusal, PageRefusal, SubscriptionRefusal};
 
 use super::ApiError;
 use crate::wording::sentence;
@@ -142,6 +142,17 @@ impl From<IncidentRefusal> for ApiError {
             IncidentRefusal::UnknownComponent => "components",
         };
         Self::invalid(field, refusal.to_string())
+    }
+}
+
+impl From<SubscriptionRefusal> for ApiError {
+    fn from(refusal: SubscriptionRefusal) -> Self {
+        match refusal {
+            SubscriptionRefusal::AskedOften { wait } => {
+                Self::TooManyRequests { retry_after: retry_after(wait) }
+            }
+            SubscriptionRefusal::Full => Self::invalid("subscription", refusal.to_string()),
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct StatusPageResource {
     /// Whether planned maintenance has the names of the team's maintenance windows. Otherwise, it is called
     /// "Maintenance".
     maintenance_names: bool,
+    /// Whether readers can subscribe to its incidents by email.
+    subscriptions: bool,
     /// Its components, in groups.
     groups: Vec<GroupResource>,
     /// Creation.
@@ -88,6 +90,7 @@ impl StatusPageResource {
             message: page.message.clone(),
             unlisted: page.is_unlisted(),
             maintenance_names: page.names_windows,
+            subscriptions: page.offers_subscriptions,
             groups: groups.collect(),
             created_at: page.created_at,
             updated_at: page.updated_at,

@@ -1,10 +1,10 @@
 //! What outstanding work belongs to, read from the key of its item.
 
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{ChannelId, Partition, StatusPageId, TeamId};
+use vedette_domain::id::{ChannelId, IncidentId, Partition, StatusPageId, TeamId};
 use vedette_domain::issues::Fingerprint;
 
-use super::{Key, OUTBOX, Prefix, SELF, TOOL};
+use super::{Key, MAILING, OUTBOX, Prefix, SELF, TOOL};
 
 /// What an item with outstanding work is, according to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +23,8 @@ pub enum Owner {
     TeamAlerts(TeamId),
     /// A status page that must be published, or was deleted.
     Publication(TeamId, StatusPageId),
+    /// What subscribers of a status page still have to be sent about an incident.
+    Mailing(StatusPageId, IncidentId),
 }
 
 pub(crate) fn owner(key: &Key) -> Option<Owner> {
@@ -48,6 +50,10 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
     if let Some(team) = key.pk.strip_prefix(Prefix::Publication.as_str()) {
         return Some(Owner::Publication(TeamId::parse(team)?, StatusPageId::parse(&key.sk)?));
     }
+    if let Some(page) = key.pk.strip_prefix(Prefix::Subscription.as_str()) {
+        let incident = IncidentId::parse(key.sk.strip_prefix(MAILING)?)?;
+        return Some(Owner::Mailing(StatusPageId::parse(page)?, incident));
+    }
     let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
 }
@@ -59,8 +65,8 @@ mod tests {
     use vedette_domain::id::{IssueId, SiteId};
 
     use super::super::{
-        channel_state, day, delivery, outbox, publication, queued, site, team, team_alerts,
-        team_settings, tool,
+        channel_state, day, delivery, mailing, outbox, publication, queued, site, team,
+        team_alerts, team_settings, tool,
     };
     use super::*;
 
@@ -91,6 +97,8 @@ mod tests {
         }
         let page = StatusPageId(team_id.0);
         assert_eq!(owner(&publication(team_id, page)), Some(Owner::Publication(team_id, page)));
+        let incident = IncidentId(team_id.0);
+        assert_eq!(owner(&mailing(page, incident)), Some(Owner::Mailing(page, incident)));
         assert_eq!(owner(&team_settings(team_id)), None);
         assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
     }

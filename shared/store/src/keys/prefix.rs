@@ -54,11 +54,13 @@ pub enum Prefix {
     Publication,
     /// A published status page, by its address.
     Published,
+    /// The readers who have subscribed to a status page, and what they still have to be sent.
+    Subscription,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -84,6 +86,7 @@ impl Prefix {
         Self::StatusPage,
         Self::Publication,
         Self::Published,
+        Self::Subscription,
     ];
 
     /// The text in the key.
@@ -114,6 +117,7 @@ impl Prefix {
             Self::StatusPage => "O#",
             Self::Publication => "I#",
             Self::Published => "Q#",
+            Self::Subscription => "F#",
         }
     }
 

@@ -1,0 +1,255 @@
+//! Readers who get email about the incidents of a status page.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use uuid::Builder;
+
+use super::incident::{IncidentStatus, PageIncident};
+use super::page::StatusPage;
+use crate::accounts::email::normalized;
+use crate::accounts::mail_limits::Limit;
+use crate::alerts::channel::LinkKey;
+use crate::id::{IncidentId, StatusPageId, SubscriptionId, TeamId};
+
+/// The most confirmed subscriptions of a status page.
+pub const SUBSCRIPTIONS_MAX: u32 = 1_000;
+/// How long the link that confirms a subscription works.
+const SUBSCRIPTION_PENDING_FOR: SignedDuration = SignedDuration::from_hours(48);
+
+/// Subscriptions that one source requests, for all pages together.
+pub const SUBSCRIPTIONS_OF_SOURCE: Limit =
+    Limit { times: 20, window: SignedDuration::from_hours(1) };
+/// Subscriptions that are requested for one page.
+pub const SUBSCRIPTIONS_OF_PAGE: Limit =
+    Limit { times: 500, window: SignedDuration::from_hours(24) };
+/// Emails that ask a mailbox to confirm a subscription, for all pages together.
+pub const SUBSCRIPTIONS_OF_MAILBOX: Limit =
+    Limit { times: 6, window: SignedDuration::from_hours(24) };
+
+/// How long subscribers are sent an update after it was written.
+const MAILED_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// How long one process may send a mailing before another may continue it. A batch takes less.
+pub const MAILING_LEASE: SignedDuration = SignedDuration::from_mins(2);
+/// How often an email to one subscriber is tried before the next subscriber's turn.
+const TRIES_MAX: u32 = 5;
+
+/// Why somebody is not subscribed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SubscriptionRefusal {
+    /// The source has requested too many subscriptions.
+    #[error("this source has requested too many subscriptions")]
+    AskedOften {
+        /// How long until it may request another one.
+        wait: SignedDuration,
+    },
+    /// The page has [`SUBSCRIPTIONS_MAX`] subscribers.
+    #[error("A status page has at most {SUBSCRIPTIONS_MAX} subscribers.")]
+    Full,
+}
+
+/// A reader's subscription to the incidents of a status page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// Identity, which follows from the address.
+    pub id: SubscriptionId,
+    /// The page.
+    pub page: StatusPageId,
+    /// The page's team.
+    pub team: TeamId,
+    /// The reader's address, as they wrote it.
+    pub email: String,
+    /// The key in the links of the emails to them. Whoever has it reads their email.
+    pub key: LinkKey,
+    /// When somebody last requested it.
+    pub requested_at: Timestamp,
+    /// When the reader confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<Timestamp>,
+}
+
+impl SubscriptionId {
+    /// The subscription of an address. The case of its letters does not matter.
+    pub fn of(email: &str) -> Self {
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&Sha256::digest(format!("subscription#{}", normalized(email)))[..16]);
+        Self(Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+impl Subscription {
+    /// When the link that confirms it stops to work.
+    pub fn expires_at(&self) -> Timestamp {
+        self.requested_at.saturating_add(SUBSCRIPTION_PENDING_FOR).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Whether it waits for its reader to confirm it.
+    pub fn is_pending(&self, now: Timestamp) -> bool {
+        self.confirmed_at.is_none() && now < self.expires_at()
+    }
+
+    /// Whether its reader had confirmed it at an instant.
+    pub fn is_confirmed_by(&self, at: Timestamp) -> bool {
+        self.confirmed_at.is_some_and(|confirmed| confirmed <= at)
+    }
+}
+
+/// What subscribers still have to be sent about an incident. A newer update replaces an earlier one: a subscriber who
+/// was not sent that yet gets only the newer one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mailing {
+    /// The page's team.
+    pub team: TeamId,
+    /// The page.
+    pub page: StatusPageId,
+    /// The incident.
+    pub incident: IncidentId,
+    /// Which update is sent, counted from 1.
+    #[serde(rename = "nth")]
+    pub update: u32,
+    /// The last subscriber whose turn is over. Subscribers have their turns in the order of their ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<SubscriptionId>,
+    /// How often the email to the next subscriber has failed.
+    #[serde(default)]
+    pub tries: u32,
+    /// Until when no other process may send it, in milliseconds since the epoch.
+    #[serde(
+        default,
+        with = "jiff::fmt::serde::timestamp::millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub leased_until: Option<Timestamp>,
+    /// Rises with every write.
+    pub rev: u64,
+}
+
+/// What an email to a subscriber says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncidentNews {
+    /// The incident.
+    pub incident: IncidentId,
+    /// Which update it is, counted from 1.
+    pub update: u32,
+    /// The name of the page.
+    pub page: String,
+    /// What is wrong.
+    pub title: String,
+    /// The status of the incident.
+    pub status: IncidentStatus,
+    /// What people wrote.
+    pub text: String,
+    /// The names of the components that the incident concerns.
+    pub components: Vec<String>,
+}
+
+impl Mailing {
+    /// Whether another process sends it.
+    pub fn is_leased(&self, now: Timestamp) -> bool {
+        self.leased_until.is_some_and(|until| now < until)
+    }
+
+    /// What subscribers are sent, and when it was written; `None` if nobody is sent it any more: the update is too old,
+    /// or the page no longer offers subscriptions.
+    pub fn news(
+        &self,
+        page: &StatusPage,
+        incident: &PageIncident,
+        now: Timestamp,
+    ) -> Option<(IncidentNews, Timestamp)> {
+        if !page.offers_subscriptions {
+            return None;
+        }
+        let place = usize::try_from(self.update).ok()?.checked_sub(1)?;
+        let update = incident.updates.get(place)?;
+        if now.duration_since(update.at) >= MAILED_FOR {
+            return None;
+        }
+        let concerned = page.components().filter(|one| incident.components.contains(&one.id));
+        let news = IncidentNews {
+            incident: incident.id,
+            update: self.update,
+            page: page.name.clone(),
+            title: incident.title.clone(),
+            status: update.status,
+            text: update.text.clone(),
+            components: concerned.map(|one| one.name.clone()).collect(),
+        };
+        Some((news, update.at))
+    }
+
+    /// The mailing after the turn of a subscriber.
+    #[must_use]
+    pub fn past(self, subscriber: SubscriptionId) -> Self {
+        Self { after: Some(subscriber), tries: 0, ..self }
+    }
+
+    /// The mailing after an email to a subscriber has failed. After several tries, it is the next one's turn.
+    #[must_use]
+    pub fn failed(self, subscriber: SubscriptionId) -> Self {
+        match self.tries + 1 {
+            TRIES_MAX.. => self.past(subscriber),
+            tries => Self { tries, ..self },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_subscription_whatever_its_case() {
+        assert_eq!(SubscriptionId::of("Kate@Example.com"), SubscriptionId::of("kate@example.com"));
+        assert_ne!(
+            SubscriptionId::of("kate+x@example.com"),
+            SubscriptionId::of("kate@example.com")
+        );
+    }
+
+    #[test]
+    fn a_request_waits_two_days_for_its_reader() {
+        let at = |text: &str| text.parse::<Timestamp>().expect("a timestamp");
+        let pending = Subscription {
+            id: SubscriptionId::of("kate@example.com"),
+            page: StatusPageId(uuid::Uuid::from_u128(1)),
+            team: TeamId(uuid::Uuid::from_u128(2)),
+            email: "kate@example.com".to_owned(),
+            key: LinkKey::from_random([7; LinkKey::BYTES]),
+            requested_at: at("2026-11-24T00:00:00Z"),
+            confirmed_at: None,
+        };
+        assert!(pending.is_pending(at("2026-11-25T23:59:59Z")));
+        assert!(!pending.is_pending(at("2026-11-26T00:00:00Z")));
+        let confirmed_at = Some(at("2026-11-24T01:00:00Z"));
+        let confirmed = Subscription { confirmed_at, ..pending };
+        assert!(!confirmed.is_pending(at("2026-11-24T02:00:00Z")));
+        assert!(confirmed.is_confirmed_by(at("2026-11-24T01:00:00Z")));
+        assert!(
+            !confirmed.is_confirmed_by(at("2026-11-24T00:59:59Z")),
+            "not about what was before"
+        );
+    }
+
+    #[test]
+    fn a_mailbox_that_never_accepts_keeps_nobody_else_waiting() {
+        let (one, two) =
+            (SubscriptionId(uuid::Uuid::from_u128(1)), SubscriptionId(uuid::Uuid::from_u128(2)));
+        let mut mailing = Mailing {
+            team: TeamId(uuid::Uuid::from_u128(2)),
+            page: StatusPageId(uuid::Uuid::from_u128(1)),
+            incident: IncidentId(uuid::Uuid::from_u128(3)),
+            update: 1,
+            after: Some(one),
+            tries: 0,
+            leased_until: None,
+            rev: 1,
+        };
+        for _ in 1..TRIES_MAX {
+            mailing = mailing.failed(two);
+            assert_eq!(mailing.after, Some(one));
+        }
+        mailing = mailing.failed(two);
+        assert_eq!((mailing.after, mailing.tries), (Some(two), 0));
+    }
+}

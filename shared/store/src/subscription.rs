@@ -1,0 +1,228 @@
+//! Subscriptions to status pages, and what subscribers still have to be sent.
+
+use jiff::Timestamp;
+use vedette_domain::id::{IncidentId, StatusPageId, SubscriptionId};
+use vedette_domain::status_pages::{
+    Mailing, PUBLICATION_GRACE, PageIncident, SUBSCRIPTIONS_MAX, StatusPage, Subscription,
+};
+
+use crate::item::{Item, Stored, expiring, item, key_of, number, outstanding, stored, string};
+use crate::keys::{self, Key};
+use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
+use crate::{Audit, StoreError};
+
+stored!(attributes: Subscription, Mailing, Counter);
+
+/// The place, in the transaction that confirms a subscription, of the condition that the page has room for it.
+const ROOM: usize = 0;
+
+/// How many readers have confirmed.
+#[derive(serde::Deserialize)]
+struct Counter {
+    n: u32,
+}
+
+impl Store {
+    /// A subscription to a page, pending or confirmed.
+    pub async fn subscription(
+        &self,
+        page: StatusPageId,
+        subscription: SubscriptionId,
+    ) -> Result<Option<Subscription>, StoreError> {
+        self.get(&keys::subscription(page, subscription)).await?.map(Stored::read).transpose()
+    }
+
+    /// How many readers have subscribed to a page.
+    pub async fn subscriptions(&self, page: StatusPageId) -> Result<u32, StoreError> {
+        let Some(found) = self.get(&keys::subscription_count(page)).await? else { return Ok(0) };
+        Ok(Counter::read(found)?.n)
+    }
+
+    /// Saves a subscription that waits for its reader to confirm it. `read` is what was there before.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has changed since it was read.
+    pub async fn put_pending_subscription(
+        &self,
+        read: Option<&Subscription>,
+        pending: &Subscription,
+    ) -> Result<(), StoreError> {
+        let stored = item(&keys::subscription(pending.page, pending.id), pending)?;
+        let condition = read.map_or(Condition::Absent, unchanged);
+        self.put(expiring(stored, pending.expires_at()), condition).await
+    }
+
+    /// Saves that the reader of a pending subscription has confirmed it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has changed since it was read, or the page is gone. If the page has no room for another
+    /// subscription, see [`is_full`].
+    pub async fn confirm_subscription(
+        &self,
+        read: &Subscription,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let counted = Change {
+            expression: "ADD n :one".into(),
+            values: vec![(":one", number(1))],
+            ..Change::default()
+        };
+        let room = Condition::When(
+            "attribute_not_exists(n) OR n < :most",
+            vec![(":most", number(SUBSCRIPTIONS_MAX))],
+        );
+        let confirmed = Subscription { confirmed_at: Some(now), ..read.clone() };
+        let stored = item(&keys::subscription(read.page, read.id), &confirmed)?;
+        self.transaction()
+            .update(&keys::subscription_count(read.page), counted, room)
+            .put(stored, unchanged(read))
+            .check(&keys::status_page(read.team, read.page), Condition::Present)
+            .commit(Audit::None)
+            .await
+    }
+
+    /// Removes a subscription.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has changed since it was read.
+    pub async fn delete_subscription(&self, read: &Subscription) -> Result<(), StoreError> {
+        let place = keys::subscription(read.page, read.id);
+        let transaction = self.transaction().delete(&place, unchanged(read));
+        let transaction = match read.confirmed_at {
+            None => transaction,
+            Some(_) => {
+                let counted = Change {
+                    expression: "ADD n :less".into(),
+                    values: vec![(":less", number(-1))],
+                    ..Change::default()
+                };
+                let count = keys::subscription_count(read.page);
+                transaction.update(&count, counted, Condition::Present)
+            }
+        };
+        transaction.commit(Audit::None).await
+    }
+
+    /// The subscriptions of a page after one of them, in the order of their ids, pending ones included.
+    pub async fn subscriptions_after(
+        &self,
+        page: StatusPageId,
+        after: Option<SubscriptionId>,
+        limit: usize,
+    ) -> Result<Vec<Subscription>, StoreError> {
+        let pk = keys::subscription_partition(page);
+        let (from, to) = keys::subscriptions_after(after);
+        let next = Range { limit: Some(limit), ..Range::new(&pk, Sort::Between(from, to)) };
+        self.query(next).await?.into_iter().map(Stored::read).collect()
+    }
+
+    /// The incidents of a page about which subscribers still have to be sent something.
+    pub async fn mailings(&self, page: StatusPageId) -> Result<Vec<IncidentId>, StoreError> {
+        let pk = keys::subscription_partition(page);
+        let mailings = self.query(Range::new(&pk, Sort::Prefix(keys::MAILING.to_owned()))).await?;
+        mailings.into_iter().map(|found| Ok(Mailing::read(found)?.incident)).collect()
+    }
+
+    /// What subscribers still have to be sent about an incident.
+    pub async fn mailing(
+        &self,
+        page: StatusPageId,
+        incident: IncidentId,
+    ) -> Result<Option<Mailing>, StoreError> {
+        self.get(&keys::mailing(page, incident)).await?.map(Stored::read).transpose()
+    }
+
+    /// Saves how far a mailing has come; it is looked at again at `due`. Returns it as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has changed since it was read.
+    pub async fn save_mailing(
+        &self,
+        read: &Mailing,
+        next: Mailing,
+        due: Timestamp,
+    ) -> Result<Mailing, StoreError> {
+        let next = Mailing { rev: read.rev + 1, ..next };
+        self.put(mailing_item(&next, due)?, same_mailing(read)).await?;
+        Ok(next)
+    }
+
+    /// Removes a mailing that is complete.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has changed since it was read: there is a newer update.
+    pub async fn delete_mailing(&self, read: &Mailing) -> Result<(), StoreError> {
+        let place = keys::mailing(read.page, read.incident);
+        self.transaction().delete(&place, same_mailing(read)).commit(Audit::None).await
+    }
+
+    /// Removes everything about the subscribers of a deleted page.
+    pub(crate) async fn purge_subscriptions(&self, page: StatusPageId) -> Result<(), StoreError> {
+        let pk = keys::subscription_partition(page);
+        let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
+        let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
+        self.batch_delete(&left).await
+    }
+}
+
+/// Whether a subscription was not confirmed because the page has no room for another.
+pub fn is_full(error: &StoreError) -> bool {
+    error.has_failed(ROOM)
+}
+
+/// Requests that subscribers are sent the newest update of an incident, in the transaction that saves it.
+pub(crate) fn mail_update<'a>(
+    transaction: Transaction<'a>,
+    page: &StatusPage,
+    incident: &PageIncident,
+) -> Result<Transaction<'a>, StoreError> {
+    let update = u32::try_from(incident.updates.len()).unwrap_or(u32::MAX);
+    let mailing = Mailing {
+        team: page.team,
+        page: page.id,
+        incident: incident.id,
+        update,
+        after: None,
+        tries: 0,
+        leased_until: None,
+        rev: 0,
+    };
+    let at = incident.updated_at;
+    let due = at.saturating_add(PUBLICATION_GRACE).unwrap_or(at);
+    let is_newer =
+        Condition::When("attribute_not_exists(nth) OR nth < :nth", vec![(":nth", number(update))]);
+    Ok(transaction.put(mailing_item(&mailing, due)?, is_newer))
+}
+
+fn mailing_item(mailing: &Mailing, due: Timestamp) -> Result<Item, StoreError> {
+    let stored = item(&keys::mailing(mailing.page, mailing.incident), mailing)?;
+    Ok(outstanding(stored, keys::team_shard(mailing.team), Some(due)))
+}
+
+fn same_mailing(read: &Mailing) -> Condition {
+    Condition::When(
+        "nth = :nth AND rev = :rev",
+        vec![(":nth", number(read.update)), (":rev", number(read.rev))],
+    )
+}
+
+/// That a subscription is as it was read.
+fn unchanged(read: &Subscription) -> Condition {
+    let requested_at = (":at", string(read.requested_at.to_string()));
+    match read.confirmed_at {
+        None => Condition::When(
+            "requested_at = :at AND attribute_not_exists(confirmed_at)",
+            vec![requested_at],
+        ),
+        Some(_) => Condition::When(
+            "requested_at = :at AND attribute_exists(confirmed_at)",
+            vec![requested_at],
+        ),
+    }
+}
