@@ -312,7 +312,8 @@ pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
     Key::new(session_partition(user), &hash.0)
 }
 
-/// What an invitation admits to. It is apart from the team: a process that writes teams cannot invite.
+/// What an invitation grants. It is not stored with the team, so that a process that may write teams cannot invite
+/// anybody.
 pub(crate) fn invitation(hash: &SessionHash) -> Key {
     Key::new(Prefix::Invitation.key(&hash.0), SELF)
 }
