@@ -131,7 +131,7 @@ async fn add_page(data: &Path, service: &Service, components: u32) -> Result<(),
     publish(&store, entropy.status_page_id()?, team, SLUG, &published).await
 }
 
-/// Publishes a page of a team like the reconciler, but exactly as it is.
+/// Publishes a given page under a slug, without composing it from checks as the reconciler does.
 pub(crate) async fn publish(
     store: &Store,
     id: StatusPageId,

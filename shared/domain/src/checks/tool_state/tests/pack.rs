@@ -163,7 +163,7 @@ fn a_block_that_cannot_be_read_is_set_aside() {
     assert_eq!((change.keeping, aside.place), (Keeping::Packed, BlockPlace::Unreadable(minute(1))));
     assert_eq!(aside.bytes, unknown.into_vec());
     assert_eq!(open_checks(&change.state), [change.check]);
-    // A day that ends does so, too.
+    // The end of a day sets the block aside, too.
     let turned = Scenario::scheduled(at("2026-11-21T00:00:00Z"), 200).saved(&state);
     let aside = turned.closed_block.expect("a block").place;
     assert_eq!(aside, BlockPlace::Unreadable(at("2026-11-21T00:00:00Z")));

@@ -337,8 +337,8 @@ fn the_context_stays_small() {
 }
 
 proptest! {
-    /// The records themselves, as expected records or as baseline, are neither missing nor changed; without one of
-    /// them, they are both.
+    /// If the records themselves are the expected ones or the baseline, none are missing or changed. If one of them is
+    /// removed, records are both missing and changed.
     #[test]
     fn records_agree_with_themselves(
         addresses in prop::collection::btree_set(0_u8..8, 1..5),
