@@ -15,7 +15,7 @@ fn scheduled(minute: u32) -> String {
         .to_string()
 }
 
-/// Dead dead_letters of three queues: 25 checks, a sync, and a message that a schedule could not send.
+/// A deployment with dead letters in three queues: 25 checks, a sync, and a message that a schedule could not send.
 async fn with_dead_letters() -> Deployment {
     let deployment = Deployment::start().await;
     let mut account = deployment.aws.account();

@@ -6,7 +6,7 @@ use crate::checks::history::block::{Block, SHAPES_MAX};
 use crate::checks::tool_state::{BlockPlace, ClosedBlock, Keeping};
 use crate::expectations::Unmet;
 
-/// A day that checks of a minute apart begin in.
+/// A day with checks that begin a minute apart.
 fn start() -> ToolState {
     Scenario::scheduled(after(0), 200).saved(&ToolState::new()).state
 }
@@ -15,7 +15,7 @@ fn minute(minutes: i64) -> Timestamp {
     after(60 * minutes)
 }
 
-/// Packs where that can be; a state is full beyond some bytes of its block.
+/// Packs the run's check if possible. The block is full if it has more than this many bytes.
 fn packed_within(run: &Scenario, state: &ToolState, bytes: usize) -> ToolChange {
     let fits = |state: &ToolState| state.block.as_ref().is_none_or(|block| block.len() <= bytes);
     run.saved(state).packed(&run.finish, fits)

@@ -72,7 +72,7 @@ fn expected(values: &[(DnsRecordType, &[&str])]) -> ExpectedRecords {
     values.iter().map(|(kind, texts)| (*kind, owned(texts))).collect()
 }
 
-/// A baseline learnt from this result, whose row still exists.
+/// A baseline learned from this result, whose row still exists.
 fn learnt(result: &DnsResult) -> DnsBaseline {
     DnsBaseline { hashes: result.hashes(), records: Some(result.records.clone()) }
 }
