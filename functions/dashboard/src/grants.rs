@@ -46,8 +46,8 @@ pub const WRITE_GRANT: Grant = Grant {
 };
 
 /// What forms do that write users, members or tokens, or that let somebody in. Who may join depends on the role of the
-/// inviter. The only site that is ever read does not exist: this read opens the connection to the table. So nothing
-/// that strangers wrote is read.
+/// inviter. The only site that is read does not exist: the read opens the connection to the table. So nothing that strangers
+/// wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
