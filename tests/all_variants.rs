@@ -1,5 +1,5 @@
-//! A list of all variants of an enum that is written by hand names all of them: of one that is missing, whatever
-//! goes through the list would know nothing.
+//! A hand-written list of an enum's variants must contain all of them. Otherwise, code that goes through the list would
+//! ignore the missing ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ type Variants = BTreeSet<String>;
 /// What the sources declare.
 #[derive(Default)]
 struct Declared {
-    /// By name and file: two files may each have a private one of the same name.
+    /// By name and file, because two files can have private enums with the same name.
     enums: BTreeMap<String, BTreeMap<PathBuf, Variants>>,
     lists: Vec<List>,
     /// The file that is being read.
@@ -32,7 +32,7 @@ struct List {
 }
 
 impl Declared {
-    /// The variants of the enum that goes by this name in a file, if it is one.
+    /// The variants of the enum that has this name in a file, if it is an enum.
     fn variants(&self, name: &str, file: &PathBuf) -> Option<&Variants> {
         let known = self.enums.get(name)?;
         known.get(file).or_else(|| known.values().next())
@@ -60,7 +60,7 @@ impl<'a> Visit<'a> for Declared {
     }
 }
 
-/// The variants that a list names, by the names of their enums.
+/// The variants in a list, by the names of their enums.
 struct Named<'a> {
     owner: &'a str,
     found: BTreeMap<String, Variants>,

@@ -1,5 +1,5 @@
-//! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
-//! queues are consumed when a test says so.
+//! What the tests in `routes`, `flows` and `tidy` share: a whole service whose queues are consumed when a test requests
+//! it.
 
 pub mod reading;
 pub mod receivers;
@@ -63,7 +63,7 @@ impl Service {
         Client::with_authorization(&self.test.app, authorization)
     }
 
-    /// Takes the messages that wait in all queues but those of alerts and transactional mails, and what is left of
+    /// Takes the messages that wait in all queues except those of alerts and transactional emails, with what is left of
     /// their delays.
     pub fn waiting(&self) -> Vec<(Message, Duration)> {
         let others = [Destination::Alerts, Destination::Mailer];
@@ -71,8 +71,7 @@ impl Service {
         queues.flat_map(|queue| self.test.queue.drain(queue)).collect()
     }
 
-    /// Works off messages, and those they bring about, until only delayed ones are left; returns
-    /// these.
+    /// Consumes messages, and those that they cause, until only delayed ones are left. Returns these.
     pub async fn consume(&self) -> Vec<(Message, Duration)> {
         let mut delayed = Vec::new();
         loop {
@@ -103,7 +102,7 @@ impl Service {
         }
     }
 
-    /// Delivers one message to the writer of transactional mails.
+    /// Delivers one message to the mailer.
     pub async fn write(&self, message: &MailRequest) {
         let written = Box::pin(vedette_mailer::handle(&self.test.app, &self.receivers, message));
         granted([&LETTERS, &Grant::NONE], written).await.expect("written");
@@ -115,7 +114,7 @@ impl Service {
         granted([&NOTIFIER, &Grant::NONE], notified).await.expect("told");
     }
 
-    /// Tells channels what can be told at once; returns the messages that are delayed.
+    /// Notifies channels of what can be sent at once. Returns the messages that are delayed.
     pub async fn deliver_alerts(&self) -> Vec<(Message, Duration)> {
         let mut delayed = Vec::new();
         loop {
@@ -136,14 +135,14 @@ impl Service {
         }
     }
 
-    /// One pass of redelivery; what it sent waits in the queues.
+    /// Runs redelivery once. The messages that it sends wait in the queues.
     pub async fn redeliver(&self) {
         let pass = Box::pin(vedette_reconciler::redeliver(&self.test.app));
         granted([&REDELIVERY, &Grant::NONE], pass).await.expect("redelivered");
         self.deliver_alerts().await;
     }
 
-    /// Delivers one check message and says what became of it.
+    /// Delivers one message of a check, and returns the outcome.
     pub async fn check(&self, message: &CheckMessage) -> Handled {
         // Boxed, here and below: without optimization, a test that awaits many of these futures
         // would be too large for its stack.
@@ -174,7 +173,7 @@ impl Service {
         self.deliver_alerts().await;
     }
 
-    /// Has a member resolve an issue; its tracker starts afresh.
+    /// Has a member resolve an issue. Its tracker then starts from the beginning.
     pub async fn resolve(&self, issue: IssueId, by: UserId) {
         let (found, stored) = self.stored_issue(issue).await;
         let change = record::resolve(stored, by, self.test.now()).expect("active");
@@ -199,7 +198,7 @@ impl Service {
         (site, stored.expect("an issue"))
     }
 
-    /// Moves the clock on by minutes.
+    /// Advances the clock by this many minutes.
     pub fn advance_minutes(&self, minutes: i64) {
         self.test.advance(SignedDuration::from_mins(minutes));
     }

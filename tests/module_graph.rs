@@ -1,6 +1,6 @@
-//! The modules of a crate form no cycle: what a module is built on is never built on that module.
+//! The modules of a crate form no cycles: if a module uses another one, the other one does not use it.
 //!
-//! A module and its submodules are one subject, so a submodule may name what its ancestors have.
+//! A module and its submodules are one subject, so a submodule may use the items of its ancestors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,16 +12,16 @@ use syn::{Attribute, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
 use super::files;
 
-/// The segments of a path. That of a module begins at the root of its crate, which has none.
+/// The segments of a path. The path of a module begins at the root of its crate, whose own path is empty.
 type Segments = Vec<String>;
 
 /// What a module declares, imports and names.
 #[derive(Default)]
 struct Module {
     submodules: Vec<String>,
-    /// Paths by the names that they are imported under, or exported.
+    /// Paths, by the names under which they are imported or exported.
     imports: BTreeMap<String, Segments>,
-    /// Paths that the module uses itself; what it merely exports is not among them.
+    /// Paths that the module itself uses, without those that it only exports.
     used: Vec<Segments>,
 }
 
@@ -136,7 +136,7 @@ impl Crate {
         Self(modules)
     }
 
-    /// A path that a module uses, from the root of the crate on; `None` if it leads elsewhere.
+    /// A path that a module uses, from the root of the crate; `None` if it leads to another crate.
     fn absolute(&self, module: &[String], path: &[String]) -> Option<Segments> {
         let supers = path.iter().take_while(|segment| *segment == "super").count();
         let (base, rest) = match path.first()?.as_str() {
@@ -149,7 +149,7 @@ impl Crate {
         Some([base, rest].concat())
     }
 
-    /// The module that has what an absolute path leads to, wherever that is exported.
+    /// The module that contains the item at an absolute path, wherever the item is exported.
     fn home(&self, path: &[String]) -> Segments {
         let depth = (0..=path.len()).rev().find(|depth| self.0.contains_key(&path[..*depth]));
         let (module, rest) = path.split_at(depth.expect("the root"));
@@ -160,13 +160,13 @@ impl Crate {
         }
     }
 
-    /// The modules that a module is built on, without itself and its ancestors.
+    /// The modules that a module uses, without itself and its ancestors.
     fn needs(&self, name: &[String], module: &Module) -> BTreeSet<Segments> {
         let used = module.used.iter().filter_map(|path| self.absolute(name, path));
         used.map(|path| self.home(&path)).filter(|home| !name.starts_with(home)).collect()
     }
 
-    /// The modules of cycles, and those between two cycles, each with what it needs of the others.
+    /// The modules in cycles, and those between two cycles, each with the others that it uses.
     fn cycles(&self) -> BTreeMap<Segments, BTreeSet<Segments>> {
         let needs = |(name, module): (&Segments, _)| (name.clone(), self.needs(name, module));
         let mut left: BTreeMap<_, _> = self.0.iter().map(needs).collect();

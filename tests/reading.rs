@@ -16,7 +16,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads what a channel that leads there shows of an alert.
+    /// Reads an alert as a channel with this target shows it.
     pub fn of(target: &PublicTarget, alert: &Alert) -> Self {
         match target {
             PublicTarget::Email { .. } => of_mail(alert),
@@ -28,7 +28,7 @@ impl Reading {
         }
     }
 
-    /// What kind of news it says it is.
+    /// The kind of news that it announces.
     pub fn kind(&self) -> AlertKind {
         let (state, _) = self.parts();
         match state.split(' ').next().unwrap_or_default() {
@@ -42,7 +42,7 @@ impl Reading {
         }
     }
 
-    /// The sites that it names, each with what it says of it.
+    /// The sites that it names, each with what it says about the site.
     pub fn named(&self) -> Vec<(&str, String)> {
         let (state, name) = self.parts();
         let mut words = name.split(' ');

@@ -1,5 +1,4 @@
-//! What stands at the other end of channels in tests: it remembers what it was sent, and answers as it
-//! was told to.
+//! The receivers of channels in tests. They record what they receive, and answer as the test has specified.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +13,7 @@ use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
 
-/// The other ends of all channels.
+/// The receivers of all channels.
 #[derive(Default)]
 pub struct Receivers(Mutex<Inner>);
 
@@ -85,22 +84,22 @@ impl Receivers {
         self.lock().answers.insert(channel, outcome);
     }
 
-    /// Takes what was received, in its order.
+    /// Takes what was received, in order.
     pub fn take(&self) -> Vec<Received> {
         std::mem::take(&mut self.lock().received)
     }
 
-    /// What becomes of transactional mails from now on.
+    /// The outcome of transactional emails from now on.
     pub fn answer_mails(&self, outcome: SendOutcome) {
         self.lock().of_mails = Some(outcome);
     }
 
-    /// Takes the transactional mails that were sent, in their order.
+    /// Takes the transactional emails that were sent, in order.
     pub fn take_mails(&self) -> Vec<Posted> {
         std::mem::take(&mut self.lock().mails)
     }
 
-    /// Takes what was received, a line each.
+    /// Takes what was received, one line for each message.
     pub fn take_lines(&self) -> Vec<String> {
         self.take().iter().map(Received::line).collect()
     }

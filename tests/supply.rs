@@ -1,4 +1,5 @@
-//! What is installed to build, test and deploy: each package by a hash, and none by a script of its own.
+//! What is installed to build, test and deploy Vedette: each package is pinned by a hash, and none runs a script of its
+//! own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,7 +70,7 @@ fn what_comes_from_npm_is_locked_by_hash() {
     }
 }
 
-/// Lines that a shell is given, with what continues them.
+/// The lines of a shell script, each with the lines that continue it.
 fn commands(path: &str) -> Vec<String> {
     let text = read(path).replace("\\\n", " ");
     text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.starts_with('#')).collect()
@@ -105,7 +106,7 @@ fn the_image_is_made_from_a_base_that_cannot_change() {
     let base = dockerfile.iter().find_map(|line| line.strip_prefix("FROM ")).expect("a base");
     let (_, digest) = base.split_once("@sha256:").expect("a digest");
     assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{base}");
-    // What the Dockerfile copies has to be let in.
+    // The ignore file must let in what the Dockerfile copies.
     let let_in = read("infra/browser-image/Dockerfile.dockerignore");
     for line in dockerfile.iter().filter_map(|line| line.strip_prefix("COPY ")) {
         let (sources, _) = line.rsplit_once(' ').expect("a target");

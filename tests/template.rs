@@ -1,5 +1,5 @@
-//! What `template.yaml` must have of the code: a function for each route with its path, timeouts that
-//! follow the tools' limits, and permissions that are just what the handlers do.
+//! `template.yaml` must match the code: it has a function for each route with its path, timeouts that follow the limits
+//! of the tools, and exactly the permissions that the handlers need.
 
 mod document;
 mod permissions;
@@ -23,9 +23,9 @@ use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
 
-/// What the template does not tell a function: its browser and Lighthouse, which are a matter of the image
-/// that has them; the key and the client's secret that it reads from where
-/// `VEDETTE_PAGESPEED_SECRET` and `VEDETTE_OIDC_SECRET` say; and a mail server.
+/// Variables that the template does not set: those of the browser and Lighthouse, which the image sets; the key and the
+/// client's secret, which a function reads from the secrets in `VEDETTE_PAGESPEED_SECRET` and `VEDETTE_OIDC_SECRET`;
+/// and the mail server.
 const NOT_SET: [&str; 5] = [
     "VEDETTE_CHROME",
     "VEDETTE_LIGHTHOUSE",
@@ -34,7 +34,7 @@ const NOT_SET: [&str; 5] = [
     "VEDETTE_SMTP",
 ];
 
-/// What the gateway calls a route of all methods.
+/// The gateway's name for all methods of a route.
 const ANY_METHOD: &str = "x-amazon-apigateway-any-method";
 
 /// Where the gateway has its integrations.
@@ -47,7 +47,7 @@ fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     for (path, methods) in template.gateway()["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
             let is_default = operation.get("isDefaultRoute").is_some();
-            // The import of the gateway takes no path without a slash.
+            // The gateway does not import paths without a slash.
             let path = if is_default { path.trim_start_matches('/') } else { path };
             let method =
                 if method == ANY_METHOD { "ANY".to_owned() } else { method.to_uppercase() };
@@ -61,7 +61,7 @@ fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     // Unknown paths below the API's never lead to a page.
     let unknown =
         [(FALLBACK.name, "ANY", "/api/{proxy+}"), (Function::Read.name(), "GET", "/{proxy+}")];
-    // Whatever is below the path of status pages.
+    // Everything below the path of status pages.
     let below_status = format!("{BELOW_STATUS}{{proxy+}}");
     let public = PUBLIC_PAGES.iter().inspect(|page| assert!(page.path.starts_with(BELOW_STATUS)));
     let public = public.flat_map(|page| match page.method {
@@ -78,7 +78,7 @@ fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     assert_eq!(found, expected);
 }
 
-/// SAM's own configuration is taken for that of the origins alone where these depend on a condition.
+/// If the origins depend on a condition, SAM's own configuration of CORS would contain only the origins.
 #[test]
 fn pages_elsewhere_may_ask_where_origins_are_given() {
     let template = Template::read();
@@ -90,14 +90,14 @@ fn pages_elsewhere_may_ask_where_origins_are_given() {
     assert_eq!(allowed.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), needed);
 }
 
-/// The function of a route: its integration is called like it.
+/// The function of a route, which has the same name as its integration.
 fn called(operation: &Value) -> &str {
     let integration = operation["x-amazon-apigateway-integration"]["$ref"].as_str();
     let name = integration.and_then(|path| path.strip_prefix(INTEGRATIONS));
     name.unwrap_or_else(|| panic!("{operation} names no integration"))
 }
 
-/// The policy of a function has 20 KB, which some fifty permissions would exceed.
+/// The policy of a function can have at most 20 KB, which about fifty permissions would exceed.
 #[test]
 fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
     let template = Template::read();
@@ -105,7 +105,7 @@ fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
     let paths = gateway["paths"].as_object().expect("paths").values();
     let operations = paths.filter_map(Value::as_object).flat_map(|methods| methods.values());
     let called: BTreeSet<_> = operations.map(called).collect();
-    // Of the function, or of its alias where versions are deployed gradually.
+    // For the function, or for its alias if versions are deployed gradually.
     let suffix = json!({ "Called": { "Fn::FindInMap": ["Gradual", { "Ref": "GradualDeployment" }, "Called"] } });
     let qualified = |function: &str| json!({ "Ref": { "Fn::Sub": [format!("{function}${{Called}}"), suffix] } });
 
@@ -117,7 +117,7 @@ fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
         let target = json!({ "Fn::If": ["ShiftsTraffic", qualified(function), arn] });
         assert_eq!(integration["uri"]["Fn::Sub"][1]["Called"], target, "{function}");
         assert_eq!(integration["payloadFormatVersion"], "2.0", "{function}");
-        // SAM makes a permission for each of these.
+        // SAM would create a permission for each of these.
         let events = template.events(function).map(|event| &event["Type"]);
         assert_eq!(events.collect::<Vec<_>>(), Vec::<&Value>::new(), "{function}");
     }
@@ -174,7 +174,7 @@ fn the_browser_is_one_function_of_an_image_that_checkers_know_by_its_name() {
     assert_eq!(told, needed);
     for tool in Tool::ALL {
         let function = template.function_of(tool.as_str());
-        // Deployments that had the browser in the place of a checker have this one switched off.
+        // In deployments whose browser replaced a checker, this event source was disabled.
         let source = template.events(function).next().expect("one");
         assert_eq!(source["Properties"]["Enabled"], true, "{tool}");
         let checker = template.environment(function);
@@ -200,11 +200,11 @@ fn an_outpost_is_the_checkers_binary_under_the_name_that_home_calls() {
     for shared in ["Runtime", "Architectures"] {
         assert_eq!(properties[shared], all[shared], "{shared}");
     }
-    // Its stack is named like this, too.
+    // Its stack has the same name.
     assert_eq!(properties["FunctionName"], json!({ "Ref": "AWS::StackName" }));
     let called = &home.environment(checker)["VEDETTE_OUTPOST_FUNCTION"];
     assert_eq!(**called, json!({ "Fn::Sub": "${AWS::StackName}-outpost" }));
-    // It ends after home has given up, and not while home waits.
+    // It ends after the home deployment has given up, and not while that is waiting.
     let timeout = properties["Timeout"].as_u64().expect("seconds");
     assert!(Duration::from_secs(timeout) > QUESTION_TIMEOUT);
     // What it may reach, and its log: nothing of the deployment.
@@ -234,7 +234,7 @@ fn the_template_follows_the_limits_of_the_tools() {
         let is_long = Tool::parse(name).is_some_and(Tool::is_long);
         let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
         assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
-        // Checks may wait for others to be received with; what people wait for does not.
+        // Checks may wait until there are enough for a batch, but nothing that people wait for may.
         let window = function["Events"]["Messages"]["Properties"]
             .get("MaximumBatchingWindowInSeconds")
             .map_or(0, |window| window.as_u64().expect("seconds"));
@@ -275,34 +275,34 @@ fn what_functions_read_can_be_set() {
         let is_letters = template.handler(function) == Destination::Mailer.name();
         let mut read = of_all.clone();
         if !is_checker {
-            // Who runs what at once is asked by those alone that run it.
+            // Only the functions that run checks need the concurrency.
             read.remove("VEDETTE_CONCURRENCY");
-            // Every function reads blocks, and checkers alone write them.
+            // Every function can read blocks, but only checkers write them.
             read.remove("VEDETTE_BLOCKS");
         }
         if !(is_notifier || is_letters || template.handler(function).starts_with("pages.")) {
-            // Whether mail is sent is asked by those alone that have it sent, or send it.
+            // Only functions that send email, or cause it, need to know whether there is any.
             read.remove(Service::MAIL_FROM);
         }
         if template.handler(function) != Function::Accounts.name() {
-            // Where a request comes from is asked by who lets people in.
+            // Only functions that sign people in need the source of a request.
             read.remove(Service::TRUSTED_PROXIES);
         }
         let own = match (is_checker, is_notifier) {
             (true, _) => Some("functions/checker/src"),
             (_, true) => Some("functions/notifier/src"),
-            // It asks the OpenID provider.
+            // This function asks the OpenID provider.
             _ if template.handler(function) == Function::Accounts.name() => {
                 Some("functions/dashboard/src")
             }
-            // They connect to nobody.
+            // These functions connect to no other hosts.
             _ => None,
         };
         if let Some(own) = own {
             read.extend(variables(own).into_iter().chain(outbound.clone()));
         }
         if is_letters {
-            // It sends mail as the notifier does, and connects to nobody else.
+            // This function sends email as the notifier does, and connects to no other hosts.
             let mail = crate::root().join("functions/notifier/src/send/mail.rs");
             read.extend(variables_of(&mail));
         }
@@ -312,7 +312,7 @@ fn what_functions_read_can_be_set() {
     }
 }
 
-/// An organization that bounds roles lets none be made without.
+/// If an organization requires permissions boundaries, no role can be created without one.
 #[test]
 fn every_role_can_be_bounded() {
     let template = Template::read();
@@ -322,7 +322,8 @@ fn every_role_can_be_bounded() {
     for role in roles {
         assert_eq!(template.properties(role)["PermissionsBoundary"], boundary, "{role}");
     }
-    // SAM makes a role for each schedule of a function, for each function that names none, and for gradual deployments.
+    // SAM creates a role for each schedule of a function, for each function that names none, and for gradual
+    // deployments.
     for function in template.functions() {
         for event in template.events(function).filter(|event| event["Type"] == "ScheduleV2") {
             assert_eq!(event["Properties"]["PermissionsBoundary"], boundary, "{function}");
@@ -338,14 +339,14 @@ fn every_role_can_be_bounded() {
     assert_eq!(*template.condition("DeploymentRole"), json!("ShiftsTraffic"));
 }
 
-/// One stranger must not use up what everybody shares.
+/// A single stranger must not be able to use up what everybody shares.
 #[test]
 fn what_strangers_may_ask_for_has_limits_of_its_own() {
     let template = Template::read();
     let api = template.resources_of("AWS::Serverless::HttpApi").next().expect("a gateway");
     let limits = template.properties(api)["RouteSettings"].as_object().expect("limits");
     let shared = template.parameter("StageRate")["Default"].as_u64().expect("a rate");
-    // Many read a status page at once. They take nothing from others, nor do others from them.
+    // Many people read a status page at the same time. They and the users of other routes do not share a limit.
     let of_readers = format!("GET {BELOW_STATUS}{{proxy+}}");
     for (route, limits) in limits {
         let rate = limits["ThrottlingRateLimit"].as_u64().expect("a rate");
@@ -390,7 +391,7 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
         };
         let metrics = metrics.map_or(1, asked);
         assert!((1..=10).contains(&metrics), "{alarm} has {metrics} metrics");
-        // Those are there for the time of a deployment alone.
+        // These exist only for gradual deployments.
         all += if *template.condition(alarm) == "IsGradual" { 0 } else { metrics };
     }
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
@@ -398,7 +399,7 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
     assert!(description.contains(&said), "{description}: {said}");
 }
 
-/// What has never sent anything raises no alarm, and neither does one event.
+/// Neither missing data from the beginning nor a single event sets off an alarm.
 #[test]
 fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
     let template = Template::read();
@@ -411,7 +412,7 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
         let threshold = properties["Threshold"].as_u64().expect("a number");
         let is_one_event = *periods == 1 && threshold == 0;
         assert!(!is_one_event, "{alarm}");
-        // Who falls silent is told of by the loss of data, after there was some.
+        // If something falls silent, the alarm notices that data stops, but only after there was some.
         let tells_of_silence = properties.get("InsufficientDataActions").is_some();
         assert_eq!(tells_of_silence, missing == "missing", "{alarm}");
         assert_eq!(tells_of_silence, alarm.ends_with("SilentAlarm"), "{alarm}");
@@ -441,7 +442,7 @@ fn alarms_watch_metrics_that_functions_send() {
     assert!(["RunsDue", "RunsDone", "AlertsGivenUp"].iter().all(|name| watched.contains(*name)));
 }
 
-/// The queue with a name after the deployment's.
+/// The queue with this name, which follows the name of the deployment.
 fn queue_of<'a>(template: &'a Template, name: &str) -> &'a str {
     let expected = json!([{ "Ref": "AWS::StackName" }, name]);
     let mut queues = template.resources_of("AWS::SQS::Queue");
@@ -450,7 +451,7 @@ fn queue_of<'a>(template: &'a Template, name: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no queue for {name}"))
 }
 
-/// What an alarm asks of each resource, by the id that its expression has for it.
+/// The metric of an alarm for each resource, by its id in the alarm's expression.
 fn watched_by<'a>(template: &'a Template, alarm: &str) -> Vec<(&'a str, &'a Value)> {
     let metrics = template.properties(alarm)["Metrics"].as_array().expect("metrics");
     let asked = metrics.iter().filter(|metric| metric.get("MetricStat").is_some());
@@ -458,7 +459,7 @@ fn watched_by<'a>(template: &'a Template, alarm: &str) -> Vec<(&'a str, &'a Valu
     asked.map(|metric| (metric["Id"].as_str().expect("an id"), of(metric))).collect()
 }
 
-/// A queue that is forgotten here fills up without anybody being told.
+/// If a queue were forgotten here, it would fill up without notifying anybody.
 #[test]
 fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
     let template = Template::read();
@@ -483,7 +484,7 @@ fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
         let function = json!({ "Ref": template.function_of(name) });
         let failing = watched_by(&template, "FunctionsAlarm");
         let is_watched = failing.iter().any(|(_, of)| **of == function);
-        // That of transactional mail has an alarm of its own.
+        // The function for transactional email has a separate alarm.
         let has_own = name == Destination::Mailer.name();
         assert_eq!(is_watched, !has_own, "FunctionsAlarm: {name}");
 
@@ -502,13 +503,13 @@ fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
     }
 }
 
-/// Whoever sends checks sends those of each tool.
+/// Functions that send checks may send those of every tool.
 #[test]
 fn who_may_send_to_the_queue_of_one_tool_may_send_to_all() {
     let template = Template::read();
     let arn = |tool: Tool| json!({ "Fn::GetAtt": [queue_of(&template, tool.as_str()), "Arn"] });
     let queues = Tool::ALL.map(arn);
-    // A checker that has no room for a crawl or an audit sends that back to its own queue.
+    // A checker that has no room for a crawl or an audit sends it back to its own queue.
     let checkers = Tool::ALL.map(|tool| {
         &template.properties(template.function_of(tool.as_str()))["Role"]["Fn::GetAtt"][0]
     });

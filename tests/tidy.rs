@@ -1,4 +1,4 @@
-//! Rules of the house, as tests.
+//! The rules of this repository, as tests.
 
 mod all_variants;
 mod module_graph;
@@ -68,7 +68,7 @@ fn dependencies_point_one_way() {
             "functions/dashboard",
             &["actions", "domain", "store", "probe", "http", "routing", "runtime"],
         ),
-        // Mails take the notifier's ways.
+        // Email is sent with the notifier's mail transports.
         ("functions/mailer", &["domain", "store", "notifier", "runtime"]),
         ("functions/notifier", &["actions", "domain", "store", "probe", "http", "runtime"]),
         ("functions/reconciler", &["domain", "store", "runs", "runtime"]),
@@ -117,7 +117,7 @@ fn no_layer_depends_on_one_above_it() {
             let manifest: toml::Table = read(&path).parse().expect("TOML");
             manifest["package"]["name"].as_str().expect("a name").to_owned()
         });
-        // Tests alone are built from it.
+        // Only tests are built from it.
         names.filter(|name| name != "vedette-testkit").collect::<Vec<_>>()
     });
     for (layer, packages) in names.iter().enumerate() {
@@ -130,7 +130,7 @@ fn no_layer_depends_on_one_above_it() {
     }
 }
 
-/// The others would be built alone, with their dependencies once more.
+/// Otherwise, they would be built separately, together with their dependencies once more.
 #[test]
 fn all_functions_are_built_together() {
     let workspace: toml::Table = read("Cargo.toml").parse().expect("TOML");
@@ -225,7 +225,7 @@ fn the_reference_names_every_variable() {
     let reference = read("docs/reference/configuration.md");
     for folder in ["shared", "functions", "infra"] {
         for path in files(folder, ".rs") {
-            // What only tests read is no configuration.
+            // Variables that only tests read are not configuration.
             if path.strip_prefix(root()).expect("ours").iter().any(|part| part == "tests") {
                 continue;
             }
@@ -451,7 +451,7 @@ fn no_file_holds_more_than_one_concept() {
     for folder in ["shared", "functions", "infra"] {
         for path in files(folder, ".rs") {
             let text = fs::read_to_string(&path).expect("a source");
-            // Tests beside the code are told in full.
+            // Tests next to the code do not count.
             let code = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
             let is_test = path
                 .components()
@@ -478,7 +478,7 @@ fn every_file_is_declared_as_a_module() {
     let mut beside: BTreeMap<PathBuf, String> = BTreeMap::new();
     for path in ours.iter().filter(|path| !is_foreign(path)) {
         let text = read(path);
-        // A module is declared by a file beside it, or by the one that its folder is named after.
+        // A module is declared by a file next to it, or by the file that has the name of its folder.
         for folder in [path.parent().expect("a folder").to_owned(), path.with_extension("")] {
             beside.entry(folder).or_default().push_str(&text);
         }
@@ -501,7 +501,7 @@ fn name_of(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A name that is used twice has to be looked up at each use.
+/// If two things had the same name, readers would have to look it up at each use.
 #[test]
 fn no_two_public_types_share_a_name() {
     let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();

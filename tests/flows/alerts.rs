@@ -1,4 +1,4 @@
-//! What channels are told of a site's life: by whom, when, and in which order.
+//! What channels are notified of during a site's life, when, and in which order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Scene {
         }
     }
 
-    /// Has a channel looked at now.
+    /// Runs a delivery for a channel now.
     async fn look(&self, channel: &Channel) -> Vec<(Message, Duration)> {
         let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
         self.service.notify(&message).await;
@@ -150,7 +150,7 @@ async fn the_words_of_an_alert() {
     let issue = scene.issue_id().await;
     let shown = scene.client().get(&format!("/issues/{issue}")).await;
     let mut expected = shown.body["data"].clone();
-    // Checks are not sent, nor is what is sent with them.
+    // Checks are not sent, and neither is what belongs to them.
     (expected["check"], expected["previous_check"]) = (Value::Null, Value::Null);
     expected["site"]["monitoring"]["settings"]["request_header"] =
         json!({ "name": null, "value": null });
@@ -516,7 +516,7 @@ async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
             }
         }
     }
-    // Nobody is reminded until an instant, and then once.
+    // Until this instant, nobody is reminded. Then people are reminded once.
     scene.snooze(Some(opened_at + SignedDuration::from_mins(90))).await;
     for (minutes, count) in [(60, 0), (89, 0), (90, 2), (95, 0)] {
         scene.service.test.set_clock(opened_at + SignedDuration::from_mins(minutes));

@@ -72,7 +72,7 @@ impl Scene {
             without_measured(&mut body);
             (path, (body, spent))
         };
-        // A token's first use on a day is noted.
+        // The first use of a token on a day is recorded.
         self.client().get("/me").await;
         let mut told = BTreeMap::new();
         let mut checks = Vec::new();
@@ -145,7 +145,8 @@ async fn no_answer_shows_where_a_check_is_stored() {
     let (rows, site) = night(|_| false).await;
     assert_eq!(rows.service.test.table.blocks().await, BTreeMap::new());
     let expected = rows.told(site).await;
-    // All packed, and a deployment of two versions, of which one packs: then it is rolled back, and tried again.
+    // All checks are packed; or there are two versions, of which only one packs, and the deployment is rolled back and
+    // tried again.
     for writes_blocks in
         [|_| true, |check: usize| check.is_multiple_of(3) || !(50..120).contains(&check)]
     {
@@ -169,7 +170,7 @@ async fn whatever_happens_to_the_write_a_check_counts_once() {
         let scene = Scene::start().await;
         let site = scene.watch().await;
         let faults = scene.service.test.faults().clone();
-        // The last of them closes a block, which is written together with the tool's item.
+        // The last one closes a block, which is written together with the tool's item.
         while scene.service.test.table.blocks().await.len() < 2 {
             scene.service.advance_minutes(5);
             let message = scene.scheduled(site, Tool::Status, scene.service.test.now());
@@ -241,7 +242,7 @@ async fn a_check_of_ten_seconds_to_midnight_is_found_though_an_order_has_closed_
     let listed = scene.listed(site).await;
     assert!(listed.is_sorted_by(|newer, older| newer > older), "{listed:?}");
     assert_eq!(BTreeSet::from_iter(listed), expected);
-    // The row of the late check is forgotten with the block of its day.
+    // The row of the late check expires with the block of its day.
     let rows = scene.forgotten_at(site, "H#status#sc#").await;
     let blocks = scene.forgotten_at(site, "H#status#b#").await;
     assert_eq!((rows.len(), blocks.len()), (1, 1));
@@ -260,7 +261,7 @@ async fn a_plan_that_changes_at_noon_changes_nothing_about_the_blocks_of_the_day
         scene.service.test.set_clock(at("2026-11-20T12:00:00Z"));
         let (store, now) = (&scene.service.test.app.store, scene.service.test.now());
         store.set_plan(scene.owner.team, after, true, now).await.expect("set");
-        // So many that a block is closed in the afternoon, and another one by the next day.
+        // Enough checks to close one block in the afternoon and another one when the day ends.
         let next = |slot: Timestamp| slot + SignedDuration::from_mins(2);
         let slots = std::iter::successors(Some(next(now)), |slot| Some(next(*slot)));
         for slot in slots.take(100) {

@@ -125,7 +125,7 @@ async fn the_function_is_handed_one_job_and_a_checker_saves_its_answer() {
     {
         let header = Some(JobHeader::from(("Authorization", "Bearer of the site")));
         let job = BrowserJob { url: URL.parse().expect("a URL"), header, work };
-        // All that it is told.
+        // Everything that the function gets.
         let job = serde_json::to_value(&job).expect("JSON");
         deployed.aws.account().play_browser(move |handed| {
             assert_eq!(handed, job);

@@ -48,7 +48,7 @@ async fn an_uneventful_check_is_one_put() {
         scene.service.run_scheduled(site, Tool::Status).await;
         assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 0));
     }
-    // A follow-up while an issue is active has a row beside the state: nothing changes but the streak.
+    // A follow-up while an issue is active has a row in addition to the state, in which only the streak changes.
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     scene.service.run_scheduled(site, Tool::Status).await;
@@ -58,7 +58,7 @@ async fn an_uneventful_check_is_one_put() {
         scene.run_timer(site).await;
         assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
     }
-    // The turn of the day is four items: the state, the closed block, the closed day and the directory row.
+    // When the day ends, four items are written: the state, the closed block, the closed day and the directory row.
     scene.service.advance_minutes(24 * 60);
     let (writes, items) = (faults.writes(), faults.transacted_items());
     scene.service.run_scheduled(site, Tool::Status).await;
@@ -78,7 +78,7 @@ async fn an_uneventful_check_takes_one_write_unit() {
         assert!(is_finished(&scene.service.check(&message).await));
         let spent = meter.stop();
         assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 0));
-        // Site, tool, team and its settings are read, each half a unit, in one batch.
+        // The site, the tool, the team and its settings are read in one batch, for half a unit each.
         assert_eq!(spent, Spent { reads: 2.0, writes: 1.0, round_trips: 2, rounds: 2 });
     }
 }
@@ -106,7 +106,7 @@ async fn a_day_of_checks_takes_little_more_than_one_write_unit_each() {
     rows.service.test.app.service.writes_blocks = false;
     let url = format!("{URL}/{}", "a".repeat(99 - URL.len()));
     let (before, now) = (rows.watch_url(&url).await, packed.watch_url(&url).await);
-    // Once a day the evidence of a successful check is rewritten, for two units.
+    // Once a day, the evidence of a successful check is written again, for two units.
     for (minutes, most) in [(1, 1.15), (5, 1.15), (30, 4.0), (12 * 60, 7.0), (24 * 60, 10.0)] {
         let rows = rows.units_of_a_day(before, Tool::Status, minutes).await;
         let average = packed.units_of_a_day(now, Tool::Status, minutes).await;
@@ -122,7 +122,7 @@ async fn a_day_of_checks_takes_little_more_than_one_write_unit_each() {
 #[tokio::test]
 async fn a_new_site_is_one_transaction_with_its_first_runs_counted() {
     let mut scene = Scene::start().await;
-    // Once in a while a request writes down that the token was used.
+    // From time to time, a request records that the token was used.
     scene.client().get("/me").await;
     let mut items = Vec::new();
     for (tools, url) in [(&[Tool::Status][..], "http://one.test"), (&Tool::ALL, "http://two.test")]
@@ -160,7 +160,7 @@ async fn a_row_of_a_status_check_is_small() {
     let scene = Scene::start().await;
     let url = format!("{URL}/a/path/as/long/as/they/usually/are");
     let site = scene.watch_url(&url).await;
-    // What an issue opens by has a row.
+    // The check that opens an issue has a row.
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     scene.service.run_scheduled(site, Tool::Status).await;
@@ -171,7 +171,7 @@ async fn a_row_of_a_status_check_is_small() {
     assert!(size <= 512, "{size} bytes on a new site");
 }
 
-/// What a check that takes all its time adds to its day.
+/// What a check that takes as long as possible adds to its day.
 fn slowest(tool: Tool) -> Option<Sample> {
     let response_ms = 29_999.99;
     match tool {
@@ -183,8 +183,8 @@ fn slowest(tool: Tool) -> Option<Sample> {
     }
 }
 
-/// The state of a tool with all that it can hold at once: as many active issues as there can be, a
-/// timer, an order, and every kind of check in every hour of the day.
+/// The state of a tool with everything that it can contain at once: as many active issues as possible, a timer, a
+/// pending on-demand check, and every kind of check in every hour of the day.
 fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
     let later = |hours| midnight + SignedDuration::from_hours(hours);
     let policy = ToolPolicy::of(tool, &Settings::default());
@@ -218,7 +218,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
             Fingerprint::StatusDown => {
                 Phase::Recovering { issue, failures, since: later(2), streak: many }
             }
-            // One of the two is active at most; this one has been.
+            // At most one of the two is active. This one has been active before.
             Fingerprint::StatusPartial => Phase::Up { since: later(2) },
             // The other tools' issues are resolved by the first success.
             _ => Phase::Down { issue, failures },
@@ -256,7 +256,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         }),
         recent: (tool == Tool::Status).then(|| {
             let past = recent_dates(day.date).zip(1_000_u32..).map(|(date, checks)| Day {
-                // Never as many as the day before, and some of them failed.
+                // A different number than on the day before, and some of them failed.
                 counters: many_checks(date, checks),
                 sums: ReportSums { up: checks / 2, ..ReportSums::default() },
                 responses: day.responses,
@@ -271,7 +271,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
     }
 }
 
-/// So many completed checks, spread over a day.
+/// This many completed checks, spread over a day.
 fn many_checks(date: Date, checks: u32) -> Counters {
     let trigger = Trigger::Automatic(RunReason::Scheduled);
     let mut counters = Counters::default();
@@ -295,7 +295,7 @@ async fn a_tool_item_stays_below_a_kilobyte_at_its_fullest() {
         let mut state = fullest(tool, site, day_start(day_of(now)));
         state.rev = read.rev + 1;
         if tool == Tool::Status {
-            // The trackers of expectations, of which both have an issue and evidence of their own.
+            // The trackers of expectations. Each has an issue and evidence.
             store.put_tool(site.partition(), tool, &state, now).await.expect("written");
             let size = scene.size(&format!("T#{tool}")).await;
             assert!(size < 1_536, "{size} bytes");
@@ -307,17 +307,18 @@ async fn a_tool_item_stays_below_a_kilobyte_at_its_fullest() {
         let read = store.site_tool(site.partition(), tool).await.expect("read");
         assert_eq!(read.expect("a site").1, state, "read back as it was");
     }
-    // A site that has failed on each of thirty days, on each another number of times, takes a second unit for that.
+    // The history of a site that has failed on each of thirty days, a different number of times on each, takes a second
+    // unit.
     let most = |tool| if tool == Tool::Status { 1_280 } else { 1_024 };
     assert!(sizes.iter().all(|(tool, size)| *size < most(*tool)), "{sizes:?}");
 }
 
-/// The longest that they get.
+/// The greatest length that they can have.
 fn evidence_marks() -> EvidenceMarks {
     EvidenceMarks::deserialize(BytesDeserializer::<Error>::new(&[7; 12])).expect("marks")
 }
 
-/// A site with everything as long as the API lets it be, all of it together.
+/// A site in which everything has the greatest length that the API allows.
 pub(crate) fn largest() -> Value {
     let paths: Vec<String> = (0..100).map(|number| format!("/{number:080}")).collect();
     let host = "site.test";

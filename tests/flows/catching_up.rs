@@ -204,7 +204,7 @@ async fn a_channel_that_is_turned_on_while_a_change_is_fanned_out_learns_of_it()
     Box::pin(vedette_checker::handle(&test.app, &scene.service.engines, &message))
         .await
         .expect("run");
-    // The batch reads how the channel has behaved: it is off.
+    // The batch reads the state of the channel, which is off.
     test.faults().hold_read(1);
     let meanwhile = async {
         test.faults().until_held().await;

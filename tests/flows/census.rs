@@ -1,4 +1,4 @@
-//! The table looked at from outside: what its rows say, compared with what it has counted.
+//! Reads the table from outside, and compares its rows with its counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) type Dump = BTreeMap<(String, String), Value>;
 /// One tool's day on one site: partition, tool, date.
 type Place = (String, String, Date);
 
-/// What is known of a day.
+/// The figures of a day.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Day {
     /// Checks by kind and hour.
@@ -37,11 +37,10 @@ impl Day {
     }
 }
 
-/// What is known of all days that have checks.
+/// The figures of all days that have checks.
 pub(crate) type Census = BTreeMap<Place, Day>;
 
-/// Asserts that what is counted is what there is, and that rows and days are forgotten in time;
-/// returns what there is.
+/// Asserts that the counters match the rows, and that rows and days expire in time. Returns the figures of the rows.
 pub(crate) async fn assert_balanced(service: &Service) -> Census {
     let dump = service.test.table.dump().await;
     let rows = of_rows(&dump);
@@ -62,7 +61,7 @@ fn assert_failing_sites_are_listed(dump: &Dump) {
         let is_failing = !state["fa"].is_null();
         let phase = &state["tr"]["status:down"]["t"]["p"];
         let is_active = ["d", "r"].iter().any(|active| phase.get(active).is_some());
-        // The row of the newest check may have been forgotten.
+        // The row of the newest check may have expired.
         if let Some(result) = state["ev"].as_str().and_then(|newest| results.get(newest)) {
             let result: Value = serde_json::from_str(result).expect("a result");
             let failed = result["up"] == false;
@@ -102,7 +101,7 @@ fn of_rows(dump: &Dump) -> Census {
     census
 }
 
-/// Whether the reports are made of checks of this kind: automatic, completed ones.
+/// Whether reports count checks of this kind: automatic, completed ones.
 fn is_reported(kind: &str) -> bool {
     ["sc", "rc", "fc"].contains(&kind)
 }
@@ -126,7 +125,7 @@ fn of_counters(dump: &Dump) -> Census {
         let before = census.insert((pk.clone(), tool.to_owned(), date), counted);
         assert_eq!(before, None, "{sk} is both open and closed");
     }
-    // Of a day whose checks were all deleted nothing is left but that it was.
+    // If all checks of a day were deleted, only the fact that the day existed remains.
     census.retain(|_, day| *day != Day::default());
     census
 }
@@ -238,8 +237,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
 }
 
-/// The table without what differs from run to run though all is well: measured times, and the
-/// windows in which requests are counted.
+/// The table without what differs between correct runs: measured times, and the windows in which requests are counted.
 pub(crate) fn comparable(mut dump: Dump) -> Dump {
     // Evidence has measured times as well.
     dump.retain(|(pk, sk), _| !pk.starts_with("R#") && !sk.starts_with("V#"));
@@ -252,16 +250,16 @@ pub(crate) fn comparable(mut dump: Dump) -> Dump {
     dump
 }
 
-/// The fields that hold measured times.
+/// The fields with measured times.
 const MEASURED: [&str; 3] = ["response_time", "slowest_ms", "ms"];
 
-/// The attribute of a check's row that says where its time went.
+/// The attribute of a check's row that contains its timing.
 const TIMING: &str = "t";
 
 fn forget_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            // A sum is written only where some answer took a millisecond.
+            // A sum is written only if a response took at least a millisecond.
             fields.retain(|name, _| !MEASURED.contains(&name.as_str()));
             fields.values_mut().for_each(forget_times);
         }

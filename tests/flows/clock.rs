@@ -131,7 +131,7 @@ async fn a_slot_that_was_used_is_checked_once_and_beside_the_first_check() {
         .filter(|check| check.created_at() >= used)
         .collect();
     assert_eq!(ids.len(), 2, "{listed:?}");
-    // From then on nothing is looked for any more.
+    // From then on, checkers do not look for rows any more.
     scene.next_run(site).await;
     assert_eq!(scene.state(site).await.used_until, None);
 }
@@ -189,7 +189,7 @@ async fn channels_wait_for_no_time_that_a_fast_clock_said() {
         scene.jump(-*by);
         scene.restart().await;
         assert_eq!(lines(&scene), ["DOWN: site.test", "issue.opened"], "{by}");
-        // What is added and what fails by then is told as ever.
+        // Channels are notified as usual of what is added and what fails in the meantime.
         scene.target.answer(200);
         scene.next_run(site).await;
         scene.next_run(site).await;
@@ -220,7 +220,7 @@ async fn reminders_go_on_after_the_clock_was_set_back() {
         scene.jump(-*by);
         scene.restart().await;
         assert_eq!(lines(&scene), [""; 0], "{by}");
-        // The opening lies ahead, so that no interval can be counted from it: a day later is soon enough.
+        // The opening is in the future, so no interval can be counted from it. A day later is soon enough.
         for (wait, reminds) in [(23, false), (2, true)] {
             scene.jump(SignedDuration::from_hours(wait));
             for channel in [&people, &program] {

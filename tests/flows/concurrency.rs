@@ -63,7 +63,7 @@ async fn a_team_has_three_of_four_crawls_and_another_team_the_fourth() {
             let handled = service.check(&crawls[3]).await;
             assert!(matches!(handled, Handled::Postponed), "{handled:?}");
             assert_eq!(service.waiting(), []);
-            // A slot stands nowhere but in its message.
+            // Only its message contains the slot.
             let now = service.test.now() + Duration::from_millis(1);
             let slot = scheduled(scene.owner.team, crawls[3].site, Tool::BrokenLinks, now);
             let handled = service.check(&slot).await;

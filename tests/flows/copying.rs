@@ -144,7 +144,7 @@ async fn a_copy_that_is_cut_off_at_any_write_is_finished_by_the_next() {
                 let done = copy(home, &to, &order(&[owner])).await.expect("finished");
                 assert_eq!((done.compared.items, done.resumed), (items, true));
             } else {
-                // It was cut off before it began.
+                // The copy was interrupted before it began.
                 assert_eq!(write, 1);
                 copy(home, &to, &order(&[owner])).await.expect("copied");
             }

@@ -68,7 +68,7 @@ type Part = (&'static str, f64, f64);
 fn parts(spent: Units, days: u32, batch: f64) -> Vec<Part> {
     let both = |name, dollars| (name, dollars, dollars);
     let gb = |bytes: f64| bytes * 1e6 / 1e9;
-    // Buckets are sent by the ten, however many a function takes at once.
+    // Messages from buckets are sent in batches of ten, whatever the batch size of the function is.
     let sending = |dollars| (dollars, dollars / BATCH as f64);
     let ((send, send_buckets), (fair, fair_buckets)) =
         (sending(MILLION_SQS_REQUESTS), sending(MILLION_FAIR_SENDS));

@@ -151,7 +151,7 @@ async fn a_deletion_among_runs_syncs_and_orders_wins() {
         let (client, checks) = (scene.client(), format!("{path}/checks"));
         let order = json!({ "tools": ["status"] });
         let late = async {
-            // Each round the deletion starts a little later.
+            // In each round, the deletion starts a little later.
             for _ in 0..round * 8 {
                 tokio::task::yield_now().await;
             }
@@ -216,7 +216,7 @@ async fn a_crash_around_the_deletion_leaves_a_site_or_none() {
             delete(&scene, site).await;
         }
         assert_eq!(scene.client().get(&format!("/sites/{site}")).await.status, 404);
-        // The message is lost; redelivery knows of the purge.
+        // The message is lost, but redelivery finds the purge.
         scene.service.waiting();
         scene.service.test.advance(MAINTENANCE_GRACE);
         let sent = scene.redeliver().await;
@@ -241,7 +241,7 @@ async fn a_purge_that_is_stopped_anywhere_is_begun_again() {
             scene.service.test.advance(MAINTENANCE_GRACE);
             let sent = scene.redeliver().await;
             let [(message, _)] = sent.as_slice() else { panic!("{sent:?}") };
-            // Each time it comes one write further.
+            // Each time, it gets one write further.
             let faults = scene.service.test.faults().clone();
             faults.on_write(1 + crashes, fault);
             if faults.until_crash(scene.service.deliver(message)).await.is_none() {

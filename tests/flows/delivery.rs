@@ -111,8 +111,8 @@ fn permutations<T: Copy>(items: &[T]) -> Vec<Vec<T>> {
 
 #[tokio::test]
 async fn in_any_order_slots_rise_and_what_comes_too_late_is_not_probed() {
-    // Minutes after the failing run that set a retry for 2: the retry, that run again, and two
-    // scheduled runs.
+    // In minutes after the failing run, which set a retry for minute 2: the retry, that run again, and two scheduled
+    // runs.
     for (number, order) in permutations(&[2, 0, 5, 10]).into_iter().enumerate() {
         let scene = Scene::start().await;
         let site = scene.watch_with(&json!({ "cadence_minutes": 60 })).await;

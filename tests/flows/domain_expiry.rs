@@ -10,7 +10,7 @@ use vedette_domain::id::SiteId;
 use vedette_testkit::{Member, NameServices, advance_timers, loopback, new_team};
 use vedette_tests::Service;
 
-/// Longer than a registration is remembered.
+/// Longer than a registration is cached.
 const FORGOTTEN: Duration = Duration::from_secs(13 * 3_600);
 
 /// A team that monitors a domain, whose registry the test simulates.
@@ -45,7 +45,7 @@ impl Scene {
         Self { service, owner, names, site }
     }
 
-    /// Checks the name some days later, when no answer of the registry is remembered any more.
+    /// Checks the name some days later, when no answer of the registry is cached any more.
     async fn check_after(&self, days: i64) {
         self.service.advance_minutes(days * 24 * 60);
         loop {
@@ -53,7 +53,7 @@ impl Scene {
             let handled = self.service.run_scheduled(self.site, Tool::Dns).await;
             let Handled::Finished(finished) = handled else { panic!("{handled}") };
             assert_eq!(finished.check.error, None, "{:?}", finished.check);
-            // A machine with much else to do may be too slow for the registry's timeout.
+            // A busy machine may be too slow for the registry's timeout.
             let result = finished.check.result.expect("a result");
             if result["registration_error"].is_null() {
                 return;
@@ -109,7 +109,7 @@ async fn a_domain_is_reported_from_thirty_days_before_its_end_until_it_is_renewe
     let resolved = scene.service.client(&scene.owner).get("/issues?status=resolved").await;
     assert_eq!(resolved.body["data"][0]["uuid"], uuid);
 
-    // A month later it is the same issue that opens again.
+    // A month later, the same issue opens again.
     scene.check_after(30).await;
     assert_eq!(scene.issue().await.expect("open again")["uuid"], uuid);
 }

@@ -11,7 +11,7 @@ use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use crate::scene::{Scene, URL};
 
 impl Scene {
-    /// The only issue there is, active or over, with its evidence.
+    /// The only issue, active or resolved, with its evidence.
     async fn evidence(&self, site: SiteId) -> (IssueId, IssueEvidence) {
         let store = &self.service.test.app.store;
         let issues = store.issues_of_site(site.partition()).await.expect("read");
@@ -19,8 +19,8 @@ impl Scene {
         (issue.id, store.evidence(issue.id).await.expect("read"))
     }
 
-    /// Runs a scheduled check five minutes later; says which items of evidence and episodes there are then, and what
-    /// it wrote.
+    /// Runs a scheduled check five minutes later. Returns the items of evidence and episodes that exist then, and what
+    /// the check wrote.
     async fn check_later(&self, site: SiteId) -> (Vec<String>, f64) {
         let before = self.kept().await;
         self.service.advance_minutes(5);
@@ -58,7 +58,7 @@ async fn an_issue_keeps_its_first_response_and_the_newest_that_differs() {
     let (kept, _) = scene.check_later(site).await;
     let opened = scene.service.test.now().as_millisecond();
     assert_eq!(kept, [format!("E#status:down#{opened}"), "V#status:down#first".to_owned()]);
-    // The same response but for an id, and then another one.
+    // The same response with a different id, and then another response.
     scene.target.say("Try again. Request 08b1.");
     assert_eq!(scene.check_later(site).await.0, [""; 0]);
     scene.target.say("Down for maintenance.");
@@ -79,13 +79,13 @@ async fn an_issue_keeps_its_first_response_and_the_newest_that_differs() {
     assert_eq!(cookie.expect("a cookie").value, "[redacted]");
     let names: Vec<&str> = first.timing.phases().map(|(name, _)| name).collect();
     assert_eq!(names, ["DNS", "TCP", "First byte"]);
-    // Of the successful check before, headers and digest, and no text.
+    // The headers and the digest of the previous successful check, without text.
     let good = evidence.good.expect("evidence").evidence;
     assert_eq!(good.status_line.as_deref(), Some("HTTP/1.1 200 OK"));
     let body = good.body.expect("what is known of it");
     assert_eq!((body.text, body.is_cut, body.bytes), (None, true, 5));
 
-    // The next episode has evidence of its own, and the facts of the last one stay as they were.
+    // The next episode has its own evidence, and the facts of the previous one do not change.
     scene.target.answer(200);
     scene.check_later(site).await;
     scene.target.answer(404);
@@ -115,14 +115,14 @@ async fn a_check_that_writes_no_evidence_costs_what_it_did() {
     let site = scene.watch_with(&json!({ "failures_to_open": 2 })).await;
     assert_eq!(scene.kept().await.len(), 1, "of the first check, which was successful");
     assert_eq!(scene.check_later(site).await, (Vec::new(), 1.0));
-    // Other words are looked at again after six hours, the same ones after a day.
+    // If the words differ, the evidence is replaced after six hours, otherwise after a day.
     scene.target.say("something else");
     assert_eq!(scene.check_later(site).await, (Vec::new(), 1.0));
     scene.service.advance_minutes(6 * 60);
     let (kept, writes) = scene.check_later(site).await;
     assert_eq!((kept, writes <= 4.0), (vec!["V#status:down#good".to_owned()], true), "{writes}");
     assert_eq!(scene.check_later(site).await, (Vec::new(), 1.0));
-    // Below the threshold nothing is kept.
+    // Below the threshold, nothing is stored.
     scene.target.answer(503);
     assert_eq!(scene.check_later(site).await.0, [""; 0]);
     assert_eq!(scene.check_later(site).await.0.len(), 2);

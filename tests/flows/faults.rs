@@ -43,7 +43,7 @@ const STORY: [Step; 13] = [
     Step::Scheduled(503),
     // Confirmed: the issue opens.
     Step::Run(503),
-    // Followed: a recovery that does not hold.
+    // A follow-up finds a recovery that does not last.
     Step::Run(200),
     Step::Run(503),
     // Resolved.
@@ -133,7 +133,7 @@ impl Telling {
             .into_iter()
             .partition(|message| Step::Run(503).is_begun_by(message));
         assert!(next.len() <= 1, "one follow-up is to come: {next:?}");
-        // What is left over, such as first runs of tools that are off, changes nothing.
+        // The remaining messages, such as first runs of tools that are off, change nothing.
         for message in rest {
             self.scene.service.deliver(&message).await;
         }
@@ -182,7 +182,7 @@ impl Telling {
         match (step, &self.in_hand) {
             (Step::Create, _) => {
                 let answer = self.scene.post_site(URL, &json!({ "successes_to_resolve": 2 })).await;
-                // A repeated request is answered that the site exists already.
+                // The response to a repeated request says that the site already exists.
                 assert!([201, 422].contains(&answer.status), "{answer:?}");
             }
             (Step::Order, _) => {
@@ -298,7 +298,7 @@ async fn notify_to_its_end(mut notifying: Telling, recovery: Recovery) -> Ending
     let before = faults.writes();
     Box::pin(notifying.notify(recovery)).await;
     let writes = faults.writes() - before;
-    // What channels have yet to learn was lost, too.
+    // The news for channels was lost, too.
     faults.forget();
     notifying.resend().await;
     notifying.scene.service.deliver_alerts().await;
@@ -422,8 +422,8 @@ async fn the_story_ends_as_it_is_told() {
     assert_eq!((&shape.sites, &shape.used), (&json!(1), &json!(1)));
     assert_eq!(shape.schedules.len(), 1);
     assert_eq!(well.requests, 10, "one for each check");
-    // One transaction for each request and each run, two that forget the first runs of tools that
-    // are off, the sync, and one for each of three changes of the issue that no channel is to learn of.
+    // One transaction for each request and each run, two that drop the first runs of tools that are off, the sync, and
+    // one for each of three changes of the issue that are not news for any channel.
     assert_eq!(well.writes, 18);
 }
 

@@ -36,7 +36,7 @@ async fn counters_follow_deletions_in_open_and_closed_days() {
         checks.push(scene.run_ordered(site).await);
         checks.push(scene.run_ordered(site).await);
     }
-    // Ordered before midnight, deleted after: pending in a day that has closed.
+    // Requested before midnight and deleted after it, so the check is pending in a day that is closed.
     service.test.set_clock("2026-11-22T23:59:59Z".parse().expect("a time"));
     service.run_scheduled(site, Tool::Status).await;
     let late = scene.order(site).await;
@@ -76,7 +76,7 @@ async fn counters_follow_deletions_among_runs_and_orders() {
     let left = kinds(&service.test.table.dump().await);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), [("sc".to_owned(), 6)]);
 
-    // The tool is free again while the run of the deleted check is still to come.
+    // The tool is available again, although the run of the deleted check has not happened yet.
     service.advance_minutes(1);
     let deleted = scene.order(site).await;
     assert_eq!(scene.delete_check(&deleted.check_id().to_string()).await, 204);
@@ -108,7 +108,7 @@ async fn a_tool_idle_for_longer_than_the_history_has_no_status() {
         assert_eq!(listed.body["meta"]["total"], u64::from(latest), "list and site agree");
         latest
     };
-    // Where nothing but the day changes, the directory follows.
+    // If only the day changes, the directory is updated, too.
     for _ in 0..40 {
         service.advance_minutes(24 * 60);
         service.run_scheduled(site, Tool::Status).await;

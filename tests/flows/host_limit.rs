@@ -82,7 +82,7 @@ async fn a_host_gets_so_much_a_minute_of_all_teams_and_the_rest_later_and_in_ord
         HOST_MAX - 20,
         "what is reserved is left, but for the third team's share"
     );
-    // A team that has sent little yet need not wait for those that sent the most.
+    // A team that has sent little does not have to wait for those that have sent the most.
     let newcomer = flooded(&service, late, "late", "https://victim.test/late".to_owned()).await;
     let reserved = look(&service, std::slice::from_ref(&newcomer)).await;
     assert_eq!(reserved.len(), 10, "its share");
@@ -122,7 +122,7 @@ async fn sends_of_a_minute_are_counted_up_to_each_limit_and_no_further() {
     let teams: [TeamId; 6] =
         std::array::from_fn(|_| TeamId(app.entropy.site_id().expect("an id").0));
     let host = |name: &str, is_apart| ReceivingHost { name: name.to_owned(), is_apart };
-    // How many of so many that a team sends there go.
+    // How many of this many messages of a team are sent there.
     let send = async |host: &ReceivingHost, team: TeamId, second: i64, count: u32| {
         let at = Timestamp::from_second(1_795_000_020 + second).expect("a timestamp");
         let mut went = Vec::new();
@@ -135,7 +135,7 @@ async fn sends_of_a_minute_are_counted_up_to_each_limit_and_no_further() {
     let victim = host("victim.test", false);
     let open = HOST_MAX - RESERVED;
     let [first, second, third, fourth, fifth, sixth] = teams;
-    // The second team has had its share when nothing but what is reserved is left.
+    // The second team has used up its share when only the reserve is left.
     for (team, expected) in [
         (first, TEAM_MAX),
         (second, open - TEAM_MAX),
@@ -267,7 +267,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     let claims = async || app.store.channels_and_claims(owner.team).await.expect("read").1;
     let (lost, kept) = (add("Lost", LOST).await.expect("added"), add("Kept", KEPT).await);
     let kept = kept.expect("added");
-    // One that leads to no URL leaves the claim as it is.
+    // A channel without a URL does not change the claim.
     let elsewhere = Target::Email { address: "ops@example.com".to_owned() }.public();
     let without_url = Channel { target: elsewhere, ..lost };
     app.store.delete_channel(&without_url, Audit::None).await.expect("deleted");

@@ -16,8 +16,8 @@ async fn a_site_goes_down_its_issue_is_acknowledged_and_it_comes_back() {
     assert!(service.consume().await.is_empty(), "a site that is up needs no other check soon");
     assert_eq!(scene.target.requests(), 1);
 
-    // The site goes down. One failure may be a hiccup: it opens no issue, but has the check repeated
-    // two minutes later.
+    // The site goes down. A single failure may be a hiccup. It does not open an issue, but causes another check two
+    // minutes later.
     scene.target.answer(503);
     service.advance_minutes(5);
     service.run_scheduled(site, Tool::Status).await;
@@ -40,7 +40,7 @@ async fn a_site_goes_down_its_issue_is_acknowledged_and_it_comes_back() {
     scene.acknowledge(&open[0]).await;
     assert_eq!(scene.issues("active").await[0]["status"], "acknowledged");
 
-    // The site is back. The follow-up sees it, and the issue is resolved.
+    // The site is up again. The follow-up notices this, and the issue is resolved.
     scene.target.answer(200);
     service.advance_minutes(5);
     service.check(&follow_up).await;
@@ -51,7 +51,7 @@ async fn a_site_goes_down_its_issue_is_acknowledged_and_it_comes_back() {
     let keys: Vec<_> = timeline.iter().map(|entry| &entry["key"]).collect();
     assert_eq!(keys, ["opened", "acknowledged", "resolved"]);
 
-    // What is left is the history, the newest check first.
+    // The history shows all checks, the newest first.
     let history = scene.client().get(&format!("/sites/{site}/checks")).await;
     let checks = history.body["data"].as_array().expect("checks");
     let reasons: Vec<_> = checks.iter().map(|check| &check["run_reason"]).collect();

@@ -30,7 +30,7 @@ async fn a_tool_begins_on_a_site_that_is_older() {
     assert_eq!(begun.tools[&LATER], ToolState::new());
     assert_eq!(begun.tools[&Tool::Status], whole.tools[&Tool::Status]);
 
-    // Its first run is counted, and nothing starts over.
+    // Its first run is counted, and nothing begins again.
     let check = CheckId::automatic(site, LATER, RunReason::Scheduled, test.now());
     let error = CheckError { message: String::new(), code: String::new(), data: json!(null) };
     let recorded = test.end_run(site, check, Finish::Failed(error)).await;
@@ -41,7 +41,7 @@ async fn a_tool_begins_on_a_site_that_is_older() {
     assert_eq!(kept, counted);
     assert_balanced(&scene.service).await;
 
-    // It goes with its site, and begins on none that is gone.
+    // It is deleted with its site, and does not start on a site that is gone.
     let deleted = scene.client().delete(&format!("/sites/{site}")).await;
     assert_eq!(deleted.status, 204, "{deleted:?}");
     scene.service.consume().await;

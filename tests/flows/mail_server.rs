@@ -113,7 +113,7 @@ impl Scene {
         self.service.test.app.store.deliveries(channel.into()).await.expect("read")
     }
 
-    /// An address whose reader is asked to confirm it.
+    /// An address whose owner is asked to confirm it.
     async fn ask(&self, address: &str) -> Channel {
         let (app, target) = (&self.service.test.app, Target::email(address).expect("an address"));
         let (team, filter) = (self.owner.team, Filter::default());
@@ -144,7 +144,7 @@ async fn a_mail_server_that_refuses_the_sender_disables_no_channel_and_loses_no_
     scene.watch_down(&json!({})).await;
     channels.push(scene.ask("new@example.com").await);
 
-    // As often as it takes to disable a channel that refuses what it is sent, and more.
+    // More often than it takes to disable a channel that refuses messages.
     for attempts in 1..=5 {
         scene.service.advance_minutes(16);
         for channel in &channels {

@@ -1,4 +1,5 @@
-//! Maintenance windows across time: what is wrong in a window is nobody's news, and what is wrong after it is.
+//! Maintenance windows over time: nobody is notified of what is wrong in a window, but people are notified of what is
+//! still wrong after it.
 
 use serde_json::{Value, json};
 use vedette_checker::Handled;
@@ -60,7 +61,7 @@ async fn what_fails_in_a_window_and_after_it_is_news_after_it() {
     assert_eq!(scene.state(site).await.failing_since, None);
     assert_eq!(scene.marks(site).await, [Some(true), Some(true), Some(true), None]);
 
-    // It ends at 10:24, and the next check comes then. One failure may be a hiccup, as ever.
+    // It ends at 10:24, when the next check runs. As usual, a single failure may be a hiccup.
     scene.run_timer(site).await;
     assert_eq!(scene.service.test.now().to_string(), "2026-11-20T10:24:00Z");
     assert!(scene.issues("active").await.is_empty());
@@ -105,7 +106,7 @@ async fn what_recovers_in_a_window_was_never_news() {
     scene.redeliver().await;
     assert_eq!(scene.notified(), [""; 0]);
     assert!(scene.issues("resolved").await.is_empty());
-    // A failure before the window and one after it are in a row.
+    // A failure before the window and one after it count as two in a row.
     scene.run_after(5, site, 503).await;
     scene.start_window(json!([site]), 10).await;
     scene.run_after(5, site, 200).await;

@@ -83,7 +83,7 @@ async fn days_without_checks_leave_no_trace() {
 async fn a_late_slot_changes_the_day_that_was_closed() {
     let scene = Scene::start().await;
     let site = scene.watch().await;
-    // An order after midnight opens the new day before yesterday's last run is saved.
+    // A request after midnight opens the new day before yesterday's last run is saved.
     scene.set_clock("2026-11-21T00:00:20Z");
     let order = scene.order(site).await;
     assert_eq!(scene.day("2026-11-20", "v").await, json!(1));
@@ -203,7 +203,7 @@ impl Walk {
                 scene.service.run_scheduled(*site, Tool::Status).await;
             }
             3..=5 => {
-                // Soon after the last slot, and so perhaps days late.
+                // Soon after the last slot, which may be days late.
                 let last = scene.state(*site).await.automatic.expect("a run").id().created_at();
                 let minutes = i64::try_from(1 + dice.roll(400)).expect("small");
                 let slot = last + SignedDuration::from_mins(minutes);
@@ -272,7 +272,8 @@ impl Walk {
 
 async fn walk(seed: u64) {
     let scene = Scene::start().await;
-    // Days late is not a cadence late: each slot counts, on a day that is closed.
+    // With this cadence, a run that is days late is less than a cadence late. So each slot counts, on a day that is
+    // already closed.
     let site = scene.watch_with(&json!({ "cadence_minutes": 10_080 })).await;
     let (orders, ordered) = (Vec::new(), Vec::new());
     let mut walk = Walk { scene, site, dice: Dice(seed), orders, ordered };

@@ -126,7 +126,7 @@ async fn a_cadence_of_the_team_becomes_that_of_its_sites() {
     assert!(is_synced(&service, &owner).await);
     service.advance_minutes(1);
     let mut often = fired(&service).await;
-    // It may be the one minute of its week.
+    // This may be the one minute of the week in which it is due.
     often.remove(&weekly);
     assert_eq!(often, sites);
 
@@ -229,7 +229,7 @@ async fn a_change_is_held_against_the_plan_that_the_team_has_when_it_is_saved() 
         store.set_plan(owner.team, Plan::Starter, true, service.test.now()),
     );
     downgraded.expect("a team");
-    // Whichever came first: what the team then has is what the plan allows.
+    // Whichever request came first, the team then has what the plan allows.
     assert!([200, 422].contains(&answer.status), "{answer:?}");
     let read = client.get(&path).await;
     assert_eq!(read.body["data"]["settings"]["tools"]["status"]["cadence_minutes"], 30);
@@ -241,7 +241,7 @@ async fn a_change_survives_what_goes_wrong_on_the_way_to_the_table() {
         let (service, owner) = Service::with_team().await;
         let site = create(&service, &owner, "https://example.com", &json!({})).await;
         keep(&service).await;
-        // The token's use is written once an hour, and is no part of the story.
+        // The use of the token is recorded once an hour, and is not part of the story.
         let faults = service.test.faults();
         faults.on_write(1, fault);
         patch_status(&service, &owner, true, 1).await;
@@ -289,13 +289,14 @@ async fn a_resync_goes_on_where_it_was_interrupted() {
     service.deliver(&resync).await;
     assert_eq!(scheduled(&service).await.len(), SLICE);
     assert!(!is_synced(&service, &owner).await);
-    // What would go on is lost; it is looked for only when it should have gone on long ago.
+    // The message that would continue the work is lost. Redelivery looks for it only when the work should have
+    // continued long ago.
     assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
     service.test.advance(SignedDuration::from_secs(60));
     service.redeliver().await;
     assert_eq!(maintenance(&service), []);
     assert_eq!(redeliver(&service).await, std::slice::from_ref(&resync));
-    // Nobody looks again at the sites that were done.
+    // Sites that are done are not read again.
     for site in scheduled(&service).await {
         service.test.app.scheduler.delete(site, Tool::Status).await.expect("removed");
     }
@@ -318,7 +319,7 @@ async fn a_resync_that_is_delivered_twice_goes_on_once() {
     assert_eq!(maintenance(&service), []);
     assert_eq!(scheduled(&service).await.len(), CROWD);
     assert!(is_synced(&service, &owner).await);
-    // One more finds nothing to do.
+    // Another message finds nothing to do.
     let before = service.test.faults().writes();
     service.deliver(&resync).await;
     assert_eq!(service.test.faults().writes(), before);
@@ -337,7 +338,7 @@ async fn a_resync_begins_anew_when_settings_change_again() {
     keep(&service).await;
     assert_eq!(scheduled(&service).await, BTreeSet::new());
     assert!(is_synced(&service, &owner).await);
-    // A change that no schedule follows from does not hold up what goes on.
+    // A change that does not affect schedules does not interrupt the work in progress.
     patch_status(&service, &owner, true, 1).await;
     service.waiting();
     service.deliver(&resync).await;
@@ -442,7 +443,7 @@ impl Slow {
     }
 }
 
-/// A site at a slow server. The reconciler knows it, and its first run is to come.
+/// A site at a slow server, which the reconciler knows. Its first run has not happened yet.
 async fn slow_site(scene: &Scene) -> (Slow, SiteId) {
     let slow = Slow::start().await;
     let site = scene.create(&slow.url, &json!({})).await;
@@ -470,7 +471,7 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
     let history = client.get(&format!("/sites/{site}/checks")).await;
     assert_eq!(history.body["meta"]["total"], 0);
 
-    // The run is still outstanding, and comes again where the site is now.
+    // The run is still outstanding, and is sent again for the site's new URL.
     keep(&scene.service).await;
     let due = scene.timer(site).await.due;
     assert_eq!(due, slot.due);

@@ -95,7 +95,7 @@ async fn what_cannot_be_reached_without_a_connection_opens_nothing() {
     for (tool, runs_to_open, fingerprint) in [
         (Tool::Status, 2, Some("status:down")),
         (Tool::Ssl, 2, Some("ssl:invalid")),
-        // A start page is one broken link, of which it takes more.
+        // The start page is one broken link, and an issue needs more.
         (Tool::BrokenLinks, 2, None),
     ] {
         let scene = Scene::start(tool).await;

@@ -139,7 +139,7 @@ async fn the_runs_of_a_minute_are_spread_over_it() {
     story.scene.service.test.app.queue = deployed.queue;
     story.aws.account().make_queues(["status", "ssl"]);
 
-    // The function begins late, by ten seconds, and a minute was left out.
+    // The function starts ten seconds late, and a minute was skipped.
     story.scene.service.test.advance(SignedDuration::from_secs(130));
     Box::pin(dispatch(&story.scene.service.test.app)).await.expect("dispatched");
     let now = story.scene.service.test.now();
@@ -196,7 +196,7 @@ async fn minutes_that_were_missed_are_made_up_for_and_those_that_were_cut_off_ar
     Box::pin(story.dispatch()).await;
     let expected = story.slots(site, Tool::Status, 5, 11);
     story.scene.service.advance_minutes(11);
-    // The messages go out, and then the process ends.
+    // The messages are sent, and then the process dies.
     story.scene.service.test.faults().on_write(1, Fault::CrashBefore);
     let app = &story.scene.service.test.app;
     let done = story.scene.service.test.faults().until_crash(Box::pin(dispatch(app))).await;
@@ -235,7 +235,7 @@ async fn no_run_is_lost_or_counted_twice_on_the_way_from_schedules_to_buckets_an
         sent.into_iter().filter(|(_, tool, _)| *tool == Tool::Status).collect();
     assert_eq!(status, expected);
 
-    // What both send is one run.
+    // If both send a run, it counts once.
     story.scene.service.advance_minutes(5);
     for message in Box::pin(story.dispatch()).await {
         story.scene.service.check(&message).await;
@@ -268,7 +268,7 @@ async fn a_site_that_cannot_be_read_keeps_the_schedules_of_before() {
     let left: Vec<_> = story.aws.account().schedules.keys().cloned().collect();
     assert_eq!(left, [Tool::Ssl, Tool::Status].map(|tool| format!("{spoilt}-{tool}")));
 
-    // Of a site that is gone nothing is kept.
+    // Nothing remains of a site that is gone.
     let gone = story.scene.service.test.app.entropy.site_id().expect("an id");
     story.aws.account().schedules.insert(format!("{gone}-status"), Value::Null);
     assert_eq!(Box::pin(story.reconcile()).await.retired, 1);

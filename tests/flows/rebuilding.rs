@@ -291,7 +291,7 @@ async fn the_gauge_tells_when_runs_are_due_and_none_are_done() {
         let gauge = Box::pin(vedette_reconciler::gauge(app));
         granted([&REDELIVERY, &Grant::NONE], gauge).await.expect("read")
     };
-    // Nobody sends anything for half an hour.
+    // Nothing is sent for half an hour.
     scene.service.advance_minutes(30);
     let Gauge { due, done } = read().await;
     assert!(due > 0, "{due}");

@@ -139,7 +139,7 @@ async fn a_sync_of_a_known_site_updates_and_that_of_a_new_one_creates() {
     assert!(!story.aws.account().schedules.contains_key(&name(sites[0], Tool::Ssl)));
     assert!(story.aws.account().schedules.contains_key(&name(sites[0], Tool::Dns)));
 
-    // One that was lost is made again.
+    // A lost schedule is created again.
     story.aws.account().schedules.clear();
     let path = format!("/sites/{}", sites[0]);
     let body = json!({ "url": format!("{URL}/0"), "monitoring_settings": {} });
@@ -198,7 +198,7 @@ async fn what_cannot_be_read_stops_no_other_reconciliation() {
     story.spoil(&format!("T#{}", third.team), "A", "plan").await;
     story.spoil("G", &format!("T#{}", story.scene.owner.team), "team").await;
 
-    // Those of what cannot be read are still there.
+    // The schedules of entries that cannot be read are still there.
     let unread = |name: &String| {
         [sites[0], sites[1]].iter().chain(of_third).any(|site| name.starts_with(&site.to_string()))
     };
@@ -228,11 +228,11 @@ async fn what_cannot_be_read_stops_no_other_reconciliation() {
 async fn work_that_cannot_be_read_stops_no_other_and_is_put_aside() {
     let story = Story::begin().await;
     let test = &story.scene.service.test;
-    // First runs and syncs are outstanding; one of each cannot be read.
+    // First runs and syncs are outstanding. One of each cannot be read.
     let [first, second] = [story.teams[0].1[0], story.teams[1].1[1]];
     story.spoil(&partition(first), "T#status", "doc").await;
     story.spoil(&partition(second), "A", "cfg").await;
-    // And something that no version writes.
+    // There is also an item that no version writes.
     test.table.set("X#stranger", "A", "w", "W#0").await;
     test.table.set("X#stranger", "A", "due", "1").await;
     story.scene.service.advance_minutes(60);
@@ -240,7 +240,7 @@ async fn work_that_cannot_be_read_stops_no_other_and_is_put_aside() {
     let outstanding = dump.values().filter(|item| !item["w"].is_null()).count() as u64;
     let of_second =
         dump.iter().filter(|((pk, _), item)| *pk == partition(second) && !item["w"].is_null());
-    // All of a site that cannot be read, a tool of another and the sync of both, and the stranger.
+    // Everything of a site that cannot be read, a tool of another site, the sync of both, and the unknown item.
     let unreadable = of_second.count() as u64 + 3;
     let redelivered = redeliver(&test.app).await.expect("a pass");
     let expected = Redelivered { sent: outstanding - unreadable, failed: 0, unreadable };

@@ -1,4 +1,4 @@
-//! DNS records are learnt, change, and are accepted.
+//! DNS records are learned, change, and are accepted.
 
 use serde_json::{Value, json};
 use vedette_domain::checks::check::{DnsResult, Finish, ToolResult};

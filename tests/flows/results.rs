@@ -295,7 +295,7 @@ async fn a_site_takes_at_most_fifty_kilobytes_of_a_list() {
     } });
     let saved = scene.client().patch(&format!("/teams/{team}/monitoring"), &inherited).await;
     assert_eq!(saved.status, 200, "{}", saved.shown());
-    // As much as a team's settings allow, beside notes as long as they can be.
+    // As much as a team's settings allow, together with notes of the greatest length.
     let noted = json!({ "url": "http://noted.test", "notes": "🦀".repeat(5_000) });
     for body in [largest(), noted] {
         let (site, _) = fatten(&scene, &body).await;
@@ -308,11 +308,11 @@ async fn a_site_takes_at_most_fifty_kilobytes_of_a_list() {
         assert_eq!(listed["notes"], body["notes"]);
         let length = listed.to_string().len();
         assert!(length <= 50 * 1_024, "{length} bytes");
-        // A function's answer holds the body as a text of JSON.
+        // The answer of a function contains the body as a JSON string.
         let answer = 100 * Value::from(listed.to_string()).to_string().len();
         assert!(answer < 6_000_000, "{answer} bytes");
     }
-    // Texts that are too long together, although each of them alone is not.
+    // Texts that are too long together, although none of them is too long by itself.
     let long_notes = json!({ "notes": "🦀".repeat(1_750) });
     let long_records = json!({
         "notes": null,

@@ -85,7 +85,7 @@ impl Story {
         let now = test.now();
         let mut slot = test.app.service.time_scale.next_after(site, tool, minutes, now);
         for _ in 0..2 {
-            // Others than timers fire in whole minutes.
+            // All except timers fire at whole minutes.
             let before = match self.by {
                 By::Timers => SignedDuration::from_millis(1),
                 By::Schedules | By::Polling => SignedDuration::from_mins(1),
@@ -229,7 +229,7 @@ async fn a_site_whose_messages_are_lost_is_found_by_redelivery(by: By) {
     story.scene.service.test.advance(MAINTENANCE_GRACE);
     let sent = story.scene.redeliver().await;
     assert_eq!(sent, [(story.scene.sync(site), Duration::ZERO)]);
-    // Lost again, and found again.
+    // They are lost again, and found again.
     story.scene.service.test.advance(MAINTENANCE_GRACE);
     assert!(story.scene.redeliver().await.contains(&sent[0]));
     story.scene.service.deliver(&sent[0].0).await;

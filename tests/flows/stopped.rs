@@ -101,7 +101,7 @@ async fn under_an_inactive_plan_nobody_is_reminded() {
     let set = async |is_active| {
         let (team, plan) = (scene.owner.team, Plan::Agency);
         test.app.store.set_plan(team, plan, is_active, test.now()).await.expect("set");
-        // What `vedette plan` asks for.
+        // What `vedette plan` requests.
         scene.service.notify(&AlertMessage::Team(team)).await;
         scene.service.deliver_alerts().await;
     };

@@ -10,7 +10,7 @@ use vedette_tests::receivers::{Message, Received};
 
 use crate::scene::Scene;
 
-/// The time since when a channel was told that something is wrong.
+/// The time since when, according to the message to a channel, something has been wrong.
 fn since(received: &[Received], channel: &Channel) -> String {
     let of_channel = received.iter().find(|received| received.channel == channel.id);
     let Some(Message::Alert(alert)) = of_channel.map(|received| &received.message) else {

@@ -109,7 +109,7 @@ async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
             scene.service.run_scheduled(site, Tool::Status).await;
             assert_eq!(scene.service.waiting(), [], "the reconciler sends it");
         }
-        // A pass takes its time, and these are too early.
+        // A pass of redelivery takes some time, and these messages are too early.
         let sent = if minute < 40 { Vec::new() } else { scene.redeliver().await };
         for (message, delay) in sent {
             assert_eq!(check_message(&message), scene.timer_message(site, timer));
@@ -136,7 +136,7 @@ async fn a_far_follow_up_is_in_time_though_scheduled_runs_come_between() {
     for apart in [5, 7, 15] {
         assert_eq!(follow_up_of_an_hour(Some(apart)).await, 1, "{apart} minutes apart");
     }
-    // A run between a pass of the reconciler and the last moment to send has it sent again.
+    // A run between a pass of the reconciler and the last moment to send the message causes another one.
     assert!(follow_up_of_an_hour(Some(1)).await <= 3);
 }
 

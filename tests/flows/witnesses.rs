@@ -1,4 +1,4 @@
-//! Other locations confirm an outage before anybody is woken.
+//! Other locations confirm an outage before anybody is notified.
 
 use serde_json::{Value, json};
 use vedette_domain::checks::tool::Tool;

@@ -63,7 +63,7 @@ async fn every_page_of_a_team_is_for_its_members_alone() {
         if page.audience != Audience::Anybody {
             assert_eq!(open(&mut nobody, page, &address).await, 303, "{}", page.name);
         }
-        // A user has so many requests a minute.
+        // So that the user stays within the limit of requests a minute.
         service.advance_minutes(1);
     }
     assert_eq!(of_teams(&service).await, before, "refused requests change nothing");

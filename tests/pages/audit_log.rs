@@ -38,7 +38,7 @@ fn rows(response: &Response<Body>) -> Vec<String> {
     rows.map(|row| row.split("<td>").skip(2).map(text).collect::<Vec<_>>().join(" | ")).collect()
 }
 
-/// What is read of markup.
+/// The text of markup.
 fn text(markup: &str) -> String {
     let mut text = String::new();
     for part in markup.split('<') {
@@ -306,7 +306,7 @@ async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
         format!("/channels/{team}/{id}/{verb}?key={key}")
     };
     act(&mut browser, &at("unsubscribe"), "").await;
-    // Its receiver does not want it any more, and nobody has changed anything.
+    // The receiver has disabled the channel, so no person has changed anything.
     let chat = add_channel(app, owner.team, ("Ops", chat()), Filter::default()).await;
     let state = app.store.channel_state((&chat).into()).await.expect("read");
     let mut refused = ChannelState { rev: state.rev + 1, ..state };

@@ -212,12 +212,12 @@ async fn one_channel_of_a_team_leads_to_a_url() {
         assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
         assert!(!body(&refused).contains("password"));
     }
-    // Two who add it at the same time: the second finds that it is taken.
+    // Two people add it at the same time. The second one finds that it exists.
     let [ops] = &channels(&test, &owner).await[..] else { panic!("one channel") };
     let twin = Channel { id: test.app.entropy.channel_id().expect("an id"), rev: 1, ..ops.clone() };
     let twice = test.app.store.create_channel(&twin, Audit::None).await;
     assert!(twice.expect_err("taken").is_conflict());
-    // Another team may, and so may this one once the channel is gone.
+    // Another team can use the URL, and so can this team when the channel is gone.
     let other = new_team(&test, Plan::Agency).await;
     let mut stranger = Browser::of(&test, other.user).await;
     sent_to(
@@ -263,7 +263,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     ] {
         assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
     }
-    // One that fails for now is not sent hours later either.
+    // A test that fails temporarily is not sent hours later, either.
     service.test.advance(SignedDuration::from_mins(1));
     let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
     service.receivers.answer(channel.id, down);
@@ -354,7 +354,7 @@ async fn only_who_may_manage_channels_is_offered_anything() {
         }
         assert_eq!(browser.get(&page).await.status(), 404);
     }
-    // A channel is looked for in the team of the address alone.
+    // A channel is looked up only in the team that is in the path.
     let stranger = new_team(&test, Plan::Agency).await;
     let mut browser = Browser::of(&test, stranger.user).await;
     for path in posts {
@@ -403,7 +403,7 @@ async fn a_channel_is_edited() {
     }
     let form = browser.get(&edit).await;
     assert!(said(&form).contains("value=\"resolved\" checked"), "{}", said(&form));
-    // It is told of what it has been told of before, and no more.
+    // The channel still gets resolutions only, so it gets nothing about an opening.
     let (_target, _issue) = broken(&service, &owner).await;
     service.deliver_alerts().await;
     let told = service.receivers.take();
@@ -428,7 +428,7 @@ async fn two_channels_of_one_host_are_told_apart_and_a_question_is_no_delivery()
         said(&listed).split("https://hooks.slack.test/… (URL ").skip(1).collect();
     let digests: Vec<&str> = shown.iter().map(|rest| &rest[..6]).collect();
     assert!(digests.len() == 2 && digests[0] != digests[1], "{digests:?}");
-    // The mail that asks an address is not the first notification.
+    // The email that asks for confirmation is not the first notification.
     sent_to(&browser.post(&page, "kind=email&to=ada%40example.com").await);
     service.deliver_alerts().await;
     service.test.advance(SignedDuration::from_mins(5));

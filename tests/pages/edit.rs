@@ -155,7 +155,7 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
             ("notes", "Call Ada"),
             ("pinned", "true"),
             (&source, "own"),
-            // The same as the team's, and the site's own all the same.
+            // The same value as the team's, but it is the site's own.
             (&failures, "2"),
             (&cadence_source, "own"),
             (&cadence, "10"),
@@ -179,7 +179,7 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
     let is_sync = |message: &Message| matches!(message, Message::Maintenance(Maintenance::Sync { site, .. }) if *site == id);
     assert!(service.waiting().iter().any(|(message, _)| is_sync(message)), "schedules follow");
 
-    // All is taken from the team again.
+    // All values come from the team again.
     let page = browser.get(&path).await;
     let sent = filled(
         said(&page),
@@ -302,7 +302,7 @@ async fn resuming_is_offered_where_the_team_enables_a_tool() {
         !said(&shown).contains("Resume monitoring</button>")
             && !said(&shown).contains("Pause monitoring</button>")
     );
-    // What the site has of its own can be paused all the same.
+    // If the site itself enables a tool, it can be paused.
     let own = filled(
         said(&browser.get(&format!("{page}/edit")).await),
         &[(&format!("{STATUS}.enabled.from"), "own"), (&format!("{STATUS}.enabled"), "true")],

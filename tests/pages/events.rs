@@ -1,4 +1,4 @@
-//! The page of what happened to a team's sites.
+//! The page that shows what happened to a team's sites.
 
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
@@ -13,7 +13,7 @@ async fn events_are_listed_newest_first() {
     let browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/teams/{}/events", owner.team);
     assert!(said(&browser.get(&path).await).contains("No events yet."));
-    // Of two failed checks in a row an issue opens, and it is resolved by the next good one.
+    // Two failed checks in a row open an issue, and the next good check resolves it.
     for minute in 0..90 {
         end(&service, site, status(if minute % 3 == 0 { 200 } else { 503 }, 9.0)).await;
         service.advance_minutes(1);

@@ -78,7 +78,7 @@ async fn a_site_that_fails_below_the_threshold_is_failing_until_the_issue_opens(
     let list = browser.get("/").await;
     let list = text(said(&list));
     assert!(list.contains("Your site is failing"), "{list}");
-    // The time is that of the check that confirms it or does not.
+    // This is the time of the check that will confirm it or not.
     let store = &watched.service.test.app.store;
     let stored = store.site(site.partition()).await.expect("read").expect("a site");
     let due = stored.tools[&Tool::Status].timer.expect("a retry").due;

@@ -84,7 +84,7 @@ async fn who_loses_the_role_while_somebody_accepts_lets_nobody_in() {
     let path = link(said(&theirs.post(&page(&owner), form).await));
     let secret = SessionSecret::parse(path.trim_start_matches("/join/")).expect("a secret");
     let open = open_invitation(&test.app, &secret.hash()).await.expect("read").expect("open");
-    // The team itself, with its members and invitations, stays as it was read.
+    // The team itself, with its members and invitations, does not change.
     give_role(&test, &grace, Role::Admin, Role::Member).await;
     let late = join_with_new_account(&test.app, &open).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
@@ -273,7 +273,7 @@ async fn a_mailbox_is_asked_three_times_by_a_team_and_twelve_times_by_all_whatev
         assert_eq!(refused.status(), 422, "team {number}");
         let why = format!("kate+{allowed}@example.com was asked too often today");
         assert!(main_part(&refused).contains(&why), "{}", main_part(&refused));
-        // An invitation is one more mail to the same mailbox.
+        // An invitation counts as another email to the same mailbox.
         let invited = browser.post(&page(&owner), "email=KATE%40example.com&role=viewer").await;
         assert_eq!(invited.status(), 422, "team {number}");
         last = Some((browser, channels, ask(0)));

@@ -89,7 +89,7 @@ async fn a_member_signs_in_and_handles_an_issue() {
     assert_eq!(said(&page).matches("<form").count(), 1, "a note may still be added");
     let stored = stored(&service, id).await;
     assert_eq!(stored.lifecycle.resolved_by(), Some(owner.user));
-    // Somebody else was sooner.
+    // Somebody else was faster.
     for verb in ["acknowledge", "unacknowledge", "resolve", "snooze"] {
         let late = browser.post(&format!("{path}/{verb}"), "hours=1").await;
         assert_eq!(late.status(), 409, "{verb}");
@@ -117,7 +117,7 @@ async fn an_issue_is_acknowledged_where_it_stands_above_the_sites() {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     assert!(!said(&list).contains("/acknowledge\""), "{}", said(&list));
-    // Only there: nobody is sent elsewhere.
+    // A refusal does not redirect the browser to the list.
     let late = browser.post(&format!("/issues/{id}/acknowledge"), "then=list").await;
     assert_eq!(late.status(), 409);
 }
@@ -170,7 +170,7 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
         let problem = format!("id=\"note-problem\" role=\"alert\">{why}.");
         assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
     }
-    // It outlives the end of the issue, and its next opening.
+    // It remains when the issue is resolved, and when it opens again.
     target.answer(200);
     service.consume().await;
     sent_to(&browser.post(&format!("{path}/resolve"), "").await);
@@ -190,7 +190,7 @@ async fn texts_of_strangers_stay_texts() {
     let browser = Browser::of(&service.test, owner.user).await;
     let site = service.test.app.store.issue_with_site(id).await.expect("read").expect("one").site;
     for path in ["/".to_owned(), format!("/sites/{}", site.id), format!("/issues/{id}")] {
-        // Every page that a browser is shown is looked at for what could be run.
+        // Every page is searched for anything that a browser could execute.
         let page = browser.get(&path).await;
         assert!(said(&page).contains("&lt;b onclick=x&gt;\u{202e}"), "{path}: {}", said(&page));
     }
@@ -278,7 +278,7 @@ async fn an_issue_compares_its_checks_and_shows_their_responses() {
         "{}",
         said(&page)
     );
-    // Of the last good one, the status line is not marked as that of a failure.
+    // The status line of the last good check is not marked as a failure.
     let (_, good) =
         said(&page).split_once("class=\"in rule good\">").expect("the last good response");
     assert!(text(good).contains("HTTP/1.1 200 OK"), "{good}");
@@ -324,7 +324,7 @@ async fn the_timeline_says_who_was_notified_and_what_people_did() {
     assert!(said(&page).contains("<h2>Notifications</h2>"), "{}", said(&page));
     let issue = stored(&service, id).await;
     assert_eq!((issue.status(), issue.acts.len()), (IssueStatus::Open, 3));
-    // It can be taken again.
+    // It can be acknowledged again.
     sent_to(&browser.post(&format!("{path}/acknowledge"), "").await);
     assert_eq!(stored(&service, id).await.status(), IssueStatus::Acknowledged);
 }

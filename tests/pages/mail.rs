@@ -158,7 +158,7 @@ async fn the_same_is_done_for_any_address() {
         });
         done.push((spent, forms.collect::<Vec<_>>()));
     }
-    // First times, and then with the buckets stored; the third time there are too many.
+    // The first time, then with the buckets stored. The third time, there are too many requests.
     for (place, pair) in done.chunks(2).enumerate() {
         assert_eq!(pair[0], pair[1]);
         assert_eq!(pair[0].1.len(), usize::from(place < 2));
@@ -362,7 +362,7 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     for response in [browser.get(&path).await, Browser::new(&test).post(&path, "").await] {
         assert_eq!(response.status(), 404);
     }
-    // To withdraw it and to invite once more does not send more.
+    // Withdrawing the invitation and inviting again sends no more emails.
     sent_to(&browser.post(&page, form).await);
     assert_eq!(sent_mails(&test).await.len(), 1);
     let listed = browser.get(&page).await;
@@ -388,7 +388,7 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
     let before = read().await;
     sent_to(&browser.post(&page, "email=a%40example.com&role=member").await);
     let (_, path) = only_mail(&test).await;
-    // Somebody is added who saw no invitation.
+    // Somebody is added, based on a state from before the invitation.
     let stranger = new_team(&test, Plan::Agency).await;
     let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
     let late =

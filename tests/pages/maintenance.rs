@@ -234,7 +234,7 @@ async fn a_window_is_edited_and_keeps_what_is_not_changed() {
     let saved = browser.post(&edit, &same).await;
     assert_eq!(sent_to(&saved), format!("{path}?said=saved"));
     assert_eq!(service.client(&owner).get(&windows).await.body["data"][0], added.body["data"]);
-    // Without a start, it keeps its own, and without a site, it is for all.
+    // Without a start, the window keeps its start. Without sites, it covers all of them.
     let changed = form("&duration_minutes=120&starts_at=");
     sent_to(&browser.post(&edit, &changed).await);
     let window = &service.client(&owner).get(&windows).await.body["data"][0];

@@ -53,7 +53,7 @@ async fn members_get_roles_and_go_and_a_team_keeps_an_owner() {
     assert_eq!(sent_to(&changed), format!("{page}?said=changed"));
     assert_eq!(role_of(&test, &owner, grace.user).await, Some(Role::Admin));
 
-    // An admin manages members, and neither makes owners nor changes them.
+    // An admin manages members, but can neither make owners nor change them.
     for (path, form) in [
         (of(owner.user, "role"), "role=viewer"),
         (of(owner.user, "remove"), ""),
@@ -118,7 +118,7 @@ async fn two_owners_who_leave_at_once_do_not_leave_the_team_alone() {
     let (test, owner) = TestApp::with_team().await;
     let other = member_of(&test, owner.team, Role::Owner, &Scope::ALL).await;
     let store = &test.app.store;
-    // Both were decided on while both were owners.
+    // Both changes were decided on while both people were owners.
     store.remove_owner(owner.team, owner.user, other.user, Audit::None).await.expect("removed");
     let late = store.remove_owner(owner.team, other.user, owner.user, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
@@ -126,7 +126,7 @@ async fn two_owners_who_leave_at_once_do_not_leave_the_team_alone() {
     let late = store.demote_owner(&viewer, owner.user, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     assert_eq!(role_of(&test, &owner, other.user).await, Some(Role::Owner));
-    // Who became an owner meanwhile is not treated as the member they were.
+    // Somebody who has become an owner in the meantime is treated as an owner.
     let late = store.change_role(&viewer, Role::Member, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     let late = store.remove_member(owner.team, other.user, Role::Member, Audit::None).await;
@@ -268,7 +268,7 @@ async fn an_invitation_opens_nobodys_account_and_none_is_made_by_who_writes_team
     assert_eq!(guest.cookie, None);
     assert_eq!(role_of(&test, &owner, user.id).await, None);
 
-    // What a team lists is counted, and admits nobody without an item of its own.
+    // An invitation in the team's list counts, but without its own item, nobody can accept it.
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let mut forged = team.team.invitations[0].clone();
     let secret = SessionSecret::from_random([9; SessionSecret::BYTES]);

@@ -66,7 +66,7 @@ impl Scene {
     /// Asserts that nobody can sign in with these lies: nothing is written, and the page shows this text.
     async fn refuses(&self, lies: Lies, status: u16, why: &str) {
         self.op.lie(lies.clone());
-        // Who failed before is asked again, and so is the source.
+        // By then, a provider that failed is asked again, and the source can make requests again.
         self.test.advance(SignedDuration::from_secs(10));
         let before = self.test.table.dump().await;
         let refused = self.sign_in(ADA).await;
@@ -429,7 +429,7 @@ async fn strangers_have_the_provider_asked_so_often_and_no_more() {
     for status in [400, 429] {
         assert_eq!(scene.get(&path, &cookie).await.status(), status);
     }
-    // Five seconds have given back five of the sixty.
+    // After five seconds, five of the sixty requests are available again.
     for number in 0..54 {
         let address = format!("198.51.100.{}", number % 10);
         assert_eq!(scene.get_from(&path, &cookie, &address).await.status(), 400, "{number}");
@@ -453,7 +453,7 @@ async fn a_provider_that_does_not_answer_is_left_alone_for_a_moment() {
     let asked = || ["/.well-known/openid-configuration", "/token"].map(|path| scene.op.asked(path));
     let before = asked();
     scene.op.lie(Lies::default());
-    // To send browsers there asks nothing of it.
+    // Redirecting a browser does not need a request to the provider.
     let (cookie, path) = scene.at_provider(ADA).await;
     let waits = scene.get(&path, &cookie).await;
     assert_eq!(
@@ -465,7 +465,7 @@ async fn a_provider_that_does_not_answer_is_left_alone_for_a_moment() {
     scene.test.advance(SignedDuration::from_secs(10));
     assert_eq!(sent_to(&scene.get(&path, &cookie).await), "/");
 
-    // The same if it does not say where it is to be asked.
+    // The same happens if the provider does not publish its endpoints.
     let ours = dashboard(&scene.op.issuer);
     scene.op.lie(with_answer(
         "/.well-known/openid-configuration",

@@ -44,7 +44,7 @@ async fn a_report_says_day_by_day_how_a_site_was() {
         "2026-11-21,12,11,91.67,100,100,0,234\r\n",
     ];
     assert_eq!(body(&csv), lines.concat());
-    // Without a word of when, it is the last 30 days.
+    // Without a period, the report covers the last 30 days.
     assert!(said(&browser.get(&path).await).contains("value=\"2026-10-24\""));
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn certificate() -> Finish {
             "valid_to": end, "key": key, "signature_algorithm": "ecdsa", "fingerprint": "02",
         })
     };
-    // So many that do not compress well that the result has an item of its own.
+    // So many links that do not compress well that the result is stored in a separate item.
     let noise =
         |number: u128| format!("{:x}.test", number.pow(7).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let names: Vec<String> = [HOSTILE.to_owned()].into_iter().chain((2..300).map(noise)).collect();

@@ -44,7 +44,7 @@ async fn selected_sites_are_paused_resumed_and_deleted_once_somebody_says_so() {
     let list = browser.get(sent_to(&list)).await;
     assert!(text(said(&list)).contains("Monitoring paused."), "{}", text(said(&list)));
     assert!(said(&list).contains("<span>Paused</span></span><b>2</b>"), "{}", said(&list));
-    // What is paused already stays so.
+    // Sites that are already paused stay paused.
     let list = browser.post(&path, &selected(&all, "pause")).await;
     let list = browser.get(sent_to(&list)).await;
     assert!(said(&list).contains("<span>Paused</span></span><b>3</b>"));

@@ -60,7 +60,7 @@ async fn the_first_user_comes_in_adds_a_site_and_sees_its_results_come_in() {
     let channels = format!("/teams/{team}/channels");
     sent_to(&browser.post(&channels, "kind=email&to=Ada%40example.com").await);
     assert!(!said(&browser.get(&site).await).contains("Where should alerts go?"));
-    // Further sites are added without all this.
+    // Further sites are added without these steps.
     let more = browser.post(&format!("{home}/sites"), "urls=https://b.test").await;
     assert_eq!(sent_to(&more), format!("{home}?added=1&watched=0"));
 }

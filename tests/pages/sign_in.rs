@@ -170,7 +170,7 @@ async fn the_sessions_of_a_user_have_the_requests_of_four() {
     test.app.service.throttle = 2;
     for session in 0..4 {
         let browser = Browser::of(&test, owner.user).await;
-        // What is one too many for a session does not count against the others.
+        // Requests beyond the limit of one session do not count against the others.
         for status in [200, 200, 429, 429] {
             assert_eq!(browser.get("/").await.status(), status, "{session}");
         }
@@ -196,7 +196,7 @@ async fn who_is_not_signed_in_sends_no_more_than_4_kb() {
     let within = send(&test, &stranger, &long[..4 * 1024]).await;
     assert_ne!(within.status(), 413);
     let before = test.table.dump().await;
-    // A cookie that nobody has been given buys nothing.
+    // A made-up cookie does not allow larger bodies.
     for cookie in [None, Some("__Host-vedette=forged")] {
         stranger.headers.extend(cookie.map(|cookie| (COOKIE, HeaderValue::from_static(cookie))));
         assert_eq!(send(&test, &stranger, &long).await.status(), 413, "{cookie:?}");

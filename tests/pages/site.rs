@@ -227,7 +227,7 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
     assert_eq!(refresh(&page).as_deref(), Some("5"));
     assert!(said(&page).contains("Checking now: "), "{}", said(&page));
     assert!(said(&page).contains("CN=Root of all"), "the last result stays meanwhile");
-    // What does not end is not waited for.
+    // The page does not wait for checks that do not end.
     service.advance_minutes(11);
     assert_eq!(refresh(&browser.get(&then).await), None);
     service.consume().await;
@@ -251,7 +251,7 @@ async fn performance_checks_wait_for_a_browser_on_a_machine_that_has_none() {
 #[tokio::test]
 async fn the_list_has_a_bar_for_each_of_ninety_days() {
     let (service, owner, site) = watched().await;
-    // A day that is up, one that is partly, none, one that is down, and today.
+    // A day that is up, one that is partly up, one without checks, one that is down, and today.
     for codes in [&[200, 200][..], &[200, 503], &[], &[503, 503], &[200]] {
         for &code in codes {
             end(&service, site, status(code, 100.0)).await;

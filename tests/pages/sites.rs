@@ -115,7 +115,7 @@ async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
     assert_eq!(browser.post(&format!("{team}/channels"), webhook).await.status(), 200);
     let mail = "kind=email&name=Ops&to=ops%40example.com";
     sent_to(&browser.post(&format!("{team}/channels"), mail).await);
-    // What was refused is shown with the same.
+    // The refused form shows who will be notified, too.
     let refused = browser.post(&format!("{team}/sites"), "urls=ftp://a.test").await;
     let refused = text(main_part(&refused));
     assert!(refused.contains("Notifications Pager , Ops (waiting for confirmation)"), "{refused}");
@@ -142,7 +142,7 @@ async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_
         "{}",
         said(&list)
     );
-    // Of the API, a site still has the checks of its team.
+    // A site that is added through the API still has the checks of its team.
     let body = serde_json::json!({ "url": "http://c.test" });
     service.client(&owner).post(&path, &body).await;
     let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
@@ -225,7 +225,7 @@ async fn another_teams_pages_are_not_there() {
     for path in [format!("/sites/{site}/checks"), format!("{team}/sites")] {
         assert_eq!(other.post(&path, "urls=b.test").await.status(), 404, "{path}");
     }
-    // Who belongs to several teams chooses one.
+    // People who belong to several teams choose one.
     let place = Membership { team: owner.team, user: stranger.user, role: Role::Viewer };
     service.test.app.store.put_member(&place, None, Audit::None).await.expect("a member");
     let choice = other.get("/").await;
@@ -305,7 +305,7 @@ async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks(
         head.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
         send_with(&service.test, &dashboard, &head, &format!("urls={urls}")).await
     };
-    // Nothing is asked where somebody names the scheme, or there is no port.
+    // Vedette does not try the port if the user enters a scheme, or no port.
     let named = add(&format!("https://{port}/named%0Aa.invalid")).await;
     assert!(sent_to(&named).ends_with("?added=2&watched=0"), "{}", sent_to(&named));
     let tried = add(&format!("{port}/a?b=c%0A{port}/d")).await;
@@ -317,7 +317,7 @@ async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks(
     let of = |url: String| sites.iter().find(|row| row.url.as_str() == url).expect("a site");
     assert_eq!(of(format!("http://{port}/a?b=c")).enabled, [(Tool::Ssl, false)].into());
     assert_eq!(of(format!("https://{port}/named")).enabled, [].into());
-    // After ten tries of one port in an hour nothing is asked, and https is taken.
+    // After ten attempts at ports in an hour, Vedette does not try any more, and uses https.
     for number in 0..8 {
         add(&format!("{port}/{number}")).await;
     }

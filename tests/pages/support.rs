@@ -45,7 +45,7 @@ pub(crate) async fn send_with(
             let served = serve(dashboard, &test.app, page, head, |_| ready(Ok(form)));
             Box::pin(granted([grant, &Grant::NONE], served)).await
         }
-        // One machine knows no grants.
+        // On one machine, there are no grants.
         None => {
             let page = find(SETUP_PAGES, head);
             let page = page.unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
@@ -120,7 +120,7 @@ fn assert_sound(page: &str) {
         assert!(!page.contains(wrong), "{wrong}: {page}");
     }
     for tag in page.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
-        // Values stand between double quotes.
+        // Values are in double quotes.
         let mut names = tag.split('"').step_by(2).flat_map(|part| part.split(' '));
         assert!(!names.any(|name| name.starts_with("on") && name.contains('=')), "{tag}");
         let name = tag.split(' ').next().unwrap_or_default();
@@ -194,7 +194,7 @@ impl<'a> Browser<'a> {
 
 /// The path of a new sign-in link for a user.
 pub(crate) async fn sign_in_link(test: &TestApp, user: UserId) -> String {
-    // The ids of tests are counted, and so a secret of theirs is like no other.
+    // Ids in tests are numbered, so each secret is different.
     let secret = test.app.entropy.session_secret().expect("a secret");
     let link = SignInLink::new(&secret, user, test.now());
     test.app.store.create_sign_in_link(&link).await.expect("a link");
@@ -217,7 +217,7 @@ pub(crate) fn fields_of(page: &str) -> Vec<(String, String)> {
             ("select", name) => chosen_in = name.map(|name| (name, None)),
             ("option", _) => {
                 let Some((_, value)) = &mut chosen_in else { continue };
-                // The first one is, where none says so.
+                // If no option is selected, the first one is.
                 if value.is_none() || tag.ends_with(" selected") {
                     *value = attribute(tag, "value");
                 }

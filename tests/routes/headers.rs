@@ -74,7 +74,7 @@ async fn bodies_may_come_compressed() {
     let packing = service.client(&owner).with_header("content-encoding", "gzip");
     let body = gzip(br#"{ "url": "https://example.com" }"#);
     assert_eq!(packing.send("POST", &path, body.into()).await.status, 201);
-    // Small on its way, and large where it arrives.
+    // The body is small when it is sent, and large when it is decompressed.
     let bomb = gzip(&vec![b' '; 100 * BODY_MAX]);
     let refused = packing.send("POST", &path, bomb.into()).await;
     assert_refused(&refused, 413, "The request body is too large.");
@@ -84,7 +84,7 @@ async fn bodies_may_come_compressed() {
     let refused = other.send("POST", &path, "{}".into()).await;
     assert_refused(&refused, 415, "The request body must be sent as it is, or encoded with gzip.");
     assert_eq!(refused.header("accept-encoding"), "gzip");
-    // A client that may not ask learns that first.
+    // A client without permission is refused first.
     let stranger = service.client_with(None).with_header("content-encoding", "br");
     assert_eq!(stranger.send("POST", &path, "{}".into()).await.status, 401);
 }

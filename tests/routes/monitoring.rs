@@ -17,7 +17,7 @@ async fn patch(service: &Service, caller: &Member, body: &Value) -> ApiResponse 
     service.client(caller).patch(&path, body).await
 }
 
-/// The value that a team reads in the settings at a dotted path.
+/// The value in a team's settings at a dotted path.
 fn setting<'a>(answer: &'a ApiResponse, path: &str) -> &'a Value {
     let settings = &answer.body["data"]["settings"];
     path.split('.').fold(settings, |value, name| &value[name])

@@ -1,4 +1,4 @@
-//! Who is let in, in which order requests are refused, and the headers that say so.
+//! Which clients are accepted, in which order requests are refused, and the headers of refusals.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::support::{
 };
 use vedette_store::Audit;
 
-/// The scope that the specification asks for, by method and path, and that of the additions to it.
+/// The scope that the specification requires, by method and path, and the scopes of routes that we have added.
 const SCOPES: [(&str, &str, Scope); 46] = [
     ("GET", "/me", Scope::TeamsRead),
     ("GET", "/teams", Scope::TeamsRead),
@@ -75,7 +75,7 @@ fn scope_of(route: &Route) -> Scope {
     asked.expect("a route of the specification").2
 }
 
-/// A path below `/api/v1` that a route's template allows, about nothing there is.
+/// A path below `/api/v1` that matches a route's template, but leads to nothing that exists.
 fn some_path(template: &str) -> String {
     let path = template.strip_prefix("/api/v1").expect("below the base");
     let parts = path.split('/').map(|part| match part.strip_prefix('{') {
@@ -251,8 +251,7 @@ async fn every_route_asks_for_its_own_scope_and_for_no_other() {
 
 #[tokio::test]
 async fn requests_are_refused_for_the_first_of_their_faults() {
-    // Everything is wrong with this request; what the answer names is fixed, one thing after the
-    // other.
+    // Everything is wrong with this request. One by one, the test fixes what the answer reports.
     let (mut service, owner) = Service::with_team().await;
     suspend(&service, &owner).await;
     let path = format!("/teams/{}/sites", owner.team);
@@ -364,7 +363,7 @@ async fn the_tokens_of_a_user_have_the_requests_of_four_tokens_together() {
     for _ in 0..20 {
         runaway.get("/me").await;
     }
-    // What is one too many for a token does not count against the others.
+    // Requests beyond the limit of one token do not count against the others.
     for _ in 0..3 {
         let token = bearer(&new_token(&service, owner.user, &Scope::ALL).await);
         let client = service.client_with(Some(&token));
@@ -489,13 +488,13 @@ async fn a_body_may_have_a_megabyte_and_no_more() {
         let refused = client.send("POST", &path, sized(BODY_MAX + 1)).await;
         assert_refused(&refused, 413, "The request body is too large.");
     }
-    // Who may not ask at all is refused first, and nothing is looked up for what is too large.
+    // A client without permission is refused first, and for a body that is too large, nothing is looked up.
     let (path, stranger) = ("/sites/x/checks", service.client_with(None));
     let answer = stranger.send("POST", path, sized(BODY_MAX + 1)).await;
     assert_unauthenticated(&answer, UNKNOWN_TOKEN);
     let answer = client.send("POST", path, sized(BODY_MAX + 1)).await;
     assert_refused(&answer, 413, "The request body is too large.");
-    // Where a body says nothing, it is not looked at.
+    // If a route uses no body, the size of the body does not matter.
     assert_eq!(client.send("GET", "/me", sized(BODY_MAX + 1)).await.status, 200);
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn with_rows_named(
     answer
 }
 
-/// The one page of an empty list: `query` is what its links have before the number of the page.
+/// The only page of an empty list. `query` is what its links contain before the number of the page.
 pub(crate) fn assert_empty_list(answer: &ApiResponse, path: &str, query: &str, per_page: u32) {
     let path = format!("https://monitor.test/api/v1{path}");
     let page = format!("{path}?{query}page=1");
@@ -59,7 +59,7 @@ pub(crate) fn assert_empty_list(answer: &ApiResponse, path: &str, query: &str, p
     assert_eq!((answer.status, &answer.body), (200, &expected));
 }
 
-/// Pages that no list has: the query, its wrong field, and what is said of that.
+/// Pages that no list has: the query, its wrong field, and the error message.
 pub(crate) const WRONG_PAGES: [(&str, &str, &str); 10] = [
     ("page=0", "page", "The page field must be at least 1."),
     ("page=", "page", "The page field must be an integer."),
@@ -120,7 +120,7 @@ fn name_site_and_result(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Asserts that a request was refused for one thing that is wrong with it.
+/// Asserts that a request was refused because of a single problem.
 #[track_caller]
 pub(crate) fn assert_invalid(answer: &ApiResponse, field: &str, message: &str) {
     let expected = json!({ "message": message, "errors": { field: [message] } });
@@ -133,7 +133,7 @@ pub(crate) fn assert_refused(answer: &ApiResponse, status: u16, message: &str) {
     assert_eq!((answer.status, &answer.body), (status, &json!({ "message": message })));
 }
 
-/// Asserts that there is no such thing, as far as the client may know.
+/// Asserts that the resource does not exist, as far as the client may know.
 #[track_caller]
 pub(crate) fn assert_not_found(answer: &ApiResponse) {
     assert_refused(answer, 404, "The requested resource was not found.");

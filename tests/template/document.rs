@@ -1,5 +1,5 @@
-//! Templates as CloudFormation sees them: the short forms of functions written out, loops unrolled,
-//! and values that follow from the template alone filled in.
+//! Templates as CloudFormation sees them: short forms of functions are written out, loops are unrolled, and values that
+//! follow from the template alone are filled in.
 
 use std::collections::BTreeMap;
 
@@ -55,12 +55,12 @@ impl Template {
         &self.resources()[name]["Metadata"]
     }
 
-    /// The condition of a resource, null where it is there in any case.
+    /// The condition of a resource; null if the resource always exists.
     pub(super) fn condition(&self, name: &str) -> &Value {
         &self.resources()[name]["Condition"]
     }
 
-    /// What all functions of SAM's have.
+    /// The properties that all SAM functions share.
     pub(super) fn of_all(&self) -> &Value {
         &self.0["Globals"]["Function"]
     }
@@ -75,7 +75,7 @@ impl Template {
         self.0["Parameters"].as_object().into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
-    /// The names of the functions of SAM's; those of an image are plain ones.
+    /// The names of the SAM functions. The function with an image is a plain one.
     pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
         self.resources_of("AWS::Serverless::Function")
     }
@@ -99,7 +99,7 @@ impl Template {
         folder.expect("a folder")
     }
 
-    /// The environment of a function; a plain one has nothing of what all functions of SAM's have.
+    /// The environment of a function. A plain function does not have what SAM functions share.
     pub(super) fn environment(&self, function: &str) -> BTreeMap<&str, &Value> {
         let of_all = Some(self.of_all()).filter(|_| self.functions().any(|one| one == function));
         let maps = of_all.into_iter().chain([self.properties(function)]);
@@ -177,7 +177,7 @@ fn repeat(spec: &Value, maps: &Value, loops: &Loops<'_>) -> Map<String, Value> {
     repeated
 }
 
-/// A function's value, where that follows from loops and mappings alone.
+/// The value of a function call, if it follows from loops and mappings alone.
 fn resolved(fields: Map<String, Value>, maps: &Value, loops: &Loops<'_>) -> Value {
     let only = fields.iter().next().filter(|_| fields.len() == 1);
     match only.map(|(name, argument)| (name.as_str(), argument)) {

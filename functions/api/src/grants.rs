@@ -25,7 +25,7 @@ pub(crate) const SAVE_TIME_ZONE: Grant =
 
 pub(crate) const SAVE_USER_TIME_ZONE: Grant = Grant { update: &[Email, User], ..Grant::NONE };
 
-/// A new window was not active, so its creation makes no reminder due.
+/// A new window has delayed no reminder, so none becomes due.
 pub(crate) const CREATE_WINDOW: Grant =
     Grant { put: &[Audit], update: &[Publication, Team], ..Grant::NONE };
 
@@ -58,7 +58,7 @@ pub(crate) const DELETE_SITE: Grant = Grant {
 pub(crate) const CREATE_STATUS_PAGE: Grant =
     Grant { put: &[Audit, Publication, Published, StatusPage], update: &[Team], ..Grant::NONE };
 
-/// A page that moves to another address gives up the one before.
+/// A page that moves to another address gives up the previous one.
 pub(crate) const UPDATE_STATUS_PAGE: Grant = Grant {
     put: &[Audit, Published, StatusPage],
     update: &[Publication],

@@ -18,8 +18,9 @@ use crate::{
     metrics, monitoring, reports, sites, status_pages, teams, time_zone, user_time_zone,
 };
 
-/// All routes, in the order of the specification, then those that are additions to it: name, path, the scope of the token, what the route works
-/// on with the permission that it takes there and the handler, and what that may write.
+/// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
+/// scope that the token needs, the resource with the permission that the caller needs and the handler, and what the
+/// handler may write.
 #[rustfmt::skip]
 pub const ROUTES: &[Route] = &[
     get("me.get", "/api/v1/me", TeamsRead, Request(&me::get::handle)),

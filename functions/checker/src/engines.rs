@@ -149,7 +149,7 @@ impl Engines {
         now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<Probed, NotRun> {
-        // A deployment with an auditor of its own sends audits to Google.
+        // If PageSpeed Insights is configured, it runs the audits, not the browser function.
         if let Some(function) = &self.browser_function
             && (tool != Tool::Performance || self.auditor.is_none())
             && let Some(job) = subject.job(tool)

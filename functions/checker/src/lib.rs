@@ -1,4 +1,4 @@
-//! Consumes the check queues: runs what a message asks for, if the table still asks for it too.
+//! Consumes the check queues: runs the check that a message requests, if it is still wanted according to the table.
 
 mod browser_function;
 mod config;

@@ -1,5 +1,5 @@
-//! Finished runs that could not be saved. When their messages are delivered again, the same result is saved. A full
-//! disk must not make Vedette check a target five times.
+//! Finished runs that could not be saved. When their messages are delivered again, the same result is saved. Otherwise,
+//! each delivery would check the target again, for example while the disk is full.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -34,7 +34,7 @@ struct Event<'a> {
     of: &'a IssueWithSite,
     /// The opening of the episode that it belongs to.
     opened_at: Timestamp,
-    /// What that opening said; what the issue says now if that is not kept.
+    /// What the issue said at that opening, or what it says now if that is no longer stored.
     summary: String,
 }
 

@@ -121,7 +121,7 @@ async fn send(
         // The log already says that email is held back.
         SendOutcome::Held { after, .. } => ask_again(app, message, after).await,
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
-            warn!(why, "a transactional mail was refused");
+            warn!(why, "a transactional email was refused");
             Ok(())
         }
     }

@@ -1,4 +1,4 @@
-//! The bodies of events, which tell webhooks about an issue as it was when something happened.
+//! The bodies of events for webhooks. An event describes an issue as it was at the time of the event.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Checks whether recurring runs happen at all: for a sample of sites, how many runs were due and how many were done.
 //!
-//! The figures come from the table, so the gauge notices any reason why runs do not happen: a dispatcher that is
-//! switched off, schedules that are gone or may not send, checkers that get no messages.
+//! The figures come from the table, so the gauge notices any reason why runs do not happen: a polling scheduler that is
+//! disabled, schedules that are missing or not allowed to send, checkers that get no messages.
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;

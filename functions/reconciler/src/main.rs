@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     let handler = environment("_HANDLER");
-    // It may read only polled runs, and nobody waits for it.
+    // The polling scheduler may read only polled runs, so it cannot open the connection with another read.
     if handler.as_deref() != Some("dispatch") {
         app.warm_up().await;
     }

@@ -52,7 +52,7 @@ pub async fn redeliver(app: &App) -> Result<Redelivered, ReconcilerError> {
     Ok(send_all(app, overdue).await)
 }
 
-/// Sends all outstanding work, whether it is due or not: for a start with empty queues.
+/// Sends all outstanding work, whether it is due or not: for a service that starts with empty queues.
 ///
 /// # Errors
 ///

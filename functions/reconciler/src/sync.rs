@@ -181,8 +181,8 @@ pub(crate) fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings
 
 /// Makes the schedules of sites of one team follow the plan and the settings. Returns the tools that have a schedule.
 ///
-/// After schedules are written, their input is read again. If it has changed, they are written again. So the last
-/// writer has written what is in the table, however many there are at the same time.
+/// After schedules are written, their input is read again. If it has changed, they are written again. So what the last
+/// writer writes matches the table, no matter how many write at the same time.
 ///
 /// `known` are the existing schedules, if the caller knows them; a schedule that is not among them is not removed. They
 /// apply only to the first round.

@@ -44,9 +44,9 @@ enum Measure {
     Alerts(alerts::Options),
     /// What Lambda functions cost apart from their work
     Lambda(lambda::Options),
-    /// What readers of a status page cost beside the checks of many sites
+    /// What readers of a status page cost while many sites are checked
     Readers(readers::Options),
-    /// What pages cost that have much to show
+    /// What large pages of the dashboard cost
     Pages(pages::Options),
     /// Whether a deployment on AWS keeps up with very many sites: a simulation
     Scale(scale::Options),

@@ -1,5 +1,5 @@
-//! What pages of the dashboard cost that have much to show: those of a team with very many sites, and of a site with a
-//! very long history.
+//! What large pages of the dashboard cost: those of a team with very many sites, and of a site with a very long
+//! history.
 
 use std::error::Error;
 use std::future::ready;

@@ -1,4 +1,4 @@
-//! Readers of a status page, beside the checks of many sites: what do they cost, and do checks begin late?
+//! What readers of a status page cost while many sites are checked, and whether checks start late because of them.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -24,29 +24,29 @@ use crate::report::{line, percentile, table};
 /// How much to measure.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The service's binary.
+    /// The service's binary
     #[arg(long, default_value = "target/release/vedette")]
     binary: PathBuf,
-    /// Sites, checked every minute meanwhile.
+    /// Sites, which are checked every minute in the meantime
     #[arg(long, default_value_t = 1_000)]
     sites: usize,
-    /// Components of the status page.
+    /// Components of the status page
     #[arg(long, default_value_t = 10)]
     components: u32,
-    /// Requests for the page a minute.
+    /// Requests for the page per minute
     #[arg(long, default_value_t = 10_000)]
     readers: u32,
-    /// Connections that they come through.
+    /// Connections through which the requests come
     #[arg(long, default_value_t = 50)]
     connections: u32,
-    /// Seconds to measure, without readers and with each kind of them.
+    /// Seconds to measure without readers, and with each kind of reader
     #[arg(long, default_value_t = 60)]
     seconds: u64,
 }
 
 const SLUG: &str = "measured";
 
-/// How readers ask.
+/// How readers request the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readers {
     /// There are none.
@@ -57,7 +57,7 @@ enum Readers {
     Returning,
 }
 
-/// Adds sites and a page, and has readers ask for it.
+/// Adds sites and a page, and sends the requests of its readers.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let setup =
@@ -131,7 +131,7 @@ async fn add_page(data: &Path, service: &Service, components: u32) -> Result<(),
     publish(&store, entropy.status_page_id()?, team, SLUG, &published).await
 }
 
-/// Publishes a page of a team as the reconciler does, but as it is.
+/// Publishes a given page under a slug, without composing it from checks as the reconciler does.
 pub(crate) async fn publish(
     store: &Store,
     id: StatusPageId,

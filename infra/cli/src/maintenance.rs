@@ -159,7 +159,7 @@ impl Command {
 }
 
 impl Which {
-    /// Changes the window. After a conflict, what the team has by then is changed.
+    /// Changes the window. After a conflict, applies the change to the team's current windows.
     async fn change(
         &self,
         app: &App,
@@ -240,7 +240,7 @@ impl Started {
     }
 }
 
-/// Adds a window. After a conflict, it is added to what the team has by then.
+/// Adds a window. After a conflict, adds it to the team's current windows.
 async fn save(
     app: &App,
     team: TeamId,

@@ -77,7 +77,7 @@ async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
 async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    // Who operates the service stands above all.
+    // The operator may do what an owner may do.
     change_role(app, who.team, &user, role, Role::Owner, Actor::Operator).await?;
     Ok(Shown::new(who.team, user, role))
 }

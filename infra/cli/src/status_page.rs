@@ -262,7 +262,7 @@ fn without(page: &StatusPage, component: ComponentId) -> Result<PageInput, Failu
     Ok(PageInput { groups: Some(groups), ..PageInput::default() })
 }
 
-/// Changes a page. After a conflict, what it shows by then is changed.
+/// Changes a page. After a conflict, applies the change to the current page.
 async fn change(
     app: &App,
     which: &Which,

@@ -29,7 +29,7 @@ use crate::usage;
 /// What to run.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The engine.
+    /// The engine
     engine: Engine,
     /// The URL to check
     url: Url,

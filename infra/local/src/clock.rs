@@ -107,7 +107,7 @@ impl ClockWatch {
             must_rewind |= is_back;
             if must_rewind {
                 let rewound = vedette_notifier::rewind(&app);
-                must_rewind = caught("having channels wait no longer", rewound).await.is_none();
+                must_rewind = caught("resetting the waits of channels", rewound).await.is_none();
             }
             if is_back {
                 realign(&app).await;

@@ -40,7 +40,7 @@ pub(crate) struct Success {
     /// The type of the body.
     pub(crate) media_type: &'static str,
     pub(crate) links: Vec<Link>,
-    /// Whether there is a 413 in its place if it would be too large.
+    /// Whether the client gets a 413 instead if the response would be too large.
     pub(crate) is_limited: bool,
 }
 

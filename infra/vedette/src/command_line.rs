@@ -1,4 +1,5 @@
-//! What the program understands: the service's command, the operator's, and those about the program itself.
+//! The commands of the program: the one that runs the service, those of the operator, and those about the program
+//! itself.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -38,7 +39,7 @@ pub(crate) fn command() -> Command {
     help::grouped(TAKES.into_iter().fold(command, hide_the_others))
 }
 
-/// Hides the global options that a command has no use for from its help.
+/// Hides global options that a command does not use from its help.
 fn hide_the_others(command: Command, (name, takes): (&str, &[&str])) -> Command {
     // Some commands exist only with a feature.
     if command.find_subcommand(name).is_none() {

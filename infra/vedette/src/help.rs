@@ -1,4 +1,4 @@
-//! The list of commands, in groups that a newcomer can read top to bottom.
+//! The list of commands, in groups, in an order that suits a newcomer.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("This program", &["completions", "man", "help"]),
 ];
 
-/// Has a command list its subcommands in groups.
+/// Makes a command list its subcommands in groups.
 pub(crate) fn grouped(command: Command) -> Command {
     let mut built = command.clone();
     built.build();

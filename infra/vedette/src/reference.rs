@@ -1,10 +1,10 @@
-//! The reference of the command line: what `--help` says of every command, as a page of the documentation.
+//! The reference of the command line: the `--help` of every command, as a page of the documentation.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// Where the generated part of the page begins; what stands above it is written by hand.
+/// Where the generated part of the page begins. Everything above it is written by hand.
 const MARKER: &str = "<!-- `make reference` writes everything below this line. -->\n";
 
 /// The page with its generated part renewed; `None` if it has no marker.

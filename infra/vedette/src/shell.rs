@@ -1,4 +1,4 @@
-//! What a shell and `man` know of the program, written from its own command line.
+//! Completions for shells, and manual pages, generated from the command line.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! The real command with profiles of the AWS CLI, against an emulator on loopback: which credentials
-//! it signs with.
+//! Runs the real command with profiles of the AWS CLI against an emulator on loopback, and checks which credentials
+//! sign its requests.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use vedette_testkit::aws::{Aws, SSO_TOKEN, STACK};
 
-/// A home with an AWS configuration of its own, and the account that it leads to.
+/// A home folder with its own AWS configuration, and the account that the configuration leads to.
 struct Home {
     folder: TempDir,
     aws: Aws,
@@ -29,7 +29,7 @@ impl Home {
         self.folder.path()
     }
 
-    /// Lists the dead letters of the stack, in an environment that says nothing else.
+    /// Lists the dead letters of the stack. Nothing else is set in the environment.
     async fn list(&self) -> Output {
         self.run(&["--aws", "--stack", STACK, "dlq", "list"]).await
     }
@@ -54,7 +54,7 @@ impl Home {
         tokio::task::spawn_blocking(move || command.output().expect("run")).await.expect("ended")
     }
 
-    /// The access keys of all calls; that of CloudFormation, which is signed here, is the first.
+    /// The access keys of all calls. The first call is to CloudFormation, which our own code signs.
     fn keys(&self) -> Vec<String> {
         let account = self.aws.account();
         let key = |header: &String| {
@@ -120,7 +120,7 @@ async fn a_portal_gives_credentials_for_a_token() {
     let keys = home.keys();
     assert!(keys.len() == 10 && keys.iter().all(|key| key == "AKIDSSO"), "{keys:?}");
 
-    // One who has to log in again is told so.
+    // If the SSO token has expired, the command says that the user must log in again.
     fs::write(&file, token(SSO_TOKEN, "2020-01-01T00:00:00Z")).expect("written");
     home.list_is_refused().await;
     assert_eq!(home.keys().len(), 10, "nobody was asked");

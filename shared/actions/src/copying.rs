@@ -6,7 +6,7 @@ use vedette_store::{
     Copied, CopyConflict, CopyMark, CopyPart, CopyPlan, CopyRules, MayConflict, Store, StoreError,
 };
 
-/// How often both tables are compared while they still differ.
+/// How many times both tables are compared as long as they still differ.
 const COMPARISONS: usize = 3;
 
 /// What to copy, and how.

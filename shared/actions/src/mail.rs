@@ -1,4 +1,4 @@
-//! Transactional emails that somebody requests. Each one is counted, and a separate function writes it.
+//! Requests transactional emails. Each one is counted, and a separate function writes and sends it.
 
 use std::time::Duration;
 

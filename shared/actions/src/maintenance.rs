@@ -95,7 +95,7 @@ pub async fn remove_window(
     save(app, team, &next, (window, WindowChange::Removed), by, now).await
 }
 
-/// Gives the calendar feed of a team a new address, and returns the team with it. The one before no longer works.
+/// Gives the calendar feed of a team a new address, and returns the team with it. The previous address no longer works.
 ///
 /// # Errors
 ///

@@ -36,7 +36,7 @@ pub async fn change_time_zone(
     Ok(Team { zone, updated_at: now, ..team })
 }
 
-/// Saves a user's time zone, or removes it. It concerns nobody else, so no team's audit log has it.
+/// Saves a user's time zone, or removes it. It affects nobody else, so it does not appear in the audit log of any team.
 ///
 /// # Errors
 ///

@@ -15,8 +15,8 @@ pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 /// How long a clock must be steady before it is trusted again after a jump.
 pub(crate) const STEADY: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long a service may be stopped without doubt about its clock. While it is stopped, time that passed looks the
-/// same as a clock that was set forward. Within a day, at most a day of history is at risk.
+/// How long a service may be stopped without raising doubt about its clock. After a stop, time that has passed looks
+/// the same as a clock that was set forward. If the stop was no longer than a day, at most a day of history is at risk.
 const LONGEST_STOP: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether an instant is so far ahead of `now` that a clock has been set back since it was written.
@@ -27,7 +27,7 @@ pub fn is_ahead(instant: Timestamp, now: Timestamp) -> bool {
 /// What Vedette remembers about a machine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
-    /// Rises with every write; 0 if nothing was written yet.
+    /// Increases with every write; 0 if nothing was written yet.
     pub rev: u64,
     /// The clock's time when it was last checked.
     #[serde(with = "millisecond::required")]

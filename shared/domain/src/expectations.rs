@@ -40,8 +40,8 @@ pub const STREAK_MAX: u32 = 100;
 
 const TWO: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
-/// How the status checks of a site ask, and what they expect. Serializes to the API's resource, and to what a site's
-/// item stores.
+/// The method of a site's status checks, and what they expect of the response. It has the same form in the API and in
+/// the site's item.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -1,8 +1,8 @@
 //! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`],
 //! [`alerts`], [`status_pages`] and [`accounts`].
 //!
-//! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save. What several subjects share,
-//! such as ids and time, has modules of its own.
+//! Nothing here does I/O, reads a clock or draws randomness: callers load the state, call the domain, and save the
+//! result. What several subjects share, such as ids and time, has modules of its own.
 
 pub mod accounts;
 pub mod alerts;

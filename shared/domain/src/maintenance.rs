@@ -1,7 +1,7 @@
 //! Maintenance windows: times in which the checks of sites run, but do not count as observations.
 //!
-//! Instances of a recurring window are computed from its rule whenever somebody asks, and never stored. No answer takes
-//! longer for a window that began long ago, or whose rule has hardly any instances.
+//! Instances of a recurring window are never stored. They are computed from its rule when they are needed, which takes
+//! no longer for a window that began long ago or whose rule has few instances.
 
 mod calendar;
 mod input;

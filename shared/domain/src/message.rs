@@ -1,4 +1,4 @@
-//! Queue messages. The table always has everything that they say.
+//! Queue messages. A message contains nothing that is not in the table.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -63,7 +63,7 @@ impl NamedZone {
         at.to_zoned(self.rules.clone())
     }
 
-    /// The instant at which clocks of the zone show this time. If the clocks skip it, it counts as later by what they
+    /// The instant at which clocks of the zone show this time. If the clocks skip it, it moves later by as much as they
     /// skip. If they show it twice, it is the first time.
     pub fn instant_of(&self, local: DateTime) -> Option<Timestamp> {
         self.rules.to_ambiguous_timestamp(local).compatible().ok()

@@ -188,7 +188,8 @@ impl Database {
         };
         let open = Arc::new(open);
         let (open_first, file) = (Arc::clone(&open), path.to_owned());
-        // If it cannot be opened once more, for example because the disk is full, dynoxide answers everything.
+        // If the file cannot be opened a second time, for example because the disk is full, dynoxide answers all
+        // requests.
         let open_reader = move || -> dynoxide::Result<Opened> {
             Ok(Opened { lookup: Lookup::open(&file).ok(), ..open_first()? })
         };
@@ -231,7 +232,7 @@ impl Database {
         refusals: Noted,
     ) -> Result<Self, DatabaseError> {
         let (running, ended) = watch::channel(());
-        // Made first, so that the threads that have started end if another one cannot start.
+        // Created first: if one thread cannot start, those that have already started must end.
         let threads = Arc::new(Threads {
             writer: Arc::new(Jobs::new()),
             readers: readers.is_some().then(|| Arc::new(Jobs::new())),

@@ -134,6 +134,6 @@ mod tests {
         assert_eq!(removed, [40, 40, 20], "2 of 5, a page at a time");
         let left = client.scan().table_name(TABLE).send().await.expect("an answer");
         assert_eq!(left.count(), 150);
-        assert_eq!(expiry.step(now).await.expect("swept").removed, 0, "it begins anew");
+        assert_eq!(expiry.step(now).await.expect("swept").removed, 0, "it starts again");
     }
 }

@@ -28,7 +28,8 @@ pub(crate) const SOCKET: &str = "vedette.sock";
 /// All regular files that this version keeps in a data folder.
 pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, LOCK];
 
-/// The version of the format of the table's items. It rises when the previous version cannot read them.
+/// The version of the format of the table's items. It increases with every change that the previous version cannot
+/// read.
 pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// The identity of a file, whatever its name: two names with the same identity are one file.
@@ -173,7 +174,7 @@ impl FileFault {
             }
             (FileProblem::Unreadable { .. }, _) => "look at the disk and its permissions".to_owned(),
             (_, Some(LOCK | SOCKET)) => {
-                format!("remove '{path}' if it is there, and restart the service, which makes it anew")
+                format!("remove '{path}' if it is there, and restart the service, which creates it again")
             }
             (_, Some(TOKEN)) => format!(
                 "remove '{path}' if it is there, and restart the service, which makes a new token"

@@ -38,8 +38,8 @@ pub const TOKENS_AT_ONCE: u32 = 4;
 /// Check runs a minute for each user. This is a limit of the API.
 pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
 
-/// How long after a read of a team's metrics the next one may follow, at most. This is less than a minute, so that a
-/// scraper that reads them every minute is never refused because one of its requests was slow to arrive.
+/// The window in which a team's metrics can be read once. It is shorter than a minute, so that a scraper that reads
+/// them every minute is never refused because one of its requests was slow to arrive.
 pub const METRICS_WINDOW: SignedDuration = SignedDuration::from_secs(50);
 
 /// The header with the number of requests that are allowed in a minute.

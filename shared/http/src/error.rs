@@ -56,7 +56,7 @@ pub enum ApiError {
     /// The body did not arrive in time.
     #[error("The request body took too long.")]
     RequestTimeout,
-    /// The body is larger than its [`Sender`](crate::body::Sender) may send, before or after decoding.
+    /// The body is larger than its [`BodySender`](crate::body::BodySender) may send, before or after decoding.
     #[error("The request body is too large.")]
     PayloadTooLarge,
     /// A team's metrics would have more series than one response may have.

@@ -10,11 +10,11 @@ use crate::response::Response;
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
-/// A year, which every browser that visits the service renews. Other hosts under the same name are not our business.
+/// A year, which starts again with each visit. This does not include subdomains, which may belong to others.
 const ENCRYPTED_FOR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Makes browsers isolate a response: no window of another site can keep hold of its window, and no page of another
-/// site can embed it. After a response over https, browsers use only https.
+/// Makes browsers isolate a response: no other site can keep a reference to its window or embed it in a page. After a
+/// response over https, browsers use only https.
 pub fn isolate(response: &mut Response, is_secure: bool) {
     let headers = response.headers_mut();
     headers.insert(OPENER_POLICY, SAME_ORIGIN);

@@ -28,7 +28,7 @@ use crate::validation::{Errors, Field};
 /// Where a team's settings are in a request.
 pub const TEAM_PATH: &str = "monitoring_settings";
 
-/// Repetitions that a list of a few possible values may carry; our own limit.
+/// The most entries in a list of a few possible values, including repetitions. This is our own limit.
 pub const CHOICES_MAX: usize = 100;
 
 /// The owner of the settings that are read.
@@ -88,7 +88,7 @@ fn hold_to_team(
     errors: &mut Errors,
     read: impl FnOnce(&mut Errors) -> TeamUpdate,
 ) {
-    // It does not matter what exactly is wrong with it: it cannot be set here.
+    // The other errors in it do not matter, because it cannot be set here.
     let mut wrong = Errors::new();
     let update = read(&mut wrong);
     if field.is_sent() && (!wrong.is_empty() || team.merge(&update) != *team) {

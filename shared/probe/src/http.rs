@@ -38,7 +38,7 @@ pub(crate) async fn get(
     connection.send(request(Method::GET, url, headers)?).await
 }
 
-/// Sends a request without a body as [`get`] does, and measures its phases in `trace`.
+/// Sends a request without a body like [`get`], and measures its phases in `trace`.
 pub(crate) async fn send_traced(
     guard: &SsrfGuard,
     method: Method,

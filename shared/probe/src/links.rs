@@ -127,17 +127,17 @@ pub struct Progress {
 /// - If there are more than ten links to a host, its `robots.txt` is obeyed, too. Redirects are
 ///   followed within its domain only. One that is unavailable (no response, 429 or a server error)
 ///   forbids everything; if the host cannot be reached at all, the links are tried.
-/// - All crawls with the same `limiter` together send an address at most four concurrent requests,
-///   one crawl two, and ten a second, whatever its names. Requests beyond that are postponed.
+/// - All crawls with the same `limiter` together send an address at most four requests at a time, and ten a second, no
+///   matter under which names. One crawl sends it at most two at a time. Requests beyond that are postponed.
 ///
 /// Links that are not checked for these reasons are not broken; they are counted by reason.
 ///
-/// **429**, and 503 with `Retry-After`, ask us to come back later. The host is then left alone for
-/// that time, 30 s at once and one minute in all, and the link is retried at most twice. On the
-/// site itself, the last status counts like any other, because the owner wants to know. But a site
-/// that asks for longer pauses is limiting the crawler, not its visitors: from then on it gets one
-/// request a second, and such a response says nothing about the link. An external host that asks
-/// for longer pauses gets no more requests. A 503 without `Retry-After` is an ordinary status.
+/// **429**, and 503 with `Retry-After`, ask us to come back later. The host is then left alone for that time, at most
+/// 30 s at once and one minute in total, and the link is retried at most twice. On the site itself, the last status
+/// counts like any other, because the owner wants to know. But a site that asks for longer pauses is limiting the
+/// crawler, not its visitors: from then on it gets one request a second, and such a response says nothing about the
+/// link. An external host that asks for longer pauses gets no more requests. A 503 without `Retry-After` is an ordinary
+/// status.
 ///
 /// The site's request header is sent to its own host only. It may be a `User-Agent`; there,
 /// `X-Monitored-By` identifies us as well. All other hosts see our `User-Agent`.
@@ -152,9 +152,9 @@ pub struct Progress {
 /// A pattern in **`ignore_paths`** is compared with the path of a link on the site's own host:
 ///
 /// - `*` matches any run of characters, slashes included.
-/// - With a `*`, the pattern matches the whole path: `/blog/*` is everything below `/blog/`,
-///   `*.pdf` is every path with that extension.
-/// - Without, it matches a path and everything below it: `/blog` also matches `/blog/2026`, but not
+/// - A pattern with a `*` matches the whole path: `/blog/*` is everything below `/blog/`, `*.pdf` is every path with
+///   that extension.
+/// - A pattern without one matches a path and everything below it: `/blog` also matches `/blog/2026`, but not
 ///   `/blogger`. The leading slash is optional.
 /// - A pattern with a `?` is compared with path and query, any other with the path alone.
 /// - A pattern that starts with `http://` or `https://` is compared with whole URLs, on any host:

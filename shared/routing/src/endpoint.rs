@@ -25,8 +25,8 @@ pub enum Endpoint<S: Surface> {
     None,
     /// The request and its sender; no resource.
     Request(&'static dyn Handler<S, ()>),
-    /// The team that the query names as `team`, or all of the caller's teams in which they have the permission. A
-    /// `site` that the query names needs the permission, too.
+    /// The team that the query names as `team`, or all of the caller's teams in which they have the permission. If the
+    /// query names a `site`, the caller needs the permission for it, too.
     Teams(Permission, Of<S, TeamsAccess>),
     /// The caller's only team, if they belong to just one.
     OnlyTeam(Permission, Of<S, Option<TeamWithSettings>>),

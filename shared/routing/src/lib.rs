@@ -73,8 +73,8 @@ pub fn find<'t, S: Surface>(table: &'t [Route<S>], head: &Parts) -> Option<Route
     find_as(table, &head.method, head)
 }
 
-/// Like [`find`], but HEAD finds the row for GET. What the handler returns has a body all the same, whose length the
-/// server needs.
+/// Like [`find`], but HEAD finds the row for GET. The handler still returns a body, because the server needs its
+/// length.
 pub fn find_with_head<'t, S: Surface>(
     table: &'t [Route<S>],
     head: &Parts,

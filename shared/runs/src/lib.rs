@@ -87,7 +87,7 @@ pub async fn record_run(
             app.store.commit(&changes).await?;
             let [ToolChange { check, timer, .. }] = tools;
             // The tracker and the issue are written together. If they ever differ, the tracker wins. (After a conflict,
-            // the state that was read is out of date and proves nothing.)
+            // the state that was read is out of date, so a difference means nothing.)
             for refusal in refused {
                 error!(site = %site.id, check = %check.id, %refusal, "could not change an issue; it stays as it is");
             }

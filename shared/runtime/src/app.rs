@@ -34,8 +34,8 @@ pub struct App {
 const WARM_UP: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Opens the connection to the table, so that the first request does not wait for a handshake.
-    /// Everything works without it as well, so a throttled table must not end a function before it has begun.
+    /// Opens the connection to the table, so that the first request does not wait for a handshake. This is optional, so
+    /// a throttled table must not keep a function from starting.
     pub async fn warm_up(&self) {
         self.warm_up_with(self.store.warm_up()).await;
     }

@@ -1,4 +1,5 @@
-//! Configuration from the environment, one struct a concern; `docs/reference/configuration.md` lists the variables.
+//! Configuration from the environment, with a struct for each concern. `docs/reference/configuration.md` lists the
+//! variables.
 
 use std::str::FromStr;
 
@@ -15,16 +16,17 @@ use vedette_store::{DirectoryRow, TeamWithSettings};
 pub struct Service {
     /// Base address of all links, ending in `/api/v1`; the request's own host if it is not set.
     pub base_url: Option<String>,
-    /// Where this process can be reached, ending in `/api/v1`: for links outside of a request, where
-    /// `base_url` is not set.
+    /// The address of this process, ending in `/api/v1`. If `base_url` is not set, links outside of a request lead
+    /// there.
     pub own_url: Option<String>,
-    /// Where browsers on this machine reach its pages, without a slash at the end, where `base_url` is not set.
+    /// The address of its pages for browsers on this machine, without a slash at the end. It is used if `base_url` is
+    /// not set.
     pub own_pages: Option<String>,
     /// The OpenID provider's name on the pages; none if there is no provider.
     pub sign_in_with: Option<String>,
-    /// Requests a minute and token; a user has a few times as many for all tokens and sessions together.
+    /// Requests per minute and token. A user may make a few times as many with all tokens and sessions together.
     pub throttle: u32,
-    /// The length of a monitoring minute; only one machine's process may change it.
+    /// The length of a monitoring minute. It can only be changed if the service runs on one machine.
     pub time_scale: TimeScale,
     /// The tools that have an engine in this deployment; the others are not scheduled, and on
     /// demand they are skipped.
@@ -32,10 +34,10 @@ pub struct Service {
     /// Whether performance checks wait until somebody installs a browser on this machine. On AWS, the deployment
     /// decides whether there is one.
     pub lacks_browser: bool,
-    /// How many crawls, or audits, run at a time in all processes together; `None` if one process
-    /// runs them all and itself sees to it that teams share.
+    /// How many crawls or audits may run at a time in all processes together; `None` if one process runs them all, and
+    /// shares them among teams itself.
     pub concurrency: Option<usize>,
-    /// Whether checks are packed into blocks. Every version reads them from the one on that writes them.
+    /// Whether checks are packed into blocks. Versions that cannot write blocks cannot read them either.
     pub writes_blocks: bool,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
@@ -43,10 +45,10 @@ pub struct Service {
     pub trusted_proxies: TrustedProxies,
 }
 
-/// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
+/// Requests per minute and token, unless `VEDETTE_THROTTLE` is set.
 const THROTTLE_DEFAULT: u32 = 60;
 
-/// Whether a team may use a tool, and has switched it on.
+/// Whether a team may use a tool, and has enabled it.
 fn is_wanted(tool: Tool, team: &Team, settings: &Settings) -> bool {
     team.plan_active && team.plan.allows(tool) && settings.tools.is_enabled(tool)
 }
@@ -60,23 +62,23 @@ pub struct Deployment {
     pub queue_url_prefix: String,
     /// The schedule group.
     pub schedule_group: String,
-    /// ARN of the call by which schedules send: the universal target of `SendMessage`.
+    /// ARN of the call with which schedules send messages: the universal target for `SendMessage`.
     pub schedule_target: String,
     /// ARN of the role that schedules send with.
     pub schedule_role: String,
     /// ARN of the queue for events that could not be delivered.
     pub schedule_dlq: String,
-    /// What recurring runs come from.
+    /// What starts recurring runs.
     pub schedules: Schedules,
 }
 
-/// What recurring runs come from on AWS.
+/// What starts recurring runs on AWS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedules {
     /// A schedule for each site and tool.
     #[default]
     Each,
-    /// Buckets of sites, which one schedule has sent every minute.
+    /// The polling scheduler: one schedule, which sends all runs that are due, every minute.
     Polling,
 }
 
@@ -135,7 +137,7 @@ impl Service {
         Some(base.strip_suffix("/api/v1").unwrap_or(base))
     }
 
-    /// The variable that names the sender of mails.
+    /// The variable with the sender of emails.
     pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
 
     /// The variable with the networks of proxies that are trusted to name the client.
@@ -152,8 +154,8 @@ impl Service {
         read(Self::RESOLVERS).is_none_or(|servers| servers.trim() != "none")
     }
 
-    /// Reads how the service presents itself. Whether there is an auditor is taken from the
-    /// environment's word; a process that runs it has looked for it.
+    /// Reads how the service presents itself. Only the environment says whether there is an auditor. A process that
+    /// runs the auditor has to look for it itself.
     ///
     /// # Errors
     ///
@@ -211,7 +213,7 @@ impl AuditorKind {
     ///
     /// # Errors
     ///
-    /// When it names one that there is not.
+    /// When it names an unknown one.
     pub fn read(read: Read<'_>) -> Result<Option<Self>, ConfigError> {
         one(read, Self::VARIABLE)
     }

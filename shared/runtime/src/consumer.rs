@@ -22,7 +22,7 @@ pub const BATCH: usize = 10;
 const MARGIN: Duration = Duration::from_secs(2);
 /// After this time, messages that are still being handled are slow, and the function receives more meanwhile.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
-/// How long it then waits for a message. Each wait costs a request.
+/// How long the function then waits for a message. Each wait costs a request.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// A function's queue.

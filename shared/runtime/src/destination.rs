@@ -53,7 +53,7 @@ impl Destination {
     }
 }
 
-/// A message that could not be sent. The table has the same work, so it will be sent again.
+/// A message that could not be sent. Its work is in the table, so it will be sent again.
 #[derive(Debug, thiserror::Error)]
-#[error("the queue does not take messages")]
+#[error("the queue does not accept messages")]
 pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);

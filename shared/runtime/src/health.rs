@@ -73,7 +73,7 @@ impl Problem {
                 "Agents have been silent for more than 90 seconds ({agents}): outages are confirmed without them."
             ),
             Self::MailHeld { why } => {
-                format!("No mail can be sent ({why}): alerts and letters by mail wait.")
+                format!("No mail can be sent ({why}): alerts and other emails wait.")
             }
         }
     }
@@ -243,7 +243,7 @@ mod tests {
         health.report_over(|problem| matches!(problem, Problem::NotWritable { .. }));
         assert_eq!(health.ongoing(), expected[1..]);
         health.report(full("disk full"), LATE);
-        assert_eq!(health.ongoing()[1].since, LATE, "it has begun anew");
+        assert_eq!(health.ongoing()[1].since, LATE, "it is reported again");
     }
 
     #[test]

@@ -64,14 +64,14 @@ impl Queue {
     }
 }
 
-/// Queues within this process. They end with it, and the table brings everything back. In each queue, the teams for
-/// which messages are sent take turns, and none may use all places.
+/// Queues within this process. When it ends, their messages are lost, and are sent again from the table after a
+/// restart. In each queue, the teams for which messages are sent take turns, and no team may use all places.
 #[derive(Debug, Clone, Default)]
 pub struct LocalQueue(Arc<Lanes>);
 
 #[derive(Debug, Default)]
 struct Lanes {
-    /// By code.
+    /// Indexed by the tool's code.
     tools: [Lane; Tool::CODES],
     maintenance: Lane,
     alerts: Lane,

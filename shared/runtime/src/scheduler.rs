@@ -34,7 +34,7 @@ pub enum Scheduler {
     Local(LocalScheduler),
 }
 
-/// A scheduler that does not follow a request; the reconciler repeats it.
+/// A request that the scheduler did not carry out. The reconciler repeats it.
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduler refused the request")]
 pub struct SchedulerError(#[source] Box<dyn Error + Send + Sync>);
@@ -68,7 +68,7 @@ const CALLS: usize = 32;
 pub const SLOT_PLACEHOLDER: &str = "<aws.scheduler.scheduled-time>";
 
 impl Scheduler {
-    /// Creates a schedule, or changes it to be like this.
+    /// Creates a schedule, or updates the existing one.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Scheduler {
 pub struct PollingScheduler {
     /// The table.
     pub store: Store,
-    /// The schedules that may be left from before.
+    /// The schedules that may be left from before polling was enabled.
     pub before: EventBridgeScheduler,
 }
 
@@ -203,7 +203,7 @@ impl EventBridgeScheduler {
     fn written(&self, schedule: Schedule) -> Result<Written, SchedulerError> {
         let Schedule { site, tool, cadence_minutes, .. } = schedule;
         let expression = cron(site, tool, cadence_minutes)
-            .ok_or_else(|| broken(format!("{cadence_minutes} minutes are no cadence preset")))?;
+            .ok_or_else(|| broken(format!("{cadence_minutes} minutes is not a cadence preset")))?;
         let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
         Ok(Written {
             name: name(site, tool),
@@ -254,7 +254,8 @@ impl EventBridgeScheduler {
             "reason": RunReason::Scheduled,
             "slot": SLOT_PLACEHOLDER,
         });
-        // The parameters of `SendMessage`. As a queue target, only a FIFO queue could get a group.
+        // The parameters of `SendMessage`. If the target were the queue itself, a message could have a group only in a
+        // FIFO queue.
         let input = serde_json::json!({
             "QueueUrl": format!("{}{tool}", self.deployment.queue_url_prefix),
             "MessageBody": body.to_string(),
@@ -403,7 +404,8 @@ impl LocalScheduler {
         self.0.changed.notify_one();
     }
 
-    /// Waits for the next run that is due. A run that was missed because the machine slept happens once.
+    /// Waits for the next run that is due. If runs of a schedule were missed because the machine slept, one of them
+    /// takes place.
     pub async fn next(&self) -> CheckMessage {
         loop {
             let now = self.0.clock.now();

@@ -28,7 +28,7 @@ pub fn init() {
     init_with(std::io::stderr);
 }
 
-/// Sends logs to lines that nobody waits for.
+/// Writes logs through `lines`, so that no thread waits for their reader.
 pub fn init_behind(lines: Lines) {
     init_with(move || lines.clone());
 }

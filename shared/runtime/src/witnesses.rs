@@ -58,7 +58,7 @@ impl Witnesses {
         Self { form: Some(form), ..Self::default() }
     }
 
-    /// The same, which are never asked about private targets.
+    /// The same witnesses, which are never asked about private targets.
     #[must_use]
     pub fn sparing(self, private: Arc<dyn PrivateTargets>) -> Self {
         Self { private: Some(private), ..self }

@@ -25,7 +25,7 @@ stored!(attributes: StoredBlock);
 
 /// The size that one write unit pays for, in bytes as DynamoDB counts them.
 const WRITE_UNIT: usize = 1_024;
-/// The least number of checks that fill a block, for a URL of a hundred bytes.
+/// The smallest number of checks that fill a block, for a URL of a hundred bytes.
 const FULL_BLOCK: usize = 24;
 
 #[derive(Serialize, Deserialize)]

@@ -27,8 +27,8 @@ use crate::{Audit, DirectoryRow, StoreError};
 
 /// Changes to one site's records that are saved together.
 ///
-/// An uneventful scheduled check writes one item where checks are packed, its tool's state. Where it has a row of its
-/// own, it writes two.
+/// An uneventful scheduled check writes one item if it is packed: its tool's state. If it has a row of its own, it
+/// writes two.
 #[derive(Debug)]
 pub struct Changes<'a> {
     /// The site.

@@ -1,5 +1,5 @@
-//! Invitations to teams. A team lists its invitations, so that the transactions that add members can count them. Only
-//! an invitation's own item admits anybody.
+//! Invitations to teams. A team lists its invitations, so that the transactions that add members can count them. To
+//! join, somebody needs an invitation's own item.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::invitation::Invitation;

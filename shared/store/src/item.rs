@@ -54,7 +54,7 @@ pub(crate) fn attributes<T: DeserializeOwned>(item: Item) -> Result<T, StoreErro
     Ok(serde_dynamo::from_item(item)?)
 }
 
-/// Rises with every write of an item. Conditions compare it.
+/// Increases with every write of an item. Conditions compare it.
 pub(crate) const REV: &str = "rev";
 
 /// Holds a whole value as MessagePack.

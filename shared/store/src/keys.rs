@@ -139,7 +139,7 @@ pub(crate) fn block_sort(tool: Tool, first: Timestamp) -> String {
     format!("{ROW}{tool}#b#{}", millis(first))
 }
 
-/// A block that was set aside because the version that met it could not read it.
+/// A block that was set aside because the version that found it could not read it.
 pub(crate) fn unreadable_block(partition: Partition, tool: Tool, at: Timestamp) -> Key {
     Key::new(site_partition(partition), format!("{ROW}{tool}#bx#{}", millis(at)))
 }
@@ -252,8 +252,8 @@ pub(crate) fn cooldowns(team: TeamId) -> Key {
     Key::new(team_partition(team), "C")
 }
 
-/// The leases that runs of a tool hold for a team. They are apart from the team because a checker, which reads content
-/// from strangers, may write leases but not the team's plan.
+/// The leases that runs of a tool hold for a team. They are not stored with the team because a checker, which reads
+/// content from strangers, may write leases but not the team's plan.
 pub(crate) fn leases(team: TeamId, tool: Tool) -> Key {
     Key::new(Prefix::Leases.key(team), tool.to_string())
 }
@@ -293,7 +293,8 @@ pub(crate) fn token(hash: &TokenHash) -> Key {
     Key::new(Prefix::Token.key(&hash.0), SELF)
 }
 
-/// When a token was last used. It is apart from the token: permission to write it gives nobody access.
+/// When a token was last used. It is not stored with the token, so that permission to write it does not give anybody
+/// access.
 pub(crate) fn token_use(hash: &TokenHash) -> Key {
     Key::new(Prefix::TokenUse.key(&hash.0), SELF)
 }
@@ -307,7 +308,7 @@ pub(crate) fn used_attempt(hash: &SessionHash) -> Key {
     Key::new(Prefix::SignIn.key(&hash.0), "U")
 }
 
-/// A user's sessions. They are apart from the user: a process that writes sessions cannot write users.
+/// A user's sessions. They are not stored with the user, so that a process that writes sessions cannot write users.
 pub(crate) fn session_partition(user: UserId) -> String {
     Prefix::Session.key(user)
 }
@@ -316,7 +317,8 @@ pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
     Key::new(session_partition(user), &hash.0)
 }
 
-/// What an invitation admits to. It is apart from the team: a process that writes teams cannot invite.
+/// What an invitation grants. It is not stored with the team, so that a process that may write teams cannot invite
+/// anybody.
 pub(crate) fn invitation(hash: &SessionHash) -> Key {
     Key::new(Prefix::Invitation.key(&hash.0), SELF)
 }
@@ -325,7 +327,8 @@ pub(crate) fn audit_partition(team: TeamId) -> String {
     Prefix::Audit.key(team)
 }
 
-/// An entry of a team's audit log. It is apart from the team: a process that writes entries need not write teams.
+/// An entry of a team's audit log. It is not stored with the team, so that a process that writes entries need not write
+/// teams.
 pub(crate) fn audit(entry: &AuditEntry) -> Key {
     let place =
         format!("{:013}#{}", entry.at.as_millisecond().max(0), HEXLOWER.encode(&entry.digest()));

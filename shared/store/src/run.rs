@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Like [`Store::run_context`], but at half the price and perhaps as of a moment ago. A run that begins with it is
-    /// saved only if the state of its tool has not changed since. Do not drop a run because of it.
+    /// saved only if the state of its tool has not changed since. It must not be the reason to drop a run.
     pub async fn run_context_relaxed(
         &self,
         team: TeamId,

@@ -104,7 +104,7 @@ impl Store {
         Ok(self.listed_teams().await?.items)
     }
 
-    /// All teams, and how many entries cannot be read. For rebuilding what follows from the table.
+    /// All teams, and how many entries cannot be read, to rebuild what is derived from the table.
     pub async fn listed_teams(&self) -> Result<Readable<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
         Ok(Readable::of(listed, |item| TeamRef::read(item).map(|listed| listed.team)))

@@ -186,7 +186,7 @@ impl Faults {
             operation,
             "PutItem" | "UpdateItem" | "DeleteItem" | "TransactWriteItems" | "BatchWriteItem"
         );
-        // Requests that count for the throttle happen in any case; they are not part of a story.
+        // Writes that count requests are not part of a story, so they get no fault unless a test asks for one.
         let body = request.body().bytes().unwrap_or_default();
         if !is_write {
             return None;

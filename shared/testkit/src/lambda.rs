@@ -49,7 +49,7 @@ struct Invocation {
     invoked: oneshot::Sender<Invoked>,
 }
 
-/// What the requests of the process come to.
+/// What all requests of the process share.
 struct Shared {
     waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<Invocation>>,
     begun: watch::Sender<Option<Result<Instant, String>>>,

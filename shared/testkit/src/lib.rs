@@ -1,7 +1,7 @@
-//! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
-//! moved, ids that are the same in every run, faults and a meter between the SDK and the
-//! table, a client of the API, runs without an engine, web servers to be watched, a resolver, a
-//! registry and an OpenID provider to be asked, and what the process of a Lambda function meets.
+//! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is moved, ids that are
+//! the same in every run, faults and a meter between the SDK and the table, a client of the API, runs without an
+//! engine, and emulators of everything that the service connects to: web servers, a resolver, a registry, an OpenID
+//! provider, AWS, and the runtime of a Lambda function.
 
 pub mod aws;
 pub mod channels;
@@ -111,7 +111,7 @@ impl TestApp {
         self.app.clock.now()
     }
 
-    /// Moves the clock on.
+    /// Moves the clock forward.
     pub fn advance(&self, by: SignedDuration) {
         let millis = i64::try_from(by.as_millis()).expect("a short time");
         self.clock.fetch_add(millis, Ordering::SeqCst);
@@ -133,15 +133,14 @@ impl TestApp {
     }
 }
 
-/// Has all timers of the runtime, which must be of one thread, believe that a time has passed. The
-/// clock of a [`TestApp`] is another one.
+/// Advances all timers of the runtime, which must be single-threaded. The clock of a [`TestApp`] stays the same.
 pub async fn advance_timers(by: Duration) {
     tokio::time::pause();
     tokio::time::advance(by).await;
     tokio::time::resume();
 }
 
-/// Engines may reach this machine.
+/// Allows engines to connect to this machine.
 pub fn loopback() -> Outbound {
     Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() }
 }

@@ -11,12 +11,12 @@ use vedette_runs::{Recorded, record_run};
 use crate::TestApp;
 
 impl TestApp {
-    /// Ends a run of now as an engine would end it.
+    /// Ends a run at the current time, as an engine would.
     pub async fn end_run(&self, site: SiteId, check: CheckId, finish: Finish) -> Recorded {
         self.end_run_with(site, check, finish, None).await
     }
 
-    /// As [`TestApp::end_run`], with the evidence of a status check.
+    /// Like [`TestApp::end_run`], with the evidence of a status check.
     pub async fn end_run_with(
         &self,
         site: SiteId,
@@ -35,8 +35,7 @@ impl TestApp {
     }
 }
 
-/// What a status check of a URL finds that answers with this code, 0 for no answer, after some
-/// milliseconds.
+/// The result of a status check of a URL that answers with this code (0 for no answer) after some milliseconds.
 pub fn status_result(url: &str, code: u16, response_time: f64) -> StatusResult {
     StatusResult {
         up: (200..400).contains(&code),

@@ -1,4 +1,4 @@
-//! Web servers to be monitored by tests.
+//! Web servers for tests to monitor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// A web server on loopback to be watched. It answers every request with one status, which tests set, or
-/// serves a few pages.
+/// A web server on loopback to monitor. It answers every request with one status, which tests set, or serves a few
+/// pages.
 #[derive(Debug)]
 pub struct WebServer {
     /// Its URL, without a slash at the end.
@@ -27,7 +27,7 @@ struct State {
     body: watch::Sender<String>,
     /// Whether its body repeats the headers of the request.
     echoes: AtomicBool,
-    /// For those who wait for requests.
+    /// Wakes those who wait for requests.
     asked: Notify,
     requests: AtomicUsize,
     /// The method of the last request.
@@ -61,7 +61,8 @@ impl WebServer {
         Self::serving(move |path| Some(respond(path))).await
     }
 
-    /// A server that answers what `respond` makes of a path; with its status, where that is nothing.
+    /// A server that answers a request with what `respond` returns for its path, or with the current status if that is
+    /// `None`.
     async fn serving(
         respond: impl Fn(&str) -> Option<Response> + Clone + Send + Sync + 'static,
     ) -> Self {
@@ -117,7 +118,7 @@ impl WebServer {
         self.state.echoes.store(true, Ordering::SeqCst);
     }
 
-    /// Takes requests and does not answer them until a status is set.
+    /// Accepts requests, and does not answer them until a status is set.
     pub fn hang(&self) {
         self.answer(SILENT);
     }

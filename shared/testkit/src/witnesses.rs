@@ -30,7 +30,7 @@ impl TestWitnesses {
         self.sees_after(name, code, Duration::ZERO);
     }
 
-    /// As [`Self::sees`], with this delay between question and answer.
+    /// Like [`Self::sees`], with this delay between question and answer.
     pub fn sees_after(&self, name: &str, code: Result<u16, Silence>, time: Duration) {
         let saw = |code| {
             let error = (code == 0).then(|| "timed out".to_owned());

@@ -316,7 +316,7 @@ async fn one_rule_speaks_at_a_time_enabled_then_quota_then_pending_then_cadence(
     let off = json!({ "tools": { "dns": { "enabled": false } } });
     let target = WebServer::start().await;
     let site = new_site_with(&service, &owner, &target.url, &off).await;
-    // Forty-eight of fifty: then one tool is pending and another within its cadence.
+    // Forty-eight of fifty are used. Then one tool is pending, and another one was checked too recently.
     for _ in 0..11 {
         service.advance_minutes(5);
         let tools = ["status", "ssl", "broken-links", "performance"];
@@ -452,7 +452,7 @@ async fn ten_requests_a_minute_count_whatever_becomes_of_them() {
     assert_eq!(refused.header("x-ratelimit-remaining"), "0");
     assert_eq!(used(&service, &owner).await, 0);
 
-    // Reading is not limited by the ten, nor is anybody else.
+    // The limit of ten applies neither to reading nor to other users.
     let read = client.get(&path).await;
     assert_eq!((read.status, read.header("x-ratelimit-limit")), (200, "1000000"));
     let member = colleague(&service, &owner, Role::Member).await;
@@ -537,7 +537,7 @@ async fn on_demand_results_open_no_issue_and_do_not_count_towards_one() {
         panic!("it ran")
     };
     assert!(first.issues.is_empty());
-    // And a success on demand does not take it back.
+    // A success on demand does not change this.
     target.answer(200);
     run(&service, &owner, site, &["status"]).await;
     service.consume().await;

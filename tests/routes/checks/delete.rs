@@ -35,14 +35,14 @@ async fn try_order(service: &Service, owner: &Member, site: SiteId, tool: &str) 
     service.client(owner).post(&format!("/sites/{site}/checks"), &body).await
 }
 
-/// Orders a check, which then waits in its queue.
+/// Requests a check, which then waits in its queue.
 async fn order(service: &Service, owner: &Member, site: SiteId, tool: &str) -> String {
     let ordered = try_order(service, owner, site, tool).await;
     assert_eq!(ordered.status, 202, "{ordered:?}");
     ordered.body["data"][0]["uuid"].as_str().expect("an id").to_owned()
 }
 
-/// Orders a check a minute after whatever was before, and has it run.
+/// Requests a check a minute later, and runs it.
 async fn run(service: &Service, owner: &Member, site: SiteId, tool: &str) -> String {
     service.advance_minutes(1);
     let check = order(service, owner, site, tool).await;
@@ -50,7 +50,7 @@ async fn run(service: &Service, owner: &Member, site: SiteId, tool: &str) -> Str
     check
 }
 
-/// Asserts that the list of checks is what it counts, under every filter; returns its checks.
+/// Asserts that the list of checks matches its totals with every filter. Returns the checks.
 async fn listed(service: &Service, owner: &Member, site: SiteId) -> Vec<String> {
     let client = service.client(owner);
     let mut all = Vec::new();
@@ -69,8 +69,8 @@ async fn listed(service: &Service, owner: &Member, site: SiteId) -> Vec<String> 
     all
 }
 
-/// The newest check of a tool, as the site shows it, after asserting that the team's list of sites
-/// filters by the same.
+/// The newest check of a tool, as the site shows it. Asserts that the filters of the team's list of sites use the same
+/// check.
 async fn latest(service: &Service, owner: &Member, site: SiteId, tool: &str) -> Value {
     let client = service.client(owner);
     let answer = client.get(&format!("/sites/{site}")).await;
@@ -302,7 +302,7 @@ async fn an_automatic_check_cannot_be_deleted() {
     let automatic = listed(&service, &owner, site).await.remove(0);
     assert_refused(&delete(&service, &owner, &automatic).await, 403, AUTOMATIC);
     assert_eq!(get(&service, &owner, &automatic).await.status, 200);
-    // The role comes first, and a check that is not there before either.
+    // The role is checked before the kind of the check, and whether the check exists is checked before both.
     let viewer = colleague(&service, &owner, Role::Viewer).await;
     assert_role_required(&delete(&service, &viewer, &automatic).await);
     let never = CheckId::automatic(
@@ -340,7 +340,7 @@ async fn what_is_no_check_of_the_callers_teams_is_not_found() {
     for spelling in odd_spellings(&check) {
         assert_not_found(&delete(&service, &owner, &spelling).await);
     }
-    // Ids of our form of which there is no check, and ids of others.
+    // Ids in our form that belong to no check, and other ids.
     let id = CheckId::parse(&check).expect("an id");
     let other = CheckId::on_demand(site, Tool::Dns, id.created_at(), id.unique());
     for unknown in [other.to_string(), site.to_string(), owner.team.to_string()] {

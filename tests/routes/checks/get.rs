@@ -281,7 +281,7 @@ async fn what_is_no_check_of_the_callers_teams_is_not_found() {
     for spelling in odd_spellings(&uuid) {
         assert_not_found(&get(&service, &owner, &spelling).await);
     }
-    // Ids that lead to the site and to no check of it.
+    // Ids that lead to the site, but not to a check.
     assert_not_found(&get(&service, &owner, &site.to_string()).await);
     service.advance_minutes(1);
     let other = new_site(&service, &owner, "https://example.org").await;

@@ -76,7 +76,7 @@ async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     follow(service).await;
     swap(&mut service.engines, &mut others);
 
-    // And one day more: one check queued late and finished, another pending.
+    // Another day: one check is queued late and completed, and another one is pending.
     target.answer(200);
     set_clock(service, "2026-11-22T08:00:00Z");
     service.run_scheduled(site, Tool::Status).await;
@@ -554,7 +554,7 @@ async fn what_is_no_site_of_the_callers_teams_is_not_found() {
     let (service, owner) = Service::with_team().await;
     let site = new_site(&service, &owner, "https://example.com").await;
     let stranger = new_team(&service.test, Plan::Agency).await;
-    // Whatever else is wrong with the request.
+    // Regardless of what else is wrong with the request.
     assert_not_found(&list(&service, &stranger, site, "?page=0").await);
     for spelling in odd_spellings(&site) {
         let path = format!("/sites/{spelling}/checks");

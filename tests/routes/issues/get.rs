@@ -374,7 +374,7 @@ async fn what_is_no_issue_of_the_callers_teams_is_not_found() {
     for spelling in odd_spellings(&issue) {
         assert_not_found(&get(&service, &owner, spelling).await);
     }
-    // Ids that lead to the site and to no issue of it.
+    // Ids that lead to the site, but not to an issue.
     assert_not_found(&get(&service, &owner, site).await);
     let later = service.test.now() + jiff::SignedDuration::from_secs(1);
     assert_not_found(

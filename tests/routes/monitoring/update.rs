@@ -380,7 +380,7 @@ async fn quiet_time_is_a_window_of_the_day() {
         (json!({ "enabled": true, "ends_at": "07:00:00" }), ".ends_at", time),
         (json!({ "enabled": true, "ends_at": null }), ".ends_at", "must not be empty"),
         (json!({ "enabled": true, "ends_at": 700 }), ".ends_at", "must be a string"),
-        // What the team has is looked at too: its window starts at 00:00.
+        // The team's current settings count, too: its quiet time starts at 00:00.
         (json!({ "enabled": true, "ends_at": "00:00" }), ".ends_at", "must differ from starts_at"),
         (
             json!({ "enabled": false, "starts_at": "08:00", "ends_at": "08:00" }),

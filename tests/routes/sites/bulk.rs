@@ -233,7 +233,7 @@ async fn strings_that_are_of_no_use_fail_alone_and_are_told_as_sent() {
     // The same URL with a name that can be used.
     sites.push(json!({ "url": "https://a.test", "name": "n".repeat(255) }));
     let answer = post(&service, &owner, &json!({ "sites": sites })).await;
-    // What is too long to be a URL is not sent back whole.
+    // A text that is too long for a URL is cut in the response.
     let notified = |item: &Value| match item["url"].as_str() {
         Some(url) if url == long => format!("{}…", &url[..2048]),
         url => url.expect("a string").to_owned(),
@@ -291,7 +291,7 @@ async fn the_first_that_fit_the_plan_are_created() {
         "https://example.com/3",
         "https://example.com/4",
         "https://example.com/5",
-        // The team has it; that there is no room does not matter.
+        // The team already has this site, so it does not matter that there is no room.
         "https://example.com/0",
         "https://example.com/6",
         "https://example.com/5",
@@ -360,7 +360,7 @@ async fn of_many_requests_for_the_same_urls_at_once_each_url_is_created_once() {
 #[tokio::test]
 async fn what_is_not_begun_in_time_fails_and_can_be_sent_again() {
     let (mut service, owner) = Service::with_team().await;
-    // Each look at the clock takes ten seconds: one when the request comes in, one for each site.
+    // Each reading of the clock takes ten seconds: one when the request arrives, and one for each site.
     let seconds = AtomicI64::new(service.test.now().as_second());
     let clock = std::mem::replace(
         &mut service.test.app.clock,
@@ -393,7 +393,7 @@ async fn what_is_not_begun_in_time_fails_and_can_be_sent_again() {
 #[tokio::test]
 async fn a_site_survives_what_goes_wrong_on_the_way_to_the_table() {
     let (service, owner) = Service::with_team().await;
-    // Notes the use of the token.
+    // Records the use of the token.
     service.client(&owner).get("/me").await;
     for (n, fault) in [Fault::Throttle, Fault::Conflict, Fault::LoseAnswer].into_iter().enumerate()
     {
@@ -409,7 +409,7 @@ async fn a_site_survives_what_goes_wrong_on_the_way_to_the_table() {
 async fn a_site_that_the_table_does_not_take_fails_alone_and_says_no_more_than_that() {
     let (service, owner) = Service::with_team().await;
     service.client(&owner).get("/me").await;
-    // The second site's write, and the SDK's own tries after it.
+    // The write of the second site, and the SDK's retries.
     for n in 2..=9 {
         service.test.faults().on_write(n, Fault::Throttle);
     }

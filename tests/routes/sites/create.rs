@@ -533,7 +533,7 @@ async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
 async fn a_creation_survives_what_goes_wrong_on_the_way_to_the_table() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
-    // Notes the use of the token.
+    // Records the use of the token.
     creator.client.get("/me").await;
     for (n, fault) in [Fault::Throttle, Fault::Conflict, Fault::LoseAnswer].into_iter().enumerate()
     {

@@ -62,14 +62,14 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let keys = async || -> Vec<_> {
-        // What requests leave: their counts, the month's quota, what a new site cannot have, and the audit log.
+        // What requests leave behind: their counts, the month's quota, the cooldowns of new sites, and the audit log.
         let fleeting = |pk: &str, sk: &str| {
             pk.starts_with("R#") || pk.starts_with("A#") || sk.starts_with("Q#") || sk == "C"
         };
         let items = service.test.table.dump().await;
         items.into_keys().filter(|(pk, sk)| !fleeting(pk, sk)).collect()
     };
-    // The token's use is written once an hour.
+    // The use of the token is recorded once an hour.
     service.client(&owner).get("/me").await;
     let before = keys().await;
     let site = new_site(&service, &owner, &target.url).await;

@@ -137,7 +137,7 @@ async fn a_smaller_plan_slows_checks_down_that_were_set_faster() {
 async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
     let (service, owner) = Service::with_team().await;
     let mut site = new_site(&service, &owner, "https://example.com/0").await;
-    // Ids are counted: one of sixteen in a row has each letter at its end.
+    // Ids are numbered, so among sixteen in a row, there is one with each last digit.
     for n in 1..16 {
         if site.to_string().ends_with('f') {
             break;
@@ -171,7 +171,7 @@ async fn what_is_no_site_of_the_callers_teams_is_not_found() {
     for spelling in odd_spellings(&site) {
         assert_not_found(&service.client(&owner).get(&format!("/sites/{spelling}")).await);
     }
-    // Ids that differ only where the partition does not look.
+    // Ids that differ only in bits that are not part of the partition key.
     let twin = site.to_string().replacen('0', "1", 1);
     assert_not_found(&service.client(&owner).get(&format!("/sites/{twin}")).await);
 }

@@ -115,7 +115,7 @@ async fn sites_are_ordered_as_the_client_asks_and_the_newest_first_otherwise() {
 #[tokio::test]
 async fn pages_of_any_size_put_together_are_the_whole_list() {
     let (service, owner) = Service::with_team().await;
-    // All of one instant: the uuid decides.
+    // All were created at the same instant, so the uuid decides the order.
     for n in 0..30 {
         new_site(&service, &owner, &format!("https://example.com/{n:02}")).await;
     }

@@ -1,4 +1,4 @@
-//! What a client changes of a site; `moving` is about its URL, `watching` about its monitoring.
+//! `PATCH /sites/{site}`: what a client can change. `moving` is about the URL, and `watching` about the monitoring.
 
 mod moving;
 mod watching;
@@ -22,7 +22,7 @@ use crate::support::{
 
 const URL: &str = "https://example.com";
 
-/// A site and who changes it.
+/// A site, and the client that changes it.
 struct Scene {
     service: Service,
     owner: Member,
@@ -65,7 +65,7 @@ impl Scene {
         assert_eq!(answer.status, 200, "{answer:?}");
     }
 
-    /// PATCHes one field beside the site's own URL.
+    /// PATCHes one field, together with the site's own URL.
     async fn patch_with(&self, field: &str, value: &Value) -> ApiResponse {
         self.patch(&json!({ "url": URL, field: value })).await
     }
@@ -221,7 +221,7 @@ async fn what_was_read_can_be_sent_back_and_changes_nothing() {
     assert_eq!((answer.status, &answer.body), (200, &read.body));
     assert_eq!(scene.service.test.faults().writes(), writes, "nothing is written");
 
-    // What was inherited still is, and what was overridden still is.
+    // Inherited values are still inherited, and overridden values are still overridden.
     let team = json!({
         "tools": {
             "status": {
@@ -277,7 +277,7 @@ async fn what_was_read_can_be_sent_back_and_changes_nothing() {
         }
         "#
     );
-    // By now it is not what the team says.
+    // In the meantime, the team's value has changed.
     let refused = scene.patch(&body).await;
     let [quiet_time, escalation] = ["quiet_time", "escalation"].map(|section| {
         format!("The monitoring_settings.{section} field can be set at team level only.")

@@ -118,7 +118,7 @@ async fn deleted_sites_are_not_counted() {
 #[tokio::test]
 async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
     let service = Service::start().await;
-    // Ids are counted: the tenth has a letter.
+    // Ids are numbered, and the tenth contains a letter.
     for _ in 1..10 {
         service.test.app.entropy.team_id().expect("an id");
     }

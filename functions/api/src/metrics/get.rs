@@ -138,8 +138,8 @@ const GAUGES: [Gauge; 5] = [
     },
 ];
 
-/// The metrics as text. Series have the site's id as their label, so that a new name does not begin new series; the
-/// names are in one metric of their own.
+/// The metrics as text. Series are labeled with the site's id, so that renaming a site does not start new series. The
+/// names are in a metric of their own.
 fn exposition(sites: &[SiteMetrics<'_>]) -> String {
     let ids: Vec<String> = sites.iter().map(|site| site.row.id.to_string()).collect();
     let sites = || ids.iter().map(String::as_str).zip(sites);

@@ -180,7 +180,7 @@ fn wanted(input: &ChannelInput) -> Markup {
     }
 }
 
-/// The form for an existing channel: its name, and what it is told.
+/// The form for an existing channel: its name, and what it is notified of.
 pub(super) fn edit_form(
     channel: &Channel,
     input: &ChannelInput,

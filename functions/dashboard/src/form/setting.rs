@@ -268,8 +268,8 @@ impl Control {
 
 /// On a site's page.
 impl Control {
-    /// Fills it in with the settings in force, some of which are the site's `own`. Otherwise the team's value is where
-    /// an own value starts.
+    /// Fills it in with the settings in force, some of which are the site's `own`. For each of the others, the team's
+    /// value is the initial value of an override.
     pub(crate) fn fill_own(&self, input: &mut FormInput, own: &Value, in_force: &Value) {
         self.fill_value(input, in_force);
         input.put(self.source(), if self.stored(own).is_some() { OWN } else { "" });

@@ -35,7 +35,7 @@ pub(crate) async fn calendar(context: RequestContext<'_>) -> Result<Response, Ap
     Ok(response)
 }
 
-/// Makes a new address. The one before no longer works.
+/// Creates a new address. The previous one no longer works.
 pub(crate) async fn share(
     context: RequestContext<'_>,
     team: TeamWithSettings,

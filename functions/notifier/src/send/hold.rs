@@ -79,7 +79,7 @@ pub(super) struct Hold {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Rises with every failure that counts.
+    /// Increases with every failure that counts.
     failures: u64,
     held: Option<Held>,
 }

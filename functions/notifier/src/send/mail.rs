@@ -159,7 +159,7 @@ impl MailConfig {
             }
             MailTransport::Smtp(server) => server.send(written.envelope(), &bytes).await,
             MailTransport::Folder(folder) => keep(folder, now, &bytes).await.map_err(|error| {
-                SenderFailure::unavailable(format!("the folder of mails: {error}")).into()
+                SenderFailure::unavailable(format!("the folder for emails: {error}")).into()
             }),
         }
     }

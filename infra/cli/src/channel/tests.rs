@@ -1,4 +1,4 @@
-//! Stories of `vedette channel`: with a notifier beside it that sends to a receiver of the test's own.
+//! Stories of `vedette channel`, with a notifier that sends to a receiver in the test.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Transport for Receiver {
 
 const SECRET: &str = "https://hooks.slack.com/services/T0/B0/secret";
 
-/// A file that holds a text.
+/// A file that contains a text.
 fn file(text: &str) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a file");
     file.write_all(text.as_bytes()).expect("written");
@@ -307,7 +307,7 @@ async fn an_address_is_asked_before_it_receives_anything() {
     let said = bench.refused(&test).await;
     assert_eq!(said, "the reader of ada@example.com has not confirmed it yet");
 
-    // Lost in a folder of junk, the question is asked again.
+    // The email asks for confirmation. If it is lost in a spam folder, it can be sent again.
     bench.deliver(&channel, SendOutcome::Delivered).await;
     assert!(bench.waiting(&channel).await.is_empty());
     for _ in 0..2 {

@@ -15,7 +15,7 @@ fn scheduled(minute: u32) -> String {
         .to_string()
 }
 
-/// Dead dead_letters of three queues: 25 checks, a sync, and a message that a schedule could not send.
+/// A deployment with dead letters in three queues: 25 checks, a sync, and a message that a schedule could not send.
 async fn with_dead_letters() -> Deployment {
     let deployment = Deployment::start().await;
     let mut account = deployment.aws.account();
@@ -86,7 +86,7 @@ async fn messages_are_shown_in_words_and_stay() {
     let queue = deployment.queue("status-dlq");
     assert_eq!(queue.len(), 25);
     assert!(queue.iter().all(Sent::is_visible), "nobody waits for them");
-    // What is none of ours is shown as it begins.
+    // For a message that is not ours, the beginning is shown.
     deployment.aws.account().put_message("dns-dlq", "\u{1b}[31m{", None);
     let ran = deployment.run("dlq show dns").await;
     assert!(ran.out.contains("not a message of this service: \u{fffd}[31m{"), "{}", ran.out);

@@ -1,5 +1,4 @@
-//! Stories of `vedette issue`: listing, taking and resolving, also against checks that write at
-//! once.
+//! Stories of `vedette issue`: listing, acknowledging and resolving issues, also while checks write at the same time.
 
 use std::io::Write as _;
 
@@ -20,8 +19,8 @@ use vedette_store::{Changes, ChannelRef, MayConflict as _, SiteWithTools};
 use super::*;
 use crate::testing::{Bench, SITE};
 
-/// A team of ada (owner), bob (member), cleo (viewer), with dan outside; its site is down, and two
-/// checks have said so.
+/// A team with ada (owner), bob (member) and cleo (viewer); dan is not in it. Its site is down, which two checks have
+/// found.
 async fn bench() -> (Bench, String, String) {
     let bench = Bench::new().await;
     for name in ["ada", "bob", "cleo", "dan"] {
@@ -47,7 +46,7 @@ async fn stored(bench: &Bench) -> SiteWithTools {
     bench.app.store.site(partition).await.expect("an answer").expect("a site")
 }
 
-/// A status check runs now and is answered with a code.
+/// Runs a status check now, which gets this code.
 async fn check(bench: &Bench, code: u16) {
     let now = bench.app.clock.now();
     let stored = stored(bench).await;
@@ -174,7 +173,7 @@ async fn after_a_resolution_the_checks_count_anew() {
     assert_eq!(state.timer, None);
     assert_eq!(state.trackers[&Fingerprint::StatusDown].tracker.issue(), None);
 
-    // The first failure is below the threshold again, the second opens the same record.
+    // The first failure is below the threshold again. The second one opens the same issue again.
     bench.pass(60);
     check(&bench, 503).await;
     assert_eq!(bench.json(&format!("issue list --team {team}")).await, serde_json::json!([]));
@@ -231,7 +230,7 @@ async fn an_issue_that_is_not_there_cannot_be_taken() {
     let site = SiteId::parse(SITE).expect("a site id");
     let now = bench.app.clock.now();
     for id in [
-        // Another fingerprint, another opening, and no id of ours at all.
+        // Another fingerprint, another opening, and something that is not an id of ours.
         IssueId::new(site, Fingerprint::SslInvalid, now).to_string(),
         IssueId::new(site, Fingerprint::StatusDown, now.saturating_sub(SECOND).expect("earlier"))
             .to_string(),
@@ -292,7 +291,7 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     let id = ChannelId::parse(&channel).expect("an id");
     let place = ChannelRef { team: TeamId::parse(&team).expect("an id"), id };
     let (now, issue) = (bench.app.clock.now(), IssueId::parse(&issue).expect("an id"));
-    // They know that it is down, and would not take the news of its end before.
+    // The channel knows that the site is down, and has not been notified yet that the problem is over.
     let notified = Some(Notified { opened_at: now, reminded_until: now });
     let due = Some(now + SignedDuration::from_secs(30));
     let delivery = DeliveryState { notified, due, ..DeliveryState::new(issue, now, now) };

@@ -65,7 +65,7 @@ impl Scene {
         let team = Team::new(team, "Observers", Plan::Growth, now);
         let owner = store_team(&test, &team, &owner).await;
         let webhook = channel(
-            // Drawn by nobody, so that all other ids stay what they were.
+            // A fixed id, so that all other ids stay what they were.
             ChannelId::parse("5a7f0d1e-93c4-4f0b-8a2d-6e1c9b3f7d20").expect("an id"),
             team.id,
             ("Pager", channels::webhook()),
@@ -76,14 +76,14 @@ impl Scene {
         Self { owner, test, webhook }
     }
 
-    /// Has the team's webhook tried.
+    /// Tests the team's webhook.
     pub(super) async fn try_webhook(&self) {
         let id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W".to_owned();
         let test = Queued::notice("test".to_owned(), Content::Test { id }, self.test.now());
         self.test.app.store.put_queued((&self.webhook).into(), &test).await.expect("queued");
     }
 
-    /// Has the team's webhook told that it missed something while it was off.
+    /// Notifies the team's webhook that it missed something while it was off.
     pub(super) async fn turn_webhook_on_too_late(&self) {
         let (id, until) = ("msg_6vfkBhBkqYTLzmrbUHmtXNEG9Zb".to_owned(), self.test.now());
         let since = until - SignedDuration::from_hours(9 * 24);
@@ -92,7 +92,7 @@ impl Scene {
         self.test.app.store.put_queued((&self.webhook).into(), &missed).await.expect("queued");
     }
 
-    /// What is sent to the webhook of what has happened by now.
+    /// The events that the webhook gets about everything so far.
     pub(super) async fn events(&self) -> Vec<Value> {
         let receiver = Receiver::default();
         vedette_notifier::wake(&self.test.app, (&self.webhook).into(), Duration::ZERO).await;

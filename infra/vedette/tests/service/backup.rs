@@ -1,7 +1,8 @@
-//! Backups of a service that is at work: each is put back, and holds whatever was answered before it began.
+//! Backs up a service that is busy. Each backup is restored, and must contain everything that was answered before it
+//! began.
 //!
-//! `make backups` makes a hundred, with a larger table, and prints how late checks were meanwhile. It may name a program
-//! to measure, as the tests' own is not optimized.
+//! `make backups` makes a hundred backups of a larger table, and prints how late checks were in the meantime. It can
+//! name a program to measure, because the tests' own program is not optimized.
 
 #![expect(
     clippy::disallowed_methods,
@@ -35,10 +36,10 @@ use crate::start;
 
 /// Sites that are checked each second while backups are made.
 const SITES: usize = 10;
-/// How far their slots are apart: the length of a monitoring minute in these tests.
+/// The time between their slots: the length of a minute of the schedule in these tests.
 const CADENCE: SignedDuration = SignedDuration::from_secs(1);
 
-/// A number that the environment may raise.
+/// A number that an environment variable can increase.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -66,7 +67,7 @@ async fn back_up(data: &Path, file: &Path) -> Result<(), Failure> {
     vedette(data, &["backup", file.to_str().expect("text")]).await
 }
 
-/// A service at work on loopback, as a process of its own.
+/// A busy service on loopback, in a separate process.
 async fn at_work(data: &Path, target: &WebServer) -> (Child, Arc<Client>) {
     let mut command = command_of(program(), data);
     command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8").env("VEDETTE_THROTTLE", "1000000");
@@ -89,7 +90,7 @@ async fn at_work(data: &Path, target: &WebServer) -> (Child, Arc<Client>) {
     (child, Arc::new(client))
 }
 
-/// Writes notes of sites as fast as the service answers, and remembers each that was acknowledged.
+/// Writes notes of sites as fast as the service answers, and records each note that was acknowledged.
 #[derive(Default)]
 struct Writers {
     acknowledged: Mutex<BTreeMap<String, u64>>,
@@ -127,7 +128,7 @@ async fn shown(client: &Client, sites: &[String]) -> Vec<CheckId> {
     checks
 }
 
-/// Puts a backup into a folder of its own, and looks for everything that was acknowledged.
+/// Restores a backup into a new folder, and looks for everything that was acknowledged.
 async fn compare(backup: &Path, notes: &BTreeMap<String, u64>, checks: &[CheckId]) {
     let folder = tempfile::tempdir().expect("a folder");
     run(folder.path(), &["restore", backup.to_str().expect("text")]).await;
@@ -147,7 +148,7 @@ async fn compare(backup: &Path, notes: &BTreeMap<String, u64>, checks: &[CheckId
     database.close().await;
 }
 
-/// Lengthens the table by rows of old checks, which nobody reads.
+/// Makes the table larger with rows of old checks, which nothing reads.
 fn fill(data: &Path, megabytes: u64) {
     let table = Connection::open(data.join("vedette.db")).expect("opened");
     // 256 rows of 4 KB a step.
@@ -165,10 +166,10 @@ fn fill(data: &Path, megabytes: u64) {
     table.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("written");
 }
 
-/// When the target was asked for each path.
+/// When the target got a request for each path.
 type Requests = Arc<Mutex<BTreeMap<String, Vec<Timestamp>>>>;
 
-/// A target that remembers when it was asked.
+/// A target that records the time of each request.
 async fn observed_target() -> (WebServer, Requests) {
     let requests = Requests::default();
     let seen = Arc::clone(&requests);
@@ -179,7 +180,7 @@ async fn observed_target() -> (WebServer, Requests) {
     (target.await, requests)
 }
 
-/// From each slot in a time to its request, in milliseconds. `slots` has one slot of each site, by path.
+/// The delay from each slot in a period to its request, in milliseconds. `slots` has one slot of each site, by path.
 fn lags(
     slots: &BTreeMap<String, Timestamp>,
     requests: &Requests,
@@ -205,7 +206,7 @@ fn lags(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
-    // In a test, that is not of interest.
+    // Tests do not need this.
     let measures = std::env::var_os("VEDETTE_BACKUPS").is_some();
     let (backups, megabytes) = (setting("VEDETTE_BACKUPS", 3), setting("VEDETTE_BACKUP_MB", 1));
     let folder = tempfile::tempdir().expect("a folder");
@@ -222,7 +223,7 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
     let mut slots = BTreeMap::new();
     for site in &listed {
         let path = site["url"].as_str().expect("a URL").trim_start_matches(&target.url);
-        // The first check comes with the site, and not at a slot.
+        // The first check runs when the site is added, and not at a slot.
         let newest = &client.ended_checks(site["uuid"].as_str().expect("an id"), 3).await[0];
         let id = CheckId::parse(newest["uuid"].as_str().expect("an id")).expect("an id");
         slots.insert(path.to_owned(), id.created_at());
@@ -245,7 +246,7 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
         longest_log = longest_log.max(log());
         if measures {
             let to = Timestamp::now();
-            // The last slots have their requests, too.
+            // Wait until the requests for the last slots have arrived.
             sleep(Duration::from_secs(1)).await;
             late.extend(lags(&slots, &requests, from, to));
         }
@@ -274,10 +275,10 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
     assert!(signal(&mut child, "-TERM").await.success());
 }
 
-/// Names the small disk to the test that runs on it.
+/// The variable that tells the test which runs on the small disk where the disk is.
 const SMALL_DISK: &str = "VEDETTE_TEST_SMALL_DISK";
 
-/// SQLite follows paths by itself, so the test runs once more in the namespace that has the disk.
+/// SQLite opens files by path, so the test runs again in the namespace that has the disk.
 #[tokio::test]
 async fn a_full_disk_gets_no_backup() {
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
@@ -289,7 +290,7 @@ async fn a_full_disk_gets_no_backup() {
     let mut again = Command::new("unshare");
     again.args(["-m", "sh", "-c", script]).arg(disk.path());
     again.arg(std::env::current_exe().expect("this test")).env(SMALL_DISK, disk.path());
-    // This user may not be allowed to mount anything.
+    // This user may not have the permission to mount anything.
     let Ok(ran) = again.output().await else { return };
     let said = String::from_utf8_lossy(&ran.stdout);
     if said.starts_with("mounted") {

@@ -31,7 +31,7 @@ async fn healthy(mut stream: TcpStream) {
 }
 
 async fn hanging(mut stream: TcpStream) {
-    // Until the other side gives up.
+    // Waits until the other side closes the connection.
     while matches!(stream.read(&mut [0; 4_096]).await, Ok(1..)) {}
 }
 

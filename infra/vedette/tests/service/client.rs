@@ -34,7 +34,7 @@ impl Client {
         Self { address, token }
     }
 
-    /// A client of which nobody knows who it is.
+    /// A client without credentials.
     pub(crate) fn without_token(address: SocketAddr) -> Self {
         Self { address, token: String::new() }
     }
@@ -50,7 +50,8 @@ impl Client {
         self.send_raw(&request).await.expect("an answer")
     }
 
-    /// The head of a request with the token, the last on its connection; `more` are whole lines.
+    /// The head of a request with the token, which is the last request on its connection. `more` are whole header
+    /// lines.
     pub(crate) fn head(&self, method: &str, path: &str, more: &str) -> String {
         let Self { token, .. } = self;
         format!(
@@ -78,7 +79,7 @@ impl Client {
         Self::receive(stream).await
     }
 
-    /// All that comes before the connection is closed.
+    /// Everything that arrives until the connection is closed.
     pub(crate) async fn receive(mut stream: TcpStream) -> Option<HttpResponse> {
         let mut answer = Vec::new();
         let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
@@ -96,14 +97,14 @@ impl Client {
         Some(HttpResponse { status, headers, body, text })
     }
 
-    /// The path of the sites of the only team there is.
+    /// The path of the sites of the only team.
     pub(crate) async fn sites_path(&self) -> String {
         let teams = self.get("/api/v1/teams").await.body;
         let team = teams["data"][0]["uuid"].as_str().expect("a team");
         format!("/api/v1/teams/{team}/sites")
     }
 
-    /// Adds a site to the only team there is, and says its id.
+    /// Adds a site to the only team, and returns the site's id.
     pub(crate) async fn add_site(&self, url: &str) -> String {
         let body = serde_json::json!({ "url": url }).to_string();
         let path = self.sites_path().await;
@@ -112,7 +113,7 @@ impl Client {
         created.body["data"]["uuid"].as_str().expect("an id").to_owned()
     }
 
-    /// The site's ended status checks, newest first, once there are that many.
+    /// Waits until the site has this many ended status checks, and returns them, newest first.
     pub(crate) async fn ended_checks(&self, site: &str, count: usize) -> Vec<Value> {
         let asked = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! More connections than there are files, or than anybody needs.
+//! More connections than the process may have open files, and more than any client needs.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use vedette_local::process::prepare;
 use crate::client::Client;
 use crate::process::{announced, command, figure, kilobytes, limited};
 
-/// Connections in the order in which they were made, a few at a time.
+/// Opens connections, a few at a time, and returns them in this order.
 async fn many(client: &Client, count: usize) -> Vec<TcpStream> {
     stream::iter(0..count).map(|_| client.connect()).buffered(100).collect().await
 }
 
-/// Whether the service closes so many of them; on a busy machine that takes a moment. Which ones is not asked: where
-/// more wait than the system lets wait, their order is that of second attempts.
+/// Whether the service closes this many of them, which takes a moment on a busy machine. It does not matter which ones:
+/// if more connections wait than the system's queue can hold, clients try again, which changes their order.
 async fn are_closed(connections: &[TcpStream], count: usize) -> bool {
     let closed: FuturesUnordered<_> = connections.iter().map(is_closed).collect();
     let closed = closed.filter(|closed| ready(*closed)).take(count).count();
     timeout(Duration::from_secs(30), closed).await == Ok(count)
 }
 
-/// Whether it is closed, once there is something to read.
+/// Whether the connection is closed; waits until there is something to read.
 async fn is_closed(connection: &TcpStream) -> bool {
     connection.readable().await.expect("a connection");
     connection.try_read(&mut [0]).is_ok()
@@ -64,7 +64,7 @@ async fn the_longest_waiting_connection_makes_room_and_no_working_one() {
 async fn who_opens_many_connections_shuts_out_nobody_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_child, client) = announced(limited("ulimit -n 400", folder.path()), folder.path()).await;
-    // A neighbor has sent half of a request when the crowd comes.
+    // Another client has sent half of a request when many clients connect.
     let mut neighbor = client.connect_from([127, 0, 0, 2].into()).await;
     neighbor.write_all(b"GET /api/v1/me HTTP/1.1\r\n").await.expect("sent");
     let crowd = many(&client, 500).await;

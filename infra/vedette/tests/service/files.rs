@@ -1,5 +1,5 @@
-//! A data folder whose files are not as the service left them: what a start makes of it, and a service that
-//! is running.
+//! A data folder whose files are not as the service left them: what a service does when it starts, and while it is
+//! running.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, chown, symlink};
@@ -19,7 +19,7 @@ use crate::start;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Only root can give files away.
+/// Only root can change the owner of a file.
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -31,7 +31,7 @@ async fn used() -> tempfile::TempDir {
     folder
 }
 
-/// What a start says that ends at once.
+/// The output of a service that stops immediately after its start.
 async fn refused(data: &Path) -> String {
     let ended = timeout(PATIENCE, command(data).arg("--quiet").output()).await;
     let ended = ended.expect("in time").expect("ended");
@@ -41,7 +41,7 @@ async fn refused(data: &Path) -> String {
     said
 }
 
-/// Sees to it that a start is refused with these words.
+/// Checks that the service refuses to start, with these words.
 async fn is_refused_with(data: &Path, words: &[&str]) {
     let said = refused(data).await;
     for word in words {
@@ -65,7 +65,7 @@ async fn a_lost_table_is_not_replaced_by_an_empty_one() {
     assert!(!data.join("vedette.db").exists(), "nothing was made");
     assert_eq!(fs::read(data.join("token")).expect("a token"), token);
 
-    // Either way out works.
+    // Both remedies work.
     fs::rename(data.join("elsewhere"), data.join("vedette.db")).expect("put back");
     start(data).await.0.stop().await;
     for name in ["vedette.db", "format", "token"] {
@@ -135,7 +135,7 @@ async fn damage_that_only_a_full_check_finds_is_found_at_the_start() {
     let folder = used().await;
     let table = folder.path().join("vedette.db");
     let file = OpenOptions::new().write(true).open(&table).expect("a table");
-    // The last page belongs to an item; nothing else at a start would read it.
+    // The last page belongs to an item, which nothing else reads when the service starts.
     let length = file.metadata().expect("its size").len();
     file.write_all_at(&[0x5a; 8_192], length - 8_192).expect("written");
     is_refused_with(folder.path(), &[&text(&table), "is damaged", ".recover"]).await;
@@ -171,7 +171,7 @@ async fn a_file_of_another_user_is_refused() {
         return;
     }
     let folder = used().await;
-    // A crash leaves the socket there; a clean stop may not.
+    // After a crash, the socket is still there. After a clean stop, it must be gone.
     let socket = folder.path().join("vedette.sock");
     if !socket.exists() {
         drop(UnixListener::bind(&socket).expect("a socket"));
@@ -216,7 +216,7 @@ async fn profiles_of_a_killed_service_are_gone_with_the_next_start() {
     drop(child);
 }
 
-/// What the doctor says once it finds a problem, or none any more.
+/// The doctor's output, as soon as it reports a problem, or no longer reports one.
 async fn doctor(data: &Path, finds: bool) -> Result<(), Failure> {
     let asked = Instant::now();
     loop {
@@ -279,7 +279,7 @@ async fn the_doctor_examines_the_file_of_a_running_service() {
     let folder = used().await;
     let table = folder.path().join("vedette.db");
     let filler = rusqlite::Connection::open(&table).expect("a table");
-    // Pages at the end of the file that the service leaves alone.
+    // Pages at the end of the file, which the service does not use.
     let fill = "CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(100000))";
     filler.execute_batch(fill).expect("written");
     drop(filler);
@@ -292,7 +292,7 @@ async fn the_doctor_examines_the_file_of_a_running_service() {
     file.write_all_at(&[0x5a; 8_192], length - 8_192).expect("written");
     doctor(folder.path(), true).await.expect_err("damaged");
     service.stop().await;
-    // Closing it takes away the locks that SQLite has on it in this process.
+    // Closing the file releases the locks that SQLite has on it in this process.
     drop(file);
 }
 

@@ -1,4 +1,4 @@
-//! A disk that is really full: a small one in memory, which a mount namespace of its own holds.
+//! Tests with a disk that is really full: a small one in memory, in a separate mount namespace.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -24,7 +24,7 @@ use crate::unread::free_address;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A small disk, as long as a process holds it.
+/// A small disk, which exists as long as a process holds it.
 struct Disk {
     _folder: TempDir,
     /// Where it is in its namespace.
@@ -33,7 +33,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// None where this user may not mount any.
+    /// `None` if this user may not mount a disk.
     async fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().to_owned();
@@ -125,7 +125,7 @@ impl Running {
         Self { child, client, data }
     }
 
-    /// What the service says of its own health.
+    /// What the service reports about its own health.
     async fn health(&self) -> String {
         let Ok(Reached::Served(socket)) = reach(&self.data).await else { panic!("it runs") };
         let said = socket.report(Report::Health).await.expect("an answer").expect("known");
@@ -181,7 +181,7 @@ async fn a_full_disk_is_told_of_and_survived() {
     assert_eq!(running.doctor().await, 0);
     assert!(told.try_recv().is_err(), "told once");
 
-    // Killed on a full disk, it begins again, as its log can be read.
+    // If the service is killed while the disk is full, it can start again, because it can read its log.
     disk.fill();
     running.until_health(is_degraded).await;
     assert!(!signal(&mut running.child, "-KILL").await.success());
@@ -193,7 +193,8 @@ async fn a_full_disk_is_told_of_and_survived() {
     let ended = running.client.ended_checks(&site, 1).await.len();
     running.client.ended_checks(&site, ended + 2).await;
 
-    // Stopped before, there is no room for the files beside the table: it can be read alone.
+    // If the service was stopped before the disk became full, there is no room for the files next to the table, so the
+    // service can only read the table.
     assert_eq!(signal(&mut running.child, "-TERM").await.code(), Some(0));
     disk.fill();
     let mut running = Running::start(&disk, operator).await;
@@ -204,7 +205,7 @@ async fn a_full_disk_is_told_of_and_survived() {
     let path = format!("/api/v1/sites/{site}");
     let writes = async {
         loop {
-            // For a moment nobody listens.
+            // For a moment, nothing listens on the address.
             if let Ok(Reached::Served(socket)) = reach(&running.data).await
                 && let Ok(Some(said)) = socket.report(Report::Health).await
                 && said == "[]"

@@ -1,4 +1,4 @@
-//! What the gateway answers before and beside the routes.
+//! What the gateway itself answers, before and in addition to the routes.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_api::BODY_MAX;
@@ -64,7 +64,7 @@ async fn pages_are_served_beside_the_routes() {
     let shown = client.get("/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01").await;
     assert_eq!(shown.status, 200);
     assert!(shown.headers["content-security-policy"].starts_with("default-src 'none'; "));
-    // What a page has no use for is not read.
+    // The gateway does not read a body that the page does not need.
     let sent = client.send("POST", page, &vec![b'x'; 2 * BODY_MAX]).await;
     assert_eq!((sent.status, &*sent.headers["connection"]), (404, "close"));
     let refused = client.send("PUT", page, b"").await;
@@ -76,7 +76,7 @@ async fn pages_are_served_beside_the_routes() {
 #[tokio::test]
 async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
     let folder = tempfile::tempdir().expect("a folder");
-    // People sign in by mail where a mail server takes it; here nobody does.
+    // People can request a link by email only if there is a mail server. Here, there is none.
     let mail = SendConfig::read(
         &|name| match name {
             "VEDETTE_SMTP" => Some("smtp://127.0.0.1:1".to_owned()),
@@ -90,7 +90,7 @@ async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
     let service = service.await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());
     let mut statuses = Vec::new();
-    // Twenty are served, and one more for each half minute that this takes.
+    // Twenty requests are served, and one more for each half minute that this takes.
     for number in 0..60 {
         let form = format!("email=user{number}%40example.com");
         let more = format!(
@@ -116,7 +116,7 @@ async fn bodies_and_heads_have_limits() {
         assert_eq!(refused.status, status, "{size} bytes");
         assert!(refused.body["message"].is_string(), "{refused:?}");
     }
-    // With `Expect`, the refusal comes before the body does.
+    // With `Expect`, the refusal arrives before the client sends the body.
     let too_long = format!("Expect: 100-continue\r\nContent-Length: {}\r\n", BODY_MAX + 1);
     let expecting = client.head("POST", &path, &too_long);
     assert_eq!(client.send_raw(expecting.as_bytes()).await.expect("an answer").status, 413);
@@ -183,12 +183,12 @@ async fn a_stranger_is_refused_before_their_body_is_read() {
     let head = |length: usize| {
         format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
     };
-    // Nothing of it ever comes.
+    // The body never arrives.
     let mut stream = client.connect().await;
     stream.write_all(head(BODY_MAX).as_bytes()).await.expect("sent");
     let refused = Client::receive(stream).await.expect("an answer");
     assert_eq!((refused.status, refused.headers["connection"].as_str()), (401, "close"));
-    // All of it comes, and does not keep the answer from its reader.
+    // The whole body arrives, and the client still gets the answer.
     let mut request = head(5 * BODY_MAX).into_bytes();
     request.resize(request.len() + 5 * BODY_MAX, b'x');
     let refused = client.send_raw(&request).await.expect("an answer");
@@ -201,7 +201,7 @@ async fn the_bodies_of_a_user_share_a_budget() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
     let path = client.sites_path().await;
-    // They get `100 Continue` when there is memory for them, and send nothing.
+    // They get `100 Continue` as soon as there is memory for them, but send nothing.
     let longest = format!("Expect: 100-continue\r\nContent-Length: {BODY_MAX}\r\n");
     let mut held = Vec::new();
     for _ in 0..4 {
@@ -216,7 +216,7 @@ async fn the_bodies_of_a_user_share_a_budget() {
     let mut waiting = client.connect().await;
     let request = client.head("POST", &path, "Content-Length: 2\r\n") + "{}";
     waiting.write_all(request.as_bytes()).await.expect("sent");
-    // Who has no body does not wait.
+    // Requests without a body do not wait.
     for _ in 0..20 {
         assert_eq!(client.get("/api/v1/me").await.status, 200);
     }
@@ -261,7 +261,7 @@ async fn a_request_for_another_host_is_misdirected() {
 async fn strangers_who_announce_a_body_and_send_none_delay_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
-    // A session that is over makes nobody known.
+    // A session that has ended does not identify its user.
     let cookie = sign_in(&service, &client).await;
     assert_eq!(browse(&client, "POST", "/sign-out", &cookie, "").await.status, 303);
     let announce = async |length: usize| {
@@ -287,7 +287,7 @@ async fn strangers_who_announce_a_body_and_send_none_delay_nobody() {
     }
     let refused = Client::receive(announce(4_096).await).await.expect("an answer");
     assert_eq!((refused.status, &*refused.headers["retry-after"]), (429, "10"));
-    // Who is known sends on.
+    // Clients with credentials can still send bodies.
     let path = client.sites_path().await;
     assert_eq!(client.send("POST", &path, b"{}").await.status, 422);
     assert_eq!(browse(&client, "GET", "/sign-in", "", "").await.status, 200);

@@ -1,4 +1,4 @@
-//! Targets that take connections and never answer.
+//! Targets that accept connections but never answer.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use vedette_testkit::WebServer;
 
 use crate::process::{announced, command, kilobytes};
 
-/// A server that says something to whoever connects, and nothing more; its address, and how many
-/// connections it holds.
+/// A server that sends something to each client that connects, and then nothing more. Returns its address, and how many
+/// connections it has.
 async fn silent_after(words: Vec<u8>) -> (String, watch::Receiver<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -24,7 +24,7 @@ async fn silent_after(words: Vec<u8>) -> (String, watch::Receiver<usize>) {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             let (words, held) = (Arc::clone(&words), held.clone());
             tokio::spawn(async move {
-                // Whoever is not heard to the end has hung up.
+                // This fails if the client has disconnected.
                 let _ = stream.write_all(&words).await;
                 held.send_modify(|held| *held += 1);
                 std::future::pending::<()>().await;
@@ -38,7 +38,7 @@ async fn silent_after(words: Vec<u8>) -> (String, watch::Receiver<usize>) {
 async fn a_site_is_checked_while_hundreds_of_its_team_hang() {
     prepare();
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    // Slow status checks may have a quarter of them, and one team three quarters of that.
+    // Slow status checks can have a quarter of the files, and one team three quarters of these.
     let each = usize::try_from(files / 16).unwrap_or(usize::MAX).min(200);
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = command(folder.path());

@@ -1,4 +1,4 @@
-//! The whole service, started as its user starts it.
+//! Tests of the whole service, started as a user starts it.
 
 mod client;
 
@@ -46,17 +46,17 @@ fn options(data: &Path) -> Options {
     }
 }
 
-/// Mails go into a folder of the data.
+/// Writes emails to a folder in the data folder.
 fn mail(data: &Path) -> SendConfig {
     SendConfig::read(&|_| None, MailTransport::Folder(data.join("mail"))).expect("a folder")
 }
 
-/// A configuration that lets checks reach this machine, and asks as often as tests do.
+/// A configuration that lets checks reach this machine, and allows as many requests as tests make.
 fn config() -> Config {
     Config::read(&|name| match name {
         "VEDETTE_ALLOW_TARGETS" => Some("127.0.0.0/8".to_owned()),
         "VEDETTE_THROTTLE" => Some("100000".to_owned()),
-        // Nobody outside this machine is asked, and nothing is audited.
+        // Vedette asks no resolver or registry outside this machine, and audits nothing.
         "VEDETTE_DOH" => Some("nobody=https://127.0.0.1:1/dns-query".to_owned()),
         "VEDETTE_RDAP" | "VEDETTE_AUDITOR" => Some("none".to_owned()),
         _ => None,

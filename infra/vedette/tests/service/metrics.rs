@@ -1,4 +1,4 @@
-//! The metrics of the process, at an address of their own and at the socket.
+//! The metrics of the process, at a separate address and at the socket.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -67,10 +67,10 @@ async fn prometheus_reads_what_the_process_does() {
 
     assert_eq!(scraper.get("/").await.status, 404);
     assert_eq!(scraper.send("POST", "/metrics", b"").await.status, 405);
-    // A web page that a browser on this machine shows cannot read them under its own name.
+    // A web page in a browser on this machine cannot read them under its own host name.
     let request = b"GET /metrics HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n";
     assert_eq!(scraper.send_raw(request).await.expect("an answer").status, 421);
-    // No check reaches them either.
+    // Checks cannot reach them, either.
     let url = format!("http://{}/metrics", service.metrics_listen().expect("an address"));
     let own = json!({ "url": url, "monitoring_settings": only_status });
     let created = client.send("POST", &path, own.to_string().as_bytes()).await;

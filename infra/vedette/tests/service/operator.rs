@@ -1,4 +1,4 @@
-//! The operator's command line beside the service, and alone on its folder.
+//! The operator's command line, while the service is running and while it is not.
 
 use std::path::Path;
 use std::time::Duration;

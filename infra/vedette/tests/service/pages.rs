@@ -1,4 +1,4 @@
-//! The pages, as a browser asks for them.
+//! The pages, requested as a browser does.
 
 use vedette_local::{Options, Service};
 
@@ -22,14 +22,14 @@ pub(crate) async fn browse(
     client.send_raw(request.as_bytes()).await.expect("an answer")
 }
 
-/// The path of the link by which who started the service signs in.
+/// The path of the link with which the person who started the service signs in.
 fn sign_in_path(service: &Service) -> String {
     let link = service.sign_in_link().expect("a link");
     let (_, path) = link.split_once("/sign-in/").expect("a page");
     format!("/sign-in/{path}")
 }
 
-/// Signs in by that link, and says the session's cookie.
+/// Signs in with that link, and returns the session's cookie.
 pub(crate) async fn sign_in(service: &Service, client: &Client) -> String {
     let signed_in = browse(client, "POST", &sign_in_path(service), "", "").await;
     assert_eq!((signed_in.status, signed_in.headers["location"].as_str()), (303, "/"));

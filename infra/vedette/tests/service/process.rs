@@ -1,4 +1,4 @@
-//! The binary: folders, exits, signals.
+//! Tests of the binary: folders, exit codes and signals.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -51,7 +51,7 @@ pub(crate) fn limited(ulimit: &str, data: &Path) -> Command {
     command
 }
 
-/// A process that has said where it is.
+/// A process that has printed its address.
 async fn running(data: &Path) -> (Child, Client) {
     announced(command(data), data).await
 }
@@ -73,7 +73,7 @@ pub(crate) async fn announced(mut command: Command, data: &Path) -> (Child, Clie
     (child, Client::with_token_file(address, &data.join("token")))
 }
 
-/// A figure that the system has of a process, from a line that begins so.
+/// A figure that the system reports about a process, from the line that begins with this text.
 pub(crate) fn figure(child: &Child, file: &str, line: &str) -> String {
     let path = format!("/proc/{}/{file}", child.id().expect("running"));
     let text = fs::read_to_string(path).expect("readable");
@@ -81,7 +81,7 @@ pub(crate) fn figure(child: &Child, file: &str, line: &str) -> String {
     found.expect("a line").trim().to_owned()
 }
 
-/// The memory that a process takes; without its binary's own pages, of which a dev build has many.
+/// The memory that a process uses, without the pages of its binary, which are many in a dev build.
 pub(crate) fn kilobytes(child: &Child) -> u64 {
     let kilobytes = figure(child, "status", "RssAnon:");
     kilobytes.trim_end_matches(" kB").parse().expect("a number")

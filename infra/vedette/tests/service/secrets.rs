@@ -1,4 +1,4 @@
-//! What is in no log, however much is asked for.
+//! Secrets are not in the log, even at the most verbose level.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use crate::tools::{tls, web};
 
 const SECRET: &str = "s3cret-of-the-shop";
 
-/// A web server that speaks HTTP/2 and is content with who knows the secret.
+/// A web server that speaks HTTP/2 and accepts requests that contain the secret.
 async fn modern(acceptor: TlsAcceptor) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -55,7 +55,7 @@ async fn check(client: &Client, url: &str) {
     assert_eq!(ended[0]["result"]["code"], 200, "{}", ended[0]);
 }
 
-/// What a process has written by its end.
+/// Stops a process, and returns everything that it has logged.
 async fn whole_log(child: &mut Child, log: &Path) -> String {
     signal(child, "-TERM").await;
     fs::read_to_string(log).expect("a log")
@@ -92,7 +92,7 @@ async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
     }
 }
 
-/// Signs in at the provider; returns the status at the end, and what nobody else is to know.
+/// Signs in at the provider. Returns the final status, and the secrets of the sign-in.
 async fn sign_in(client: &Client, provider: &OpenIdProvider, email: &str) -> (u16, [String; 2]) {
     let begun = client.get("/oidc").await;
     assert_eq!(begun.status, 303, "{begun:?}");
@@ -124,7 +124,7 @@ async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
     let email = me["data"]["user"]["email"].as_str().expect("an address");
     let answer = |body: &str| ProviderAnswer::Status(200, body.to_owned());
     let mut secrets = vec![CLIENT_SECRET.to_owned(), "secret%3A+of".to_owned()];
-    // As it is sent: in the header, in the body, in the tokens.
+    // In the forms in which it is sent: in the header, in the body, and in the tokens.
     secrets.extend(
         ["dmVkZXR0ZTph", "an access token", "eyJhbGciOi", "code-0", SECRET].map(str::to_owned),
     );

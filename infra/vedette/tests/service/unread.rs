@@ -1,4 +1,4 @@
-//! Nobody reads what the process says, and the system gives it few threads.
+//! Nobody reads the output of the process, and the system gives it few threads.
 
 use std::io::{PipeReader, PipeWriter, Write as _, pipe};
 use std::net::{SocketAddr, TcpListener};
@@ -17,11 +17,11 @@ use crate::process::{limited, signal};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A pipe that takes nothing more; nobody reads it.
+/// A full pipe, which nobody reads.
 fn full() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().expect("a pipe");
     fcntl_setfl(&writer, OFlags::NONBLOCK).expect("set");
-    // A byte at a time, at the end: less than that must not fit either.
+    // At the end, it is filled byte by byte, so that not even one byte fits.
     for text in [&[b'x'; 4_096][..], b"x"] {
         while writer.write(text).is_ok() {}
     }
@@ -29,7 +29,7 @@ fn full() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// An address that is free just now.
+/// An address that is free at the moment.
 pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|taken| taken.local_addr()).expect("an address")
 }
@@ -88,7 +88,7 @@ async fn too_few_threads_are_an_error_and_no_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = limited("{ ulimit -u 1 2>&- || ulimit -p 1; }", folder.path());
     if geteuid().is_root() {
-        // Root has no such limit. Whoever this is has no process else.
+        // This limit does not apply to root. The other user has no other processes.
         command.uid(54_321);
     }
     let refused = command.output().await.expect("ended");

@@ -1,8 +1,9 @@
-//! Data folders of earlier formats, which this version opens and goes on with.
+//! Data folders of earlier formats, which this version opens and continues to use.
 //!
-//! Each is the table of a small service of its time: a site that is up, whose issue a person resolved, and one that is
-//! down, whose issue a person took. They were written by versions of their time: format 2 by commit 25e8c5a, which
-//! introduced it, format 3 by commit 2b7bdd5, format 4 by the first one that makes backups.
+//! Each folder has the table of a small service with two sites: one is up, and a person has resolved its issue; the
+//! other one is down, and a person has acknowledged its issue. Earlier versions wrote these tables: format 2 was
+//! written by commit 25e8c5a, which introduced it, format 3 by commit 2b7bdd5, and format 4 by the first commit that
+//! can make backups.
 
 use std::fs;
 use std::path::Path;
@@ -100,7 +101,7 @@ async fn a_service_goes_on_with_an_older_folder() {
     }
 }
 
-/// A backup of the folder, which the service opens as well, has the format that the folder had.
+/// A backup of the folder has the same format as the folder, and the service can open it, too.
 #[tokio::test]
 async fn a_folder_of_each_format_is_backed_up_and_restored() {
     for table in TABLES {

@@ -6,7 +6,8 @@ use crate::accounts::team::Team;
 /// Why a caller may not do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessRefusal {
-    /// It does not exist, or it belongs to a team that they are not a member of. The answer does not reveal which.
+    /// The resource does not exist, or it belongs to a team that they are not a member of. The response does not reveal
+    /// which.
     #[error("The requested resource was not found.")]
     NotFound,
     /// The team has no active plan.

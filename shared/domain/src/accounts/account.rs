@@ -20,7 +20,7 @@ pub struct User {
     /// When they confirmed the address; unconfirmed users are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,
-    /// The time zone that they chose for pages and their email; without one, those of a team are in the team's zone.
+    /// The time zone that they chose for pages and email. If they chose none, a team's pages use the team's zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<NamedZone>,
     /// Creation.
@@ -233,8 +233,8 @@ impl TokenHash {
 
 /// The secret that a client sends: `vdt_`, 34 random base62 characters and their CRC-32 in 6 more.
 ///
-/// The checksum tells a token from garbage without reading the table. There is neither `Debug` nor `Display`, so that a
-/// secret does not slip into a log.
+/// With the checksum, a mistyped token is recognized without reading the table. There is neither `Debug` nor `Display`,
+/// so that a secret does not slip into a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -244,10 +244,10 @@ const SECRET_CHECKSUM: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 impl Secret {
-    /// Random bytes that [`Secret::from_random`] asks for; 34 base62 characters hold 202 bits.
+    /// How many random bytes [`Secret::from_random`] needs; 34 base62 characters hold 202 bits.
     pub const RANDOM_BYTES: usize = SECRET_RANDOM;
 
-    /// Makes a secret of random bytes.
+    /// Makes a secret from random bytes.
     ///
     /// Each byte becomes a character modulo 62. The bias costs 0.06 bits a character and leaves far more than the
     /// necessary 128 bits.

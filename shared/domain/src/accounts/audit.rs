@@ -443,7 +443,7 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     changed
         .take(DIFFERENCES_MAX)
         .map(|setting| {
-            // A missing value has no text. For the others, both texts are kept or none.
+            // A missing value has no text. If there are two values, their texts are kept or left out together.
             let text = |of: &BTreeMap<String, &Value>| of.get(setting).map(|value| text(value));
             match [text(&before), text(&after)] {
                 [Some(None), _] | [_, Some(None)] => Difference::unshown(setting),

@@ -1,5 +1,5 @@
-//! How many transactional emails people get. A service that writes to any address that somebody types must not be
-//! usable for spam.
+//! Limits for transactional emails. Anybody can enter any address, so without limits the service could be used to send
+//! spam.
 
 use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use crate::accounts::email::normalized;
 use crate::id::UserId;
 use crate::rate_limit::RateLimit;
 
-/// How long a batch of transactional emails may take: each is sent once, all at the same time, and within 30 seconds.
+/// How long a batch of transactional emails may take: all are sent at the same time, each once and within 30 seconds.
 pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
 /// A number of times within a window.

@@ -122,7 +122,7 @@ impl SignInAttempt {
         begun_at.saturating_add(ATTEMPT_LIFETIME).unwrap_or(begun_at)
     }
 
-    /// Whether an answer may still come.
+    /// Whether the provider may still answer.
     pub fn is_open(&self, now: Timestamp) -> bool {
         now < self.expires_at()
     }

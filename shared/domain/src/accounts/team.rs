@@ -21,7 +21,7 @@ pub struct Team {
     pub name: String,
     /// The current plan, or the last one if the plan is inactive.
     pub plan: Plan,
-    /// Whether the plan is active; without it, team-scoped routes answer 402.
+    /// Whether the plan is active; without it, team-scoped routes respond with 402.
     pub plan_active: bool,
     /// The time zone of its quiet time and its alerts.
     #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
@@ -32,7 +32,7 @@ pub struct Team {
     /// The key of the calendar feed of its maintenance windows; `None` if there is no feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<LinkKey>,
-    /// Rises with every write of the maintenance windows.
+    /// Increases with every write of the maintenance windows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub windows_rev: u64,
     /// Its status pages.
@@ -43,13 +43,13 @@ pub struct Team {
     /// Members, including the owner.
     pub members: u32,
     /// Invitations that nobody has accepted yet; some may have expired. They are stored here so that they are counted
-    /// with the members. Their own items say what they admit to.
+    /// with the members. What an invitation grants is in an item of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invitations: Vec<Invitation>,
-    /// Rises with every write of the invitations.
+    /// Increases with every write of the invitations.
     #[serde(default)]
     pub invited: u64,
-    /// Version of everything that schedules follow from: the plan and the monitoring settings.
+    /// Version of everything that determines the schedules: the plan and the monitoring settings.
     pub cfg: u64,
     /// The `cfg` that the schedules of all sites are known to follow.
     pub synced: u64,

@@ -65,7 +65,7 @@ pub struct Channel {
     pub disabled: Option<Disabled>,
     /// The key in the links that confirm or unsubscribe the address. It proves that the visitor has read its email.
     pub key: LinkKey,
-    /// Rises with every write.
+    /// Increases with every write.
     pub rev: u64,
     /// Creation.
     pub created_at: Timestamp,

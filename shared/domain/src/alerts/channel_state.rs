@@ -16,7 +16,7 @@ use crate::id::ChannelId;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChannelState {
-    /// Rises with every write.
+    /// Increases with every write.
     pub rev: u64,
     /// Until when a process sends to it; no other process does meanwhile.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub const LEASE: SignedDuration = SignedDuration::from_secs(120);
 /// Timeout of the Lambda function that sends. While one channel hangs, the function still has time to start with
 /// others.
 pub const SENDING_TIMEOUT: SignedDuration = SignedDuration::from_secs(2 * LEASE.as_secs());
-/// By how much a message may be early by its receiver's clock.
+/// How early a message may arrive by its receiver's clock.
 const EARLY_MAX: SignedDuration = SignedDuration::from_secs(1);
 /// How many failed attempts are kept.
 const LOG_MAX: usize = 20;

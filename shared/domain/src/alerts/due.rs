@@ -185,8 +185,8 @@ pub enum Reason {
 
 impl QuietTime {
     /// The end of the quiet time at an instant; `None` if the instant is not in quiet time. Quiet time begins and ends
-    /// when the clocks of the zone show its times. If the clocks skip one of these times, it counts as later by what
-    /// they skip. If they show it twice, the first one counts.
+    /// when the clocks of the zone show its times. If the clocks skip one of these times, it moves later by as much as
+    /// they skip. If they show it twice, the first time counts.
     pub fn until(&self, now: Timestamp, zone: &NamedZone) -> Option<Timestamp> {
         if !self.enabled {
             return None;

@@ -80,8 +80,8 @@ impl Channel {
             entry.event == Some(EventKind::Resolved) && !self.target.is_for_people();
         let before = match delivery {
             Some(delivery) => delivery,
-            // A program's delivery state ends with the issue, which may be before the outbox says that it was resolved. The
-            // program must hear of that as well.
+            // A program's delivery state is deleted when its issue is over, which may happen before the outbox reports
+            // the resolution. The program must hear of the resolution as well.
             None if (is_opening || is_resolution) && self.was_there(&entry.issue) => {
                 let opened_at = entry.issue.lifecycle.opened_at();
                 DeliveryState { rev: 0, ..DeliveryState::new(entry.issue.id, opened_at, now) }

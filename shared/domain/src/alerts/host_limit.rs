@@ -27,8 +27,8 @@ const SPREAD_MILLIS: i64 = 5_000;
 pub struct ReceivingHost {
     /// Its name or address.
     pub name: String,
-    /// Whether each team's messages are counted separately: to a service that everybody uses, or to a program on this
-    /// machine, which only a setting makes reachable.
+    /// Whether each team's messages are counted separately. This applies to shared services, and to programs on this
+    /// machine, which can only be reached if the operator allows it.
     pub is_apart: bool,
 }
 
@@ -46,7 +46,7 @@ impl ReceivingHost {
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => address.is_loopback(),
         };
-        // A trailing dot does not make another host.
+        // A name with a trailing dot is the same host.
         let name = host.to_string().trim_end_matches('.').to_owned();
         Some(Self { name, is_apart })
     }
@@ -56,7 +56,7 @@ fn is_loopback_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether it is a service that everybody uses, for any kind of channel.
+/// Whether it is a shared service of any kind of channel.
 fn is_shared_service(name: &str) -> bool {
     let services = ChannelKind::ALL.into_iter().flat_map(|kind| kind.description().services);
     services.into_iter().any(|service| {

@@ -106,8 +106,8 @@ impl Asker {
     }
 }
 
-/// A name in an email that its reader has not asked for. Strangers choose their names, so a name has no room for a
-/// message of its own, and becomes no link.
+/// A name in an email that its reader has not asked for. Strangers choose their own names, so a name must be too short
+/// for a message, and must not become a link.
 fn strangers_name(text: &str) -> String {
     cut(&unlinked(text), STRANGERS_NAME, |_| 1)
 }
@@ -249,7 +249,7 @@ pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, Ma
     Ok(unsubscribable(written, unsubscribe).multipart(alternatives(plain, html))?)
 }
 
-/// A message that neither people nor programs answer.
+/// A message with its sender, recipient and subject, marked so that programs do not reply to it.
 fn addressed(envelope: &Envelope, subject: &str) -> Result<MessageBuilder, MailError> {
     let invalid = |role| move |source| MailError::Address { role, source };
     let from: Mailbox = envelope.from.parse().map_err(invalid("sender"))?;

@@ -11,8 +11,8 @@ use super::channel::EventKind;
 use crate::issues::record::Issue;
 use crate::issues::{TimelineEntry, TimelineKey};
 
-/// The most transitions that a channel is sent after it is enabled. If it missed more, it only hears that they are
-/// missing.
+/// The most transitions that a channel is sent after it is enabled. If it missed more, it only hears that it missed
+/// some.
 pub const MISSED_MAX: usize = 100;
 /// How long ago the first of them may have been.
 pub const MISSED_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);

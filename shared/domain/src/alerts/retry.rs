@@ -30,8 +30,8 @@ pub struct Failing {
     /// The first of them.
     #[serde(with = "millisecond::required")]
     since: Timestamp,
-    /// The position in the schedule. It stays the same if the receiver says when to try again; otherwise, a receiver
-    /// that is only busy would soon be given up.
+    /// The position in the schedule. It stays the same if the receiver says when to try again; otherwise, Vedette would
+    /// soon give up on a receiver that is only busy.
     step: u32,
 }
 

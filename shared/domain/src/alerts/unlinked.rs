@@ -1,5 +1,5 @@
-//! Text from strangers in emails to strangers. Email programs turn anything that looks like a link into one. A name
-//! must not become a link that somebody follows because the email comes from us.
+//! Keeps text that strangers wrote from becoming links in emails. Email programs turn anything that looks like a link
+//! into one. A name must not become a link that somebody follows because the email comes from us.
 
 use super::text::one_line;
 

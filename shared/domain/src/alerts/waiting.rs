@@ -10,7 +10,7 @@ use crate::sites::settings::QuietTime;
 /// News that people have not heard yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What they would be told now.
+    /// What they would be notified of now.
     pub news: News,
     /// When it is sent; `None` if the channel is off.
     pub due: Option<Timestamp>,

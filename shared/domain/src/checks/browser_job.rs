@@ -16,8 +16,8 @@ use crate::checks::check::{
 use crate::checks::tool::Tool;
 use crate::sites::settings::LinksSettings;
 
-/// The largest result of an audit, in bytes of JSON. Texts and lists of a report are cut, so a real result has a fifth
-/// of it.
+/// The largest result of an audit, in bytes of JSON. Texts and lists of a report are cut, so a real result takes up a
+/// fifth of this.
 pub(crate) const AUDIT_BYTES_MAX: usize = 128 * 1024;
 
 /// The largest error of a job, in bytes of JSON.
@@ -180,7 +180,7 @@ fn check_audit(result: &PerformanceResult) -> Result<(), BadAnswer> {
     let is_plausible = vitals.chain(savings).all(can_be)
         && (0.0..=FIGURE_MAX).contains(&result.response_time)
         && metrics.performance_score.is_none_or(|score| score <= 100)
-        // A lab has no field data.
+        // An audit in a browser of our own has no field data.
         && metrics.real_user_metrics.is_none()
         && metrics.origin_metrics.is_none();
     is_plausible.then_some(()).ok_or(BadAnswer::Implausible)

@@ -122,7 +122,7 @@ impl Finish {
     pub fn sample(&self, expectations: &Expectations) -> Option<Sample> {
         match self {
             Self::Completed(ToolResult::Status(result)) => {
-                // An answer that was not judged is that of a site that is down.
+                // If the answer was not judged, the site is down.
                 let met = || result.judged.as_ref().is_some_and(Vec::is_empty);
                 let met = (!expectations.is_empty()).then(met);
                 Some(Sample::Status { up: result.up, met, response_ms: result.response_time })

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::clock::is_ahead;
 use crate::id::CheckId;
 
-/// One team's share of the concurrent runs: three quarters, and at least one. It never has all of several, so that
-/// another team's work can start while its own hangs.
+/// One team's share of the concurrent runs: three quarters, and at least one. If there is more than one, a team never
+/// gets all of them, so that another team's work can start while its own hangs.
 pub fn team_share(limit: usize) -> usize {
     (limit.saturating_mul(3) / 4).max(1)
 }
@@ -27,7 +27,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// This many places, which slow messages keep.
+    /// This many places. Slow messages keep theirs.
     pub const fn running(running: usize) -> Self {
         Self { running, slow: 0 }
     }
@@ -44,7 +44,7 @@ struct Load {
 }
 
 impl Load {
-    /// Slow messages that hold no place because they are within the sender's share.
+    /// Slow messages that take up no place, because they are within the sender's share of slow messages.
     fn aside(&self, places: Places) -> usize {
         self.slow.min(team_share(places.slow)).min(places.slow)
     }
@@ -98,7 +98,7 @@ impl Handling {
 /// its end; the lease of a process that died expires.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Leases {
-    /// Rises with every write; 0 if nothing was written yet.
+    /// Increases with every write; 0 if nothing was written yet.
     pub rev: u64,
     /// By run.
     held: BTreeMap<CheckId, Lease>,

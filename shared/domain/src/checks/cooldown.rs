@@ -57,7 +57,7 @@ fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
 /// What crawls and audits of a team's sites have used, even of sites that were deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cooldowns {
-    /// Rises with every write; 0 if nothing was written yet.
+    /// Increases with every write; 0 if nothing was written yet.
     pub rev: u64,
     /// The day of `first`.
     day: Date,
@@ -72,7 +72,7 @@ pub struct Cooldowns {
 /// The first 4 bytes of the SHA-256 of a host's name. If two hosts share them, one of them waits for its schedule.
 type Host = u32;
 
-/// Hosts in the order of their first runs, each as often as it had one. They are stored one after the other.
+/// Hosts in the order of their first runs. A host occurs once for each of its first runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Hosts(Vec<Host>);
 

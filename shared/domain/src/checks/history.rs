@@ -305,7 +305,7 @@ pub struct Day {
     /// What hourly plots need.
     #[serde(rename = "ms", default, skip_serializing_if = "ResponseHours::is_empty")]
     pub responses: ResponseHours,
-    /// Rises with each write once the day is closed.
+    /// Increases with each write once the day is closed.
     #[serde(rename = "v", default)]
     pub rev: u64,
 }

@@ -32,8 +32,8 @@ pub fn offset(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
     (minutes % u64::from(cadence_minutes.max(1))) as u32
 }
 
-/// The second of a minute at which a tool's run on a site begins, where all runs of a minute are sent at once. This
-/// spreads them as evenly as schedules do.
+/// The second of a minute at which a tool's run on a site begins, if the polling scheduler sends all runs of that
+/// minute at once. This spreads them as evenly as schedules do.
 pub fn second(site: SiteId, tool: Tool) -> u32 {
     let (_, within) = hashes(site, tool);
     (within % 60) as u32

@@ -15,9 +15,9 @@ use crate::checks::tool::{RunReason, Tool};
 use crate::clock::is_ahead;
 use crate::id::{CheckId, SiteId};
 
-/// A timer further ahead than this is sent by the reconciler, as soon as a queue can delay it that long. The difference
-/// leaves the reconciler a run or two to do so. A run that is saved meanwhile does not know whether the message was
-/// sent, and may cause it to be sent again.
+/// If a timer is further ahead than this, the reconciler sends it, as soon as a queue can delay it that long. The limit
+/// is below [`LONGEST_DELAY`], so that the reconciler has one or two runs in which to send it. A run that is saved
+/// meanwhile does not know whether the message was sent, and may cause it to be sent again.
 const SENT_AT_ONCE: SignedDuration = SignedDuration::from_mins(13);
 
 /// A run outside the schedule. A tool of a site has at most one.
@@ -34,11 +34,11 @@ impl Timer {
     /// The timer of a tool after a run at `slot`. `wanted` is the kind of the next run, and in how many monitoring
     /// minutes it should come.
     ///
-    /// An outstanding timer of the wanted kind stays as it is, unless it is further ahead than a new one would be: it
-    /// waited for the end of a maintenance window that ended early, or the setting was lowered. Otherwise, scheduled
-    /// runs that are more frequent than follow-ups would postpone those forever. The timer is used up and set again
-    /// after a run at its instant or later was observed: slots must rise, so the timer's own run could no longer be
-    /// counted.
+    /// An outstanding timer of the wanted kind stays as it is, because scheduled runs that are more frequent than
+    /// follow-ups would otherwise postpone these forever. It is set again only if it is further ahead than a new one
+    /// would be: because it waited for the end of a maintenance window that ended early, or because the setting was
+    /// lowered. A timer is also set again once a run at its instant or later was observed: slots must increase, so the
+    /// timer's own run could no longer be counted.
     pub(crate) fn after_run(
         outstanding: Option<Self>,
         wanted: Option<(RunReason, u32)>,
@@ -54,8 +54,8 @@ impl Timer {
         Some(kept.unwrap_or(Self { reason, due }))
     }
 
-    /// The timer of a tool after a run in a maintenance window: when the window ends, but not before a run could be
-    /// counted after this one.
+    /// The timer of a tool after a run in a maintenance window. It is due when the window ends, but not before the
+    /// earliest slot at which a run after this one counts.
     pub(crate) fn at_end(
         reason: RunReason,
         end: Timestamp,

@@ -222,8 +222,9 @@ tools! {
     }
 }
 
-// There is no room for a ninth tool. It can use the highest of the 48 bits of time in an id, which is 0 until the year
-// 6429: `id` then sets that bit for codes from 8 on and masks it when it reads the time. Stored ids keep their meaning.
+// The three bits have no room for a ninth tool. If one is added, it can use the highest of the 48 bits of time in an
+// id, which is 0 until the year 6429: `id` has to set that bit for codes from 8 on, and to mask it when it reads the
+// time. Stored ids keep their meaning.
 const _: () = {
     let mut position = 0;
     while position < Tool::ALL.len() {

@@ -51,7 +51,7 @@ pub use source::CheckSource;
 /// The state of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ToolState {
-    /// Rises with every write.
+    /// Increases with every write.
     pub rev: u64,
     /// The site's `cfg`. A run that began under another one is discarded.
     pub cfg: u64,
@@ -408,8 +408,8 @@ impl ToolState {
     }
 
     /// The state after a person resolved an issue: its tracker starts again, and nothing is outstanding for it. If the
-    /// site's newest status check failed, the site is failing from then on. Changed records are accepted in their
-    /// current state. For `status:partial`, the failures that it stands for also start again; otherwise the next
+    /// site's newest status check failed, the site is failing from then on. If records had changed, they are accepted
+    /// as they are now. For `status:partial`, the failures that it stands for also start again; otherwise the next
     /// failure would reopen it.
     pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
         let mut next = self.clone();

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::json::{self, JSON_MAX};
 use super::{BODY_SEARCHED, Expectation, Expectations};
 
-/// A body, as far as expectations are about it. Texts are looked for as the body arrives, so the most that is kept is
-/// the JSON, if a value of it is expected.
+/// A body, as far as expectations are about it. Texts are looked for while the body arrives. Only if a value in JSON is
+/// expected is the whole body kept.
 #[derive(Debug)]
 pub struct BodyReader<'a> {
     /// The texts that are looked for, and whether they were found.
@@ -54,7 +54,7 @@ impl<'a> BodyReader<'a> {
     pub fn wanted(&self) -> usize {
         match (&self.json, self.texts.is_empty()) {
             (_, false) => BODY_SEARCHED,
-            // One more shows that it is too long.
+            // One more byte shows that the body is too long.
             (Some(_), true) => JSON_MAX + 1,
             (None, true) => 0,
         }
@@ -71,7 +71,7 @@ impl<'a> BodyReader<'a> {
         if self.texts.iter().all(|(_, is_found)| *is_found) {
             return;
         }
-        // A text that continues the tail ends within so many bytes of the new part.
+        // A text that begins in the tail ends within this many bytes of the new part.
         let seam = part.len().min(self.longest.saturating_sub(1));
         self.tail.extend_from_slice(&part[..seam]);
         for (text, is_found) in &mut self.texts {

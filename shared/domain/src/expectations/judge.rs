@@ -114,7 +114,7 @@ impl Seen<'_> {
     fn header_got(&self, name: &str, values: &[String]) -> String {
         match values {
             [] => "no such header".to_owned(),
-            // A session of ours is nobody's business, even if nobody can use it.
+            // A cookie may contain the session of our check, so it is not shown.
             _ if name == "set-cookie" => REDACTED.to_owned(),
             values => quoted(&self.redaction.apply(&values.join(", "))),
         }

@@ -41,7 +41,7 @@ pub enum NotExpectable {
     /// The method gets no body.
     #[error("needs the method GET, because a response to HEAD has no body")]
     NeedsBody,
-    /// There is another limit for the response time, of which the lower one would decide alone.
+    /// There is another limit for the response time, and only the lower of the two would have an effect.
     #[error("must not be response_time a second time")]
     SecondLimit,
 }

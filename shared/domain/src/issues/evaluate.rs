@@ -76,7 +76,7 @@ pub fn evaluate(
     }
 }
 
-/// Whether a site that answers with this code is down, as it is if no answer came.
+/// Whether a site that answers with this code is down. It always is if no answer came, which is the code 0.
 pub fn is_down(code: u16, incident_codes: &BTreeSet<u16>) -> bool {
     code == 0 || incident_codes.contains(&code)
 }
@@ -239,7 +239,7 @@ mod tests {
             (silence(Some(" timed out\n")), none.clone(), "example.com is down: timed out"),
             (silence(Some(" ")), codes(), "example.com is down: no answer"),
             (silence(None), none.clone(), "example.com is down: no answer"),
-            // Everything else is a success, whatever `up` says: decision 50.
+            // Everything else is a success, whatever `up` says.
             (answer(200), codes(), "example.com is up: HTTP 200"),
             (answer(302), codes(), "example.com is up: HTTP 302"),
             (answer(418), codes(), "example.com is up: HTTP 418"),

@@ -24,7 +24,7 @@ use crate::time::wire;
 pub struct Issue {
     /// The id, which determines site and fingerprint.
     pub id: IssueId,
-    /// Rises with every write.
+    /// Increases with every write.
     pub rev: u64,
     /// Its state.
     pub lifecycle: Lifecycle,

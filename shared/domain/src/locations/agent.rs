@@ -36,7 +36,7 @@ pub struct Agent {
     pub location: Location,
     /// Its token's hash.
     pub hash: TokenHash,
-    /// Rises with every write.
+    /// Increases with every write.
     pub rev: u64,
     /// When it was added.
     pub created_at: Timestamp,

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(serde_json::to_value(&question).expect("json"), sent);
         assert_eq!(serde_json::from_value::<Question>(sent).expect("a question"), question);
         assert!(!format!("{question:?}").contains("s3cr3t"));
-        // Only a question with another method than GET says which, so that it reads as ever.
+        // A question names its method only if it is not GET, so that earlier versions can read the others.
         let head = question.clone().asked_with(CheckMethod::Head);
         let sent = serde_json::to_value(&head).expect("json");
         assert_eq!(sent["method"], "HEAD");

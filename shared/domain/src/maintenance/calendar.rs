@@ -1,7 +1,7 @@
 //! The maintenance windows of a team as an iCalendar feed (RFC 5545), to which calendar programs subscribe.
 //!
-//! Each instance is an event of its own, in UTC. So programs need no definitions of time zones, and show what Vedette
-//! does: also where clocks change, and where somebody has ended an instance early.
+//! Each instance is an event of its own, in UTC. Calendar programs therefore need no definitions of time zones, and
+//! show the same times as Vedette, even if clocks change or somebody has ended an instance early.
 
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ fn event(
     push(feed, &format!("DTSTART:{}", utc(start)));
     push(feed, &format!("DTEND:{}", utc(end)));
     push(feed, &format!("SUMMARY:{}", escaped(&window.name)));
-    // It makes nobody busy.
+    // Subscribers do not appear busy during a window.
     push(feed, "TRANSP:TRANSPARENT");
     push(feed, "END:VEVENT");
 }

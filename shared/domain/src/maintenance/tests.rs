@@ -174,7 +174,7 @@ fn a_window_starts_at_its_time_of_day_through_both_clock_changes() {
     assert_eq!(starts(&night, "2026-10-23T12:00:00Z", 3), autumn);
     let last_sunday =
         window("Europe/Berlin", "2026-01-25T02:30", 30, Some("FREQ=MONTHLY;BYDAY=-1SU"));
-    // A skipped time counts as later by what was skipped; of a time that is shown twice, the first counts.
+    // A skipped time moves later by as much as was skipped. Of a time that is shown twice, the first one counts.
     let skipped = ["2026-02-22T01:30:00Z", "2026-03-29T01:30:00Z", "2026-04-26T00:30:00Z"];
     assert_eq!(starts(&last_sunday, "2026-02-01T00:00:00Z", 3), skipped);
     let twice = ["2026-09-27T00:30:00Z", "2026-10-25T00:30:00Z", "2026-11-29T01:30:00Z"];
@@ -188,7 +188,7 @@ fn a_window_that_begins_and_ends_in_the_gap_takes_place_after_it() {
     let (start, end) = (at("2026-03-29T01:15:00Z"), at("2026-03-29T01:45:00Z"));
     assert_eq!(instance, Instance { start, end }, "03:15 to 03:45");
     assert_eq!(in_gap.active_at(at("2026-03-29T00:59:59Z")), None);
-    // In the night before and after, it is where it always is.
+    // In the nights before and after, it is at its usual time.
     for night in ["2026-03-28T01:15:00Z", "2026-03-30T00:15:00Z"] {
         assert_eq!(in_gap.active_at(at(night)).map(|it| it.start), Some(at(night)));
     }

@@ -19,8 +19,8 @@ pub const SITES_MAX: usize = 100;
 pub const WINDOW_NAME_MAX: usize = 100;
 /// The years in which a window may start for the first time.
 const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
-/// An instance that is active started on one of the last so many dates: it takes 7 days at most, and the dates of two
-/// time zones differ by one.
+/// How many dates ago an active instance may have started: it takes 7 days at most, and the dates of two time zones
+/// differ by at most one.
 const DATES_BACK: i64 = 9;
 
 /// A maintenance window.
@@ -81,7 +81,7 @@ impl MaintenanceWindow {
         self.sites.as_ref().is_none_or(|sites| sites.contains(&site))
     }
 
-    /// The instance that is active at an instant, and ends last.
+    /// The instance that is active at an instant. If there are several, it is the one that ends last.
     pub fn active_at(&self, at: Timestamp) -> Option<Instance> {
         self.started_by(at).filter(|instance| at < instance.end)
     }
@@ -152,7 +152,7 @@ pub enum WindowNameError {
     /// It is longer than [`WINDOW_NAME_MAX`] characters.
     #[error("must not be longer than {WINDOW_NAME_MAX} characters")]
     TooLong,
-    /// It is no name at all.
+    /// It is not a valid name.
     #[error(transparent)]
     Name(#[from] NameError),
 }

@@ -41,7 +41,7 @@ pub struct Site {
     /// Version of the records that DNS checks have learned. After a change, they are learned again.
     #[serde(default)]
     pub records: u64,
-    /// Rises with every change by a client.
+    /// Increases with every change by a client.
     pub rev: u64,
     /// Version of the URL and the monitoring. A run that began under another one is discarded.
     pub cfg: u64,

@@ -1,4 +1,4 @@
-//! What a channel that is off notes about a change.
+//! What is recorded about a change while a channel is off.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -328,7 +328,7 @@ impl Reader {
             let owed = if scene.channel.target.is_for_people() {
                 scene.owed(*key, truth, place.mind).map(|kind| format!("{kind:?}"))
             } else if is_quiet(scene.quiet_time, now) || !self.patience.is_empty() {
-                // What failed before is held until the end of the quiet time as it was then.
+                // An event that failed before waits until quiet time ends, according to the settings at that time.
                 None
             } else if let Some(next) = place.expected.get(place.received) {
                 Some(format!("{next:?}"))

@@ -76,7 +76,7 @@ impl From<AccountRefusal> for ApiError {
     fn from(refusal: AccountRefusal) -> Self {
         let why = sentence(&refusal.to_string());
         match refusal {
-            // Here, a user who is not a member does not exist, whatever else they are.
+            // For a team, a user who is not a member does not exist.
             AccountRefusal::NoMember(_) => Self::NotFound,
             AccountRefusal::OwnersOnly => Self::Forbidden(why),
             AccountRefusal::MemberAlready { .. }

@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
         errors.push(self.path.clone(), format!("The {} field {predicate}.", self.path));
     }
 
-    /// Records an error if the field is omitted or null. Reading on then finds nothing.
+    /// Records an error if the field is omitted or null. What is read from it afterwards is empty.
     #[must_use]
     pub fn required(mut self, errors: &mut Errors) -> Self {
         if self.is_absent() {

@@ -247,7 +247,7 @@ impl Browser {
         targets.iter().filter(|target| target["type"] == "page").count()
     }
 
-    /// Opens a tab in the way that a page might find.
+    /// Opens a tab that is not ours, as a page might manage to do.
     #[cfg(test)]
     pub(super) async fn open_stray(&self, url: &str) {
         let opened = self.devtools.call("", "Target.createTarget", json!({ "url": url })).await;

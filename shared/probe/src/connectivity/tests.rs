@@ -1,4 +1,4 @@
-//! What is learnt about our own connection, and how that affects failures.
+//! What Vedette finds out about its own connection, and how that affects failures.
 
 use std::io;
 

@@ -57,7 +57,7 @@ impl Connection {
         Self::open(guard, dial(&target).await?, url).await
     }
 
-    /// As [`Connection::to`], and measures its phases in `trace`.
+    /// Like [`Connection::to`], and measures its phases in `trace`.
     pub(crate) async fn traced(guard: &SsrfGuard, url: &Url, trace: &Trace) -> Result<Self, Error> {
         trace.enter(Phase::Lookup);
         let target = guard.admit(url).await?;

@@ -9,9 +9,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// Bytes read before the stream yields to other tasks.
 const READ_BUDGET: usize = 16 * 1024;
 
-/// Yields to other tasks regularly. hyper reads as long as there is data, and does not return for what
-/// it skips, such as interim responses and small frames: a server that sends them endlessly would
-/// block the very timer that gives it up.
+/// Yields to other tasks regularly. hyper reads as long as there is data, and does not return for what it skips, such
+/// as interim responses and small frames: a server that sends them endlessly would block the very timer that ends the
+/// request.
 pub(super) struct Paced<S> {
     stream: S,
     /// Bytes read since it last yielded.

@@ -7,10 +7,10 @@ use super::canonical::{origin_of, path_and_query_of};
 /// A pattern is compared, case-sensitively, with the path of a link on the site's own host:
 ///
 /// - `*` matches any run of characters, including none, and including slashes.
-/// - With a `*`, the pattern matches the whole path: `/blog/*` is everything below `/blog/`,
-///   `*.pdf` every path that ends in `.pdf`, `*/print` every one that ends in `/print`.
-/// - Without, it matches a path and everything below it: `/blog` is `/blog`, `/blog/` and
-///   `/blog/2026`, but not `/blogger`.
+/// - A pattern with a `*` matches the whole path: `/blog/*` is everything below `/blog/`, `*.pdf` every path that ends
+///   in `.pdf`, `*/print` every one that ends in `/print`.
+/// - A pattern without one matches a path and everything below it: `/blog` is `/blog`, `/blog/` and `/blog/2026`, but
+///   not `/blogger`.
 /// - The leading slash is optional: `blog` is `/blog`.
 /// - A pattern with a `?` is compared with path and query, any other with the path alone: `/search`
 ///   is also `/search?q=1`, and `/list?*page=*` is every page of a list.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long other results wait for a late one, which is then handed on when it arrives: the order
-/// makes results reproducible, but one slow page must not hold up a crawl.
+/// How long other results wait for a late one, which is handed on when it arrives. The order makes results
+/// reproducible, but one slow page must not hold up a crawl.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Identifies a slot.

@@ -40,7 +40,7 @@ impl<'a> Judging<'a> {
     pub(super) fn wanted(&self) -> usize {
         match self.coding {
             Coding::Identity => self.reader.wanted(),
-            // What is empty shows that nothing is missing: one byte more than is kept.
+            // One byte more than is kept shows whether the body is longer.
             _ => self.reader.wanted().min(PACKED_MAX + 1),
         }
     }

@@ -284,7 +284,7 @@ impl Suite {
     }
 }
 
-/// The peak memory of this process in KiB; `None` if it is unknown.
+/// The peak memory of this process in KiB; 0 if it is unknown.
 fn held_at_most() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,5 +1,5 @@
-//! Where channels lead. Secrets are stored apart, each URL belongs to at most one channel of a team, and what all teams
-//! send to a host is counted.
+//! Where channels lead. Secrets are stored separately, each URL belongs to at most one channel of a team, and what all
+//! teams send to a host is counted.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;

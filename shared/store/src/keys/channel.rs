@@ -14,7 +14,8 @@ pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
     Key::new(channel_partition(team), channel.to_string())
 }
 
-/// The secrets of a channel. They are apart from the channel: a function that shows channels cannot read them.
+/// The secrets of a channel. They are not stored with the channel, so that a function that shows channels cannot read
+/// them.
 pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
     Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
 }
@@ -45,8 +46,8 @@ pub(crate) fn team_alerts(team: TeamId) -> Key {
     Key::new(Prefix::Delivery.key(team), SELF)
 }
 
-/// What is outstanding for a channel. It is apart from the channel: a process that sends may write this, but not where
-/// a channel leads.
+/// What is outstanding for a channel. It is not stored with the channel, so that a process that sends may write this,
+/// but not where a channel leads.
 pub(crate) fn delivery_partition(team: TeamId, channel: ChannelId) -> String {
     Prefix::Delivery.key(format_args!("{team}#{channel}"))
 }
@@ -62,7 +63,8 @@ pub(crate) fn delivery(team: TeamId, channel: ChannelId, issue: IssueId) -> Key 
     Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
 }
 
-/// Notifications about the issues of a site, apart from the site: who sends may write this, and nothing of the site.
+/// Notifications about the issues of a site. They are not stored with the site, so that a process that sends may write
+/// these, but nothing else about the site.
 pub(crate) fn notification_partition(site: Partition) -> String {
     Prefix::Delivery.key(format_args!("{:016x}", site.0))
 }

@@ -32,14 +32,14 @@ pub(crate) fn publication_partition(team: TeamId) -> String {
     Prefix::Publication.key(team)
 }
 
-/// What is outstanding for a status page. It is apart from the page: a process that asks for a publication, or
-/// publishes, cannot change what the team has chosen.
+/// What is outstanding for a status page. It is not stored with the page, so that a process that requests a
+/// publication, or publishes, cannot change what the team has chosen.
 pub(crate) fn publication(team: TeamId, page: StatusPageId) -> Key {
     Key::new(publication_partition(team), page.to_string())
 }
 
-/// The published page at an address. It is apart from everything else: the process that serves readers reads nothing
-/// else.
+/// The published page at an address. Nothing else is stored with it, so that the process that serves readers can read
+/// nothing else.
 pub(crate) fn published(address: &PageAddress) -> Key {
     Key::new(Prefix::Published.key(address.reveal()), SELF)
 }

@@ -29,7 +29,7 @@ async fn unknown_keys_inside_the_settings_are_refused_at_their_path() {
         let path = format!("monitoring_settings.{path}");
         assert_invalid(&refused, &path, &format!("The {path} field is not known."));
     }
-    // What a client made up is not sent back whole.
+    // A long text from the client is cut in the response.
     let refused = creator.post_setting(1, &"x".repeat(100_000), &json!(1)).await;
     let path = format!("monitoring_settings.{}…", "x".repeat(100));
     assert_invalid(&refused, &path, &format!("The {path} field is not known."));
@@ -60,7 +60,7 @@ async fn what_a_new_site_says_is_its_own_although_the_team_says_so_too() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
     let first = creator.post(&json!({ "url": "https://example.com" })).await;
-    // As one site reads, with what only its team sets, another one can begin.
+    // The settings that one site shows, including those that only its team sets, can be used to create another site.
     let read = &first.body["data"]["monitoring"]["settings"];
     let second = creator.post_with(2, "monitoring_settings", read).await;
     assert_eq!((second.status, &second.body["data"]["monitoring"]["settings"]), (201, read));
@@ -161,7 +161,7 @@ async fn cadences_are_presets_that_the_plan_allows() {
         (Plan::Agency, "status", json!(null), "must not be empty"),
     ] {
         set_plan(&service, owner.team, plan, true).await;
-        // A cadence is judged even where the tool does not run.
+        // A cadence is validated even if the tool does not run.
         let tool_settings = json!({ "enabled": false, "cadence_minutes": minutes });
         let path = format!("tools.{tool}");
         let refused = Creator::new(&service, &owner).post_setting(1, &path, &tool_settings).await;
@@ -505,6 +505,6 @@ async fn a_site_may_replace_what_its_team_says_but_not_switch_its_header_off() {
     let header = json!({ "name": "X-Site", "value": "s" });
     assert_eq!(setting(&replaces, "request_header"), &header);
     assert_eq!(setting(&replaces, "tools.ssl.settings.expiry_days"), 7);
-    // A null that was said overrides; only omission inherits.
+    // An explicit null overrides the team's value. Only a missing value inherits it.
     assert_eq!(setting(&replaces, "tools.performance.settings.max_ttfb_ms"), &json!(null));
 }

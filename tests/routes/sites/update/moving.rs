@@ -39,7 +39,7 @@ async fn a_site_that_moves_keeps_its_name_its_history_and_what_it_expects() {
     assert_eq!(history.body["data"][0]["site"]["url"], json!(elsewhere.url));
     assert_eq!(client.get("/issues").await.body["data"][0]["site"]["url"], json!(elsewhere.url));
 
-    // The next check decides whether the issue is still one.
+    // The next check decides whether the issue remains.
     service.consume().await;
     service.advance_minutes(5);
     service.run_scheduled(site, Tool::Status).await;
@@ -73,7 +73,7 @@ async fn an_audited_page_stays_while_the_site_stays_on_its_host() {
         let settings = performance(&answer);
         assert_eq!((&settings["url"], &settings["min_score"]), (&kept, &json!(70)), "{url}");
     }
-    // What is sent is compared with the URL that is sent with it.
+    // The values are validated against the URL in the same request.
     let body = |url: &str| json!({ "url": url, "monitoring_settings": settings });
     let refused = scene.patch(&body("https://www.example.com")).await;
     let path = "monitoring_settings.tools.performance.settings.url";
@@ -99,7 +99,7 @@ async fn a_url_is_watched_once_in_a_team() {
     let stranger = new_team(&service.test, Plan::Starter).await;
     new_site(service, &stranger, "https://example.net").await;
     assert_eq!(scene.patch(&json!({ "url": "https://example.net" })).await.status, 200);
-    // What it left is free again.
+    // Its previous URL is available again.
     new_site(service, owner, URL).await;
 }
 
@@ -142,7 +142,7 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
             } }),
             "Shop",
             true,
-            // The team says so too.
+            // The team has the same value.
             Some((Tool::Ssl, false)),
         ),
         (

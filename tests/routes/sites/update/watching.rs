@@ -75,12 +75,12 @@ async fn a_setting_that_is_sent_otherwise_than_it_reads_is_the_sites_own_from_th
     let scene = Scene::start().await;
     let dns = |enabled: bool| json!({ "tools": { "dns": { "enabled": enabled } } });
     let team = |enabled: bool| json!({ "tools": { "dns": { "enabled": enabled, "cadence_minutes": 60 } } });
-    // The site's own, what the team says, and what the site reads then.
+    // The site's own value, the team's value, and what the site then shows.
     for (sent, of_team, read) in [
-        // Sent as it reads: inherited.
+        // If a value is sent as it is shown, it is inherited.
         (dns(true), false, false),
         (dns(false), true, true),
-        // Otherwise: its own, also where the team comes to say the same and it is sent again.
+        // Otherwise, it is the site's own, even if the team later has the same value and it is sent again.
         (dns(false), false, false),
         (dns(false), true, false),
         (dns(true), true, true),

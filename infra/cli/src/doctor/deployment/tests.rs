@@ -1,4 +1,4 @@
-//! A deployment on an AWS emulator, and each thing that may be wrong with it.
+//! A deployment on an AWS emulator, with each of the problems that the doctor finds.
 
 use serde_json::Value;
 use vedette_testkit::aws::AwsAccount;
@@ -209,7 +209,7 @@ async fn buckets_that_nobody_sends_are_told_with_since_when() {
     let problem = "problem: the polling scheduler has sent no runs since 2024-02-29 12:34:00 UTC\n";
     assert!(ran.out.contains(problem), "{}", ran.out);
 
-    // A command goes by the machine's clock.
+    // A command uses the machine's clock.
     sent(vedette_runtime::Clock::system().now().as_second() / 60).await.expect("written");
     let ran = deployment.doctor().await;
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);

@@ -15,8 +15,8 @@ pub struct KindDescription {
     pub destination: ChannelField,
     /// The optional fields.
     pub options: &'static [ChannelField],
-    /// The domains of services that everybody uses and that have limits of their own: what one team sends there takes
-    /// nothing from another team.
+    /// The domains of shared services that have limits of their own. Each team's messages to them are counted
+    /// separately, so that no team uses up what another may send.
     pub services: &'static [&'static str],
     /// How much of an alert about many issues fits into a message.
     pub room: Room,
@@ -55,11 +55,12 @@ pub(super) const URL: ChannelField = ChannelField {
     shape: FieldShape::Secret,
 };
 
-/// How many of its issues an alert about many may name. Issues that the reader would not see still count as sent, so
-/// the alert must not name them.
+/// How many issues an alert about many of them may name. An issue that the alert names counts as sent, so the alert
+/// must not name more than the channel shows.
 #[derive(Debug, Clone, Copy)]
 pub enum Room {
-    /// The room that kinds without a room of their own share; see [`collection`](crate::alerts::collection).
+    /// The limit that all kinds without a limit of their own have in common; see
+    /// [`collection`](crate::alerts::collection).
     Common,
     /// As many as fit into this many units.
     Own {

@@ -36,7 +36,7 @@ const CLICK: usize = 1_024;
 /// Bytes of the parts that all requests share.
 const FRAME: usize = 256;
 
-// All lengths are those in JSON. ntfy accepts twice as much JSON as a message may have.
+// All lengths are lengths in JSON. ntfy accepts JSON that is up to twice as long as the longest message.
 const _: () = assert!(TOPIC + MESSAGE + TITLE + CLICK + FRAME < 2 * MESSAGE);
 
 /// A topic of an ntfy server.
@@ -141,8 +141,8 @@ fn parts(url: &SecretUrl) -> Option<(Url, String)> {
     Some((server, topic))
 }
 
-/// What an error status means. While a self-hosted server is away, another one may answer for it, so a 404 is tried
-/// again.
+/// What an error status means. While a self-hosted server is down, another one may respond in its place, so a 404 is
+/// tried again.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         401 | 403 | 410 => Failure::Channel,

@@ -14,7 +14,8 @@ const LONGEST_DELAY: Duration = Duration::from_hours(24);
 /// How many characters of an answer are kept.
 const EXCERPT: usize = 200;
 
-/// Shorter parts of a URL are words such as `api`, which answers may contain for other reasons.
+/// From this many bytes on, a part of a URL counts as secret. Shorter parts are words such as `api`, which a response
+/// may contain for other reasons.
 const SECRET_LENGTH: usize = 8;
 
 /// One POST. Not `Debug`: the URL and the headers may be secret.
@@ -112,8 +113,8 @@ impl ChannelRequest {
     }
 }
 
-/// How long the receiver asks us to wait, in the header or, like Discord, in the body. If both say so, the longer time
-/// counts.
+/// How long the receiver asks us to wait, in the header or, as Discord does, in the body. If it asks in both, the
+/// longer time counts.
 fn delay(answer: &ChannelAnswer<'_>) -> Option<Duration> {
     let body = serde_json::from_slice::<Value>(answer.body).ok();
     let body =

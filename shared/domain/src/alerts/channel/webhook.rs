@@ -72,7 +72,7 @@ pub fn unsigned_request(
     Ok(ChannelRequest::json(url, body, failure)?.with_headers(headers))
 }
 
-/// What an error status means. The owner of a program may repair any error, unless the program answers that it is gone.
+/// What an error status means. The owner of a program can fix any error, except if the program answers that it is gone.
 pub(super) const fn failure(status: u16) -> Failure {
     match status {
         410 => Failure::Channel,
@@ -86,7 +86,7 @@ pub const BODY_LIMIT: usize = 20_000;
 /// The type of the event that tests a channel.
 pub const TEST: &str = "channel.test";
 
-/// The type of the event that says that a channel missed more than it is sent.
+/// The type of the event that says that a channel missed more events than it is sent afterwards.
 pub const MISSED: &str = "channel.missed";
 
 /// The type of an event about an issue.

@@ -45,7 +45,7 @@ pub(super) struct AlertBatch {
 }
 
 impl AlertBatch {
-    /// The issues that it names, and what people learn of them; not those that are deleted with their site.
+    /// The issues that it names, and what people learn about each, without issues that were deleted with their site.
     pub(super) fn about(&self) -> impl Iterator<Item = (IssueId, EventKind)> {
         let ready = self.ready.iter().filter(|ready| ready.delivery.deleted.is_none());
         ready.map(|ready| {

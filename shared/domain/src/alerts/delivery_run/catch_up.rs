@@ -13,8 +13,8 @@ use super::step::{DeliveryStep, EventPlan, KnownIssue, OutboxCheck, PlannedEvent
 /// How many events of an issue are queued at once: a transaction has room for 100 items.
 const QUEUED_AT_ONCE: usize = 50;
 
-/// What people are notified of. If they missed too much, this leaves out outages that ended without an alert, and when
-/// an issue was active before. A message says so.
+/// What people are notified of. If they missed too much, outages that ended without an alert and the earlier openings
+/// of active issues are left out, and a message says so.
 pub(super) fn people(
     progress: &Progress<'_>,
     mut known: Vec<KnownIssue>,
@@ -64,7 +64,7 @@ fn queue_notice(progress: &Progress<'_>, known: &[KnownIssue]) -> Action {
     let id = format!("missed-{}-{from}-{to}", progress.context.channel.id);
     let due = progress.context.quiet_until(now).unwrap_or(now);
     let content = Content::Missed { id, since, until: now };
-    // If such a message already waits, it is enough.
+    // If such a message is already waiting, no second one is needed.
     Action::DeliveryStep(DeliveryStep::Write(Write::AddQueued(Queued::notice(
         "missed".to_owned(),
         content,

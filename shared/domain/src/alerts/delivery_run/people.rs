@@ -128,7 +128,7 @@ pub(super) fn alert(progress: &mut Progress<'_>, batch: AlertBatch, now: Timesta
     }
     let mut batch = batch;
     let Collection { alert, named } = batch.compose(&progress.context, &progress.users, now);
-    // An alert covers only what it names.
+    // People hear only of the issues that an alert names. The others stay due.
     let unnamed = batch.ready.split_off(named);
     let id = alert_id(progress.context.channel.id, &alert);
     let delivery = AlertDelivery { alert, id, batch, unnamed };
@@ -158,7 +158,7 @@ pub(super) fn sent(
         Attempt::Notified => {
             plan.extend(ready.into_iter().map(|ready| save_notified(progress, ready, now)));
             if is_collection {
-                // Not earlier: an alert that does not arrive must still be sent.
+                // The window changes only now: if an alert does not arrive, it must still be sent.
                 let window = match unnamed.is_empty() {
                     true => window,
                     false => window.map(Window::left_some),

@@ -1,4 +1,4 @@
-//! Notifying programs: every event, in the order of its issue.
+//! Notifying programs: every event, in order for each issue.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -135,7 +135,7 @@ pub fn certificate_time(seconds: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Reads what [`certificate_time`] writes; `None` for what is no instant.
+/// Reads what [`certificate_time`] writes; `None` if the text is not an instant.
 pub fn certificate_instant(text: &str) -> Option<Timestamp> {
     let time: DateTime = text.parse().ok()?;
     TimeZone::UTC.to_timestamp(time).ok()

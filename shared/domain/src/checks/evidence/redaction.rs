@@ -73,9 +73,9 @@ impl Redaction {
     }
 }
 
-/// How many bytes at the beginning of a text are the needle, at most.
+/// The length of the longest spelling of the needle at the beginning of a text, in bytes.
 fn spelling_of(needle: &[char], text: &str) -> Option<usize> {
-    // Most places of a text are no beginning of the needle.
+    // The needle begins at few places of a text.
     spellings_of_char(*needle.first()?, text).next()?;
     needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text))?.into_iter().max()
 }
@@ -108,8 +108,8 @@ fn after(c: char, begins: &[usize], text: &str) -> Option<Vec<usize>> {
     (!ends.is_empty()).then_some(ends)
 }
 
-/// How many bytes at the beginning of a text are the character: as it is, and escaped. `&amp;` begins with `&` as well as
-/// being one.
+/// How many bytes at the beginning of a text are the character: as it is, and escaped. `&amp;` is read in two ways: as
+/// an escaped `&`, and as a `&` that other characters follow.
 fn spellings_of_char(c: char, text: &str) -> impl Iterator<Item = usize> {
     [plain(c, text), escaped(c, text)].into_iter().flatten()
 }

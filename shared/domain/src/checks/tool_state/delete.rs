@@ -188,7 +188,7 @@ mod tests {
         let Some(DayWrite::Amend(day)) = deletion.day else { panic!("{deletion:?}") };
         assert_eq!((day.rev, count(&day, CheckStatus::Pending)), (5, 0));
         assert_eq!(deletion.state.day, Some(open));
-        // Where the day is deletion already there is nothing to count.
+        // If the day has no item any more, there is nothing to count.
         assert_eq!(state.delete_check(None, &check, None).day, None);
     }
 

@@ -37,7 +37,7 @@ pub struct ClosedBlock {
 pub enum BlockPlace {
     /// Among the blocks of its tool, under the slot of its first check.
     First(Timestamp),
-    /// Aside, because this version cannot read it, under the slot or creation of the check that met it.
+    /// Set aside, because this version cannot read it, under the slot or creation time of the check that found it.
     Unreadable(Timestamp),
 }
 
@@ -114,9 +114,9 @@ impl ToolChange {
         fits(&begun).then_some((begun, closed))
     }
 
-    /// The check in packed form, if it caused no event, met all expectations and its day is open. Blocks do not say which
-    /// of their checks were in a maintenance window: windows are rare, and a block that had room for it could not be read
-    /// by the version before.
+    /// The check in packed form, if it caused no event, met all expectations and its day is open. Blocks do not say
+    /// which of their checks were in a maintenance window: windows are rare, and the previous version could not read a
+    /// block that stores this.
     fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));

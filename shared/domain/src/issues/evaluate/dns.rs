@@ -25,7 +25,7 @@ const NAMED_BYTES: usize = 900;
 /// A condition that the settings turn off is up, so that an issue from before ends: with `hard_failures_only`; without
 /// expected records (or, for changes, with some); or without a baseline yet. A name that cannot be looked up says
 /// nothing about its records, and neither does a type for which no resolver answered: unless the other types show the
-/// condition, it has no evaluation. A registration whose end is unknown has none either.
+/// condition, there is no evaluation. There is none for a registration whose end is unknown either.
 pub(super) fn dns(
     result: &DnsResult,
     settings: &DnsSettings,

@@ -51,12 +51,12 @@ fn of_fingerprint(fingerprint: Fingerprint, result: &StatusResult, unmet: &[Unme
     }
 }
 
-/// What ends an issue about expectations that the site no longer has.
+/// The evaluation that ends an issue about expectations that the site no longer has.
 pub(crate) fn given_up(fingerprint: Fingerprint, host: &str) -> Evaluation {
     Evaluation {
         fingerprint,
         outcome: Outcome::Up,
-        summary: format!("{host} is not expected to be otherwise"),
+        summary: format!("{host} no longer has this expectation"),
         measured: json!(null),
     }
 }

@@ -43,7 +43,7 @@ impl SiteOverrides {
         sent
     }
 
-    /// The overrides after somebody changes them who could see which settings are the site's own: the `chosen` ones. A
+    /// The overrides after a change to the `chosen` ones by somebody who could see which settings are the site's own. A
     /// cadence that the plan slows down is sent as it was read, and is not lost.
     #[must_use]
     pub(crate) fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {

@@ -133,7 +133,7 @@ fn unknown_keys_are_refused_at_their_path() {
 
 #[test]
 fn quiet_time_and_escalation_belong_to_the_team() {
-    // As a new team has them, they may be there.
+    // They may be sent if they equal the team's, which are those of a new team here.
     for (name, value) in [
         ("quiet_time", json!({"enabled": false, "starts_at": "22:00", "ends_at": "07:00"})),
         ("quiet_time", json!({"enabled": false})),
@@ -195,7 +195,7 @@ fn said() -> impl Strategy<Value = SiteOverrides> {
 }
 
 proptest! {
-    /// Whatever the team says, the site overrides and the plan slows down.
+    /// For any settings of the team, any overrides of the site and any plan.
     #[test]
     fn settings_can_be_written_back_as_they_were_read(
         team in said(),

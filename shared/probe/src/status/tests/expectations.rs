@@ -165,7 +165,7 @@ async fn encoded_bodies_and_other_characters_are_read() {
         said_of(unknown, contains("x")).await,
         "expected \"x\" in the body, got a body in an unknown content encoding"
     );
-    // Neither does a broken encoding hide a text, nor does it prove that there is none.
+    // A broken encoding neither hides a text nor proves that there is none.
     let broken = |coding: &'static str| {
         Reply::html(&b"\x1f\x8b\x08 not what it says"[..]).with("Content-Encoding", coding)
     };

@@ -10,8 +10,8 @@ use super::records::DnsRecords;
 use crate::bytes;
 use crate::sites::settings::DnsRecordType;
 
-/// The hash of a type's values, of any number: the first 4 bytes of their SHA-256. One in four billion changes goes
-/// unnoticed.
+/// The hash of all values of a type, however many there are: the first 4 bytes of their SHA-256. One change in four
+/// billion goes unnoticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHash([u8; 4]);
 

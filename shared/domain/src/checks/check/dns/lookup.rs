@@ -247,8 +247,9 @@ fn shown(kind: DnsRecordType, lookup: &Lookup) -> LookupObservation {
     }
 }
 
-/// A host is blocked if the filtering resolver says without a zone's confirmation that it does not exist, and another
-/// resolver has found it. If the filtering resolver found the name, it does not block it. Anything else says nothing.
+/// A host is blocked if the filtering resolver says that it does not exist, without a zone's confirmation, and another
+/// resolver has found it. If the filtering resolver found the name, it does not block it. In all other cases, the
+/// reputation is unknown.
 fn reputation(answers: &[ResolverAnswers]) -> Reputation {
     let (filtering, others): (Vec<_>, Vec<_>) =
         answers.iter().partition(|one| one.resolver.eq_ignore_ascii_case(FILTERING_RESOLVER));

@@ -6,7 +6,7 @@ use crate::checks::history::block::{Block, SHAPES_MAX};
 use crate::checks::tool_state::{BlockPlace, ClosedBlock, Keeping};
 use crate::expectations::Unmet;
 
-/// A day that checks of a minute apart begin in.
+/// A day with checks that begin a minute apart.
 fn start() -> ToolState {
     Scenario::scheduled(after(0), 200).saved(&ToolState::new()).state
 }
@@ -15,7 +15,7 @@ fn minute(minutes: i64) -> Timestamp {
     after(60 * minutes)
 }
 
-/// Packs where that can be; a state is full beyond some bytes of its block.
+/// Packs the run's check if possible. The block is full if it has more than this many bytes.
 fn packed_within(run: &Scenario, state: &ToolState, bytes: usize) -> ToolChange {
     let fits = |state: &ToolState| state.block.as_ref().is_none_or(|block| block.len() <= bytes);
     run.saved(state).packed(&run.finish, fits)
@@ -163,7 +163,7 @@ fn a_block_that_cannot_be_read_is_set_aside() {
     assert_eq!((change.keeping, aside.place), (Keeping::Packed, BlockPlace::Unreadable(minute(1))));
     assert_eq!(aside.bytes, unknown.into_vec());
     assert_eq!(open_checks(&change.state), [change.check]);
-    // A day that ends does so, too.
+    // The end of a day sets the block aside, too.
     let turned = Scenario::scheduled(at("2026-11-21T00:00:00Z"), 200).saved(&state);
     let aside = turned.closed_block.expect("a block").place;
     assert_eq!(aside, BlockPlace::Unreadable(at("2026-11-21T00:00:00Z")));

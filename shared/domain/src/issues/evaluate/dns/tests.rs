@@ -72,7 +72,7 @@ fn expected(values: &[(DnsRecordType, &[&str])]) -> ExpectedRecords {
     values.iter().map(|(kind, texts)| (*kind, owned(texts))).collect()
 }
 
-/// A baseline learnt from this result, whose row still exists.
+/// A baseline learned from this result, whose row still exists.
 fn learnt(result: &DnsResult) -> DnsBaseline {
     DnsBaseline { hashes: result.hashes(), records: Some(result.records.clone()) }
 }
@@ -337,8 +337,8 @@ fn the_context_stays_small() {
 }
 
 proptest! {
-    /// The records themselves, as expected records or as baseline, are neither missing nor changed; without one of
-    /// them, they are both.
+    /// If the records themselves are the expected ones or the baseline, none are missing or changed. If one of them is
+    /// removed, records are both missing and changed.
     #[test]
     fn records_agree_with_themselves(
         addresses in prop::collection::btree_set(0_u8..8, 1..5),
