@@ -5,9 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
+use vedette_actions::{confirm_subscription, subscribe};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::SiteId;
-use vedette_domain::message::{CheckMessage, Message};
+use vedette_domain::id::{IncidentId, SiteId, StatusPageId, SubscriptionId};
+use vedette_domain::message::{CheckMessage, MailRequest, Message};
+use vedette_domain::source::Source;
+use vedette_runtime::Destination;
 use vedette_runtime::config::environment;
 use vedette_testkit::{ApiResponse, Spent};
 
@@ -41,6 +44,17 @@ impl Units<'_> {
         assert!((200..300).contains(&response.status), "{what}: {response:?}");
         self.add(what, spent);
         response
+    }
+
+    /// Measures anything else. What is measured already is not added again.
+    async fn call<T>(&mut self, what: &str, call: impl Future<Output = T>) {
+        let meter = self.scene.service.test.meter();
+        meter.start();
+        call.await;
+        let spent = meter.stop();
+        if !self.rows.iter().any(|row| row.starts_with(&format!("| {what} |"))) {
+            self.add(what, spent);
+        }
     }
 
     /// Measures the publication that is outstanding.
@@ -164,6 +178,31 @@ async fn the_page_shows_the_units_that_are_counted() {
     let opening = scene.timer_message(other, timer);
     units.check("… that opens an issue, for a team with a status page", &opening).await;
     units.publication("publication of a status page, after that").await;
+
+    let body = json!({ "subscriptions": true });
+    assert_eq!(client.patch(&page, &body).await.status, 200);
+    service.consume().await;
+    let of_page = (scene.owner.team, StatusPageId::parse(&created.data("uuid")).expect("an id"));
+    for email in ["ada@example.com", "kate@example.com"] {
+        let id = SubscriptionId::of(email);
+        let requested = subscribe(&service.test.app, of_page, email, Source::Unknown);
+        units.call("request for a subscription to a status page", requested).await;
+        let pending = service.test.app.store.subscription(of_page.1, id).await.expect("read");
+        let pending = pending.expect("a subscription");
+        let confirmed = confirm_subscription(&service.test.app, &pending, service.test.now());
+        units.call("confirmation of a subscription", confirmed).await;
+    }
+    service.test.queue.drain(Destination::Mailer);
+    let body = json!({ "title": "Delays", "text": "We know." });
+    let written = client.post(&incidents, &body);
+    let incident = units
+        .request("`POST /teams/{team}/status-pages/{page}/incidents`, with subscribers", written)
+        .await;
+    units.publication("publication of a status page with subscribers, with an update").await;
+    let incident = IncidentId::parse(&incident.data("uuid")).expect("an id");
+    let (team, page) = of_page;
+    let mailing = MailRequest::Mailing { team, page, incident };
+    units.call("emails to two subscribers", service.write(&mailing)).await;
 
     let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";
     let generated = format!("{MARKER}\n## Units\n\n{head}\n{}\n", units.rows.join("\n"));

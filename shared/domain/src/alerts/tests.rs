@@ -12,8 +12,9 @@ use super::channel::{
 };
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
-use crate::id::SiteId;
+use crate::id::{IncidentId, SiteId};
 use crate::issues::Fingerprint;
+use crate::status_pages::{IncidentNews, IncidentStatus};
 
 fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
@@ -626,6 +627,7 @@ fn an_address_is_asked_before_it_gets_alerts() {
             team: "Web <b>\r\nBcc: x@example.com".to_owned(),
         },
         url: "https://vedette.example.com/channels/3/confirm?key=4".to_owned(),
+        unsubscribe_url: None,
     };
     let mail = mail::mail(&asked, &envelope()).expect("a mail");
     insta::assert_snapshot!(text(mail.formatted()), @r#"
@@ -710,6 +712,11 @@ fn letters_say_what_their_link_is_for() {
             "Sign in to Vedette",
             "Use this link to sign in to Vedette.",
         ),
+        (
+            TransactionalMailKind::Subscription { page: team() },
+            "Confirm your subscription",
+            "Somebody, probably you, wants this address to get updates about incidents on the status page “Web <b> https: / /evil. example”.",
+        ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();
         let mail = mail::mail(
@@ -725,6 +732,88 @@ fn letters_say_what_their_link_is_for() {
         let html = read.body_html(0).expect("a page");
         assert!(html.contains(&format!("href=\"{url}\"")) && !html.contains("<b>"), "{html}");
     }
+}
+
+#[test]
+fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
+    let news = |update, status| IncidentNews {
+        incident: IncidentId(Uuid::from_u128(5)),
+        update,
+        page: "Meridian Goods".to_owned(),
+        title: "Orders are delayed".to_owned(),
+        status,
+        text: "The cause is a release.\nYou can still <shop>.".to_owned(),
+        components: vec!["Shop".to_owned(), "Orders".to_owned()],
+    };
+    let written = |news| {
+        let mail = TransactionalMail {
+            kind: TransactionalMailKind::Incident(news),
+            url: "https://vedette.example.com/status/meridian".to_owned(),
+            unsubscribe_url: Some(
+                "https://vedette.example.com/subscriptions/1/2/unsubscribe?key=3".to_owned(),
+            ),
+        };
+        mail::mail(&mail, &envelope()).expect("a mail").formatted()
+    };
+    insta::assert_snapshot!(text(written(news(1, IncidentStatus::Identified))), @r#"
+    From: Vedette <alerts@vedette.example.com>
+    To: ada@example.com
+    Subject: [Identified] Orders are delayed
+    Date: Sat, 21 Nov 2026 12:01:03 +0000
+    Message-ID: <1@vedette.example.com>
+    Auto-Submitted: auto-generated
+    X-Auto-Response-Suppress: All
+    In-Reply-To: <incident.00000000-0000-0000-0000-000000000005@vedette.example.com>
+    References: <incident.00000000-0000-0000-0000-000000000005@vedette.example.com>
+    List-Unsubscribe: <https://vedette.example.com/subscriptions/1/2/unsubscribe?key=3>
+    List-Unsubscribe-Post: List-Unsubscribe=One-Click
+    MIME-Version: 1.0
+    Content-Type: multipart/alternative;
+     boundary="8b776dca97e2662e068800d00bbbd27ef5127fbc"
+
+    --8b776dca97e2662e068800d00bbbd27ef5127fbc
+    Content-Type: text/plain; charset=utf-8
+    Content-Transfer-Encoding: quoted-printable
+
+    The cause is a release.
+    You can still <shop>.
+
+    Affects: Shop, Orders
+
+    Open the status page: https://vedette.example.com/status/meridian
+
+    You have subscribed to the status page =E2=80=9CMeridian Goods=E2=80=9D.
+
+    --=20
+    Unsubscribe this address: https://vedette.example.com/subscriptions/1/2/uns=
+    ubscribe?key=3D3
+
+    --8b776dca97e2662e068800d00bbbd27ef5127fbc
+    Content-Type: text/html; charset=utf-8
+    Content-Transfer-Encoding: quoted-printable
+
+    <!DOCTYPE html><html lang=3D"en"><head><meta charset=3D"utf-8"><meta name=
+    =3D"viewport" content=3D"width=3Ddevice-width"><meta name=3D"color-scheme" =
+    content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
+    ght dark"><title>[Identified] Orders are delayed</title></head><body style=
+    =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
+    erif"><div style=3D"display:none;max-height:0;overflow:hidden">The cause is=
+     a release.</div><table role=3D"presentation" width=3D"100%" style=3D"max-w=
+    idth:600px"><tr><td><h1 style=3D"border-left:4px solid #80848e;padding-left=
+    :12px;font-size:18px">[Identified] Orders are delayed</h1><p>The cause is a=
+     release.<br>You can still &lt;shop&gt;.</p><p>Affects: Shop, Orders</p><p>=
+    <a href=3D"https://vedette.example.com/status/meridian" style=3D"display:in=
+    line-block;padding:8px 16px;border:1px solid;border-radius:4px;color:inheri=
+    t;text-decoration:none">Open the status page</a></p><p>You have subscribed =
+    to the status page =E2=80=9CMeridian Goods=E2=80=9D.</p><p style=3D"font-si=
+    ze:12px;opacity:.7"><a href=3D"https://vedette.example.com/subscriptions/1/=
+    2/unsubscribe?key=3D3" style=3D"color:inherit">Unsubscribe this address</a>=
+    </p></td></tr></table></body></html>
+    --8b776dca97e2662e068800d00bbbd27ef5127fbc--
+    "#);
+    let over = written(news(2, IncidentStatus::Resolved));
+    let over = MessageParser::default().parse(&over).expect("a mail");
+    assert_eq!(over.subject(), Some("[Resolved] Orders are delayed"));
 }
 
 #[test]
