@@ -40,6 +40,15 @@ const ANY_METHOD: &str = "x-amazon-apigateway-any-method";
 /// Where the gateway has its integrations.
 const INTEGRATIONS: &str = "#/components/x-amazon-apigateway-integrations/";
 
+/// The most resources that a template may have, according to the quotas of CloudFormation.
+const RESOURCES_MAX: usize = 500;
+
+#[test]
+fn the_template_is_not_too_large_for_cloudformation() {
+    let expanded = Template::read().expanded();
+    assert!(expanded <= RESOURCES_MAX, "{expanded} resources");
+}
+
 #[test]
 fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     let template = Template::read();

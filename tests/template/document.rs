@@ -117,6 +117,13 @@ impl Template {
         &self.properties(api)["DefinitionBody"]
     }
 
+    /// How many resources CloudFormation creates at most. SAM makes a version, an alias and a deployment group of each
+    /// function, a resource of each event, and of the gateway a stage and an application for deployments.
+    pub(super) fn expanded(&self) -> usize {
+        let of_functions = self.functions().map(|function| 3 + self.events(function).count());
+        self.resources().len() + of_functions.sum::<usize>() + 2
+    }
+
     /// The events of a function.
     pub(super) fn events(&self, function: &str) -> impl Iterator<Item = &Value> {
         self.properties(function)["Events"].as_object().into_iter().flat_map(Map::values)

@@ -16,9 +16,13 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use vedette_actions::access::Caller;
-use vedette_actions::{SiteError, TeamWithCooldowns, create_site};
+use vedette_actions::{
+    IncidentError, PageError, SiteError, TeamWithCooldowns, create_incident, create_site,
+    create_status_page, edit_incident,
+};
 use vedette_checker::EngineConfig;
 use vedette_domain::accounts::account::{Membership, Role, User};
+use vedette_domain::accounts::audit::Actor;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
@@ -27,6 +31,10 @@ use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::status_pages::{
+    ComponentInput, GroupInput, Impact, IncidentInput, IncidentStatus, PageIncident, PageInput,
+    Slug, StatusPage, UpdateInput,
+};
 use vedette_embedded::Folder;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runs::record_run;
@@ -88,6 +96,15 @@ const CERTIFICATE: (&str, &str) = ("Payments", "pay.demo.example");
 /// How many days its certificate is still valid.
 const DAYS_LEFT: i64 = 5;
 
+/// The slug of the status page, which shows the sites of the stories.
+const SLUG: &str = "demo";
+/// What people wrote about the newest outage of the first site: how many hours before now, and what.
+const WRITTEN: [(i64, IncidentStatus, &str); 3] = [
+    (30, IncidentStatus::Investigating, "Pages of the shop don’t load. We’re looking into it."),
+    (28, IncidentStatus::Identified, "A disk is full. We’re moving the shop to another one."),
+    (26, IncidentStatus::Resolved, "The shop works again, and all orders have arrived."),
+];
+
 /// Why the demo cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
@@ -113,6 +130,12 @@ pub enum DemoError {
     /// A site was not created.
     #[error(transparent)]
     Site(#[from] SiteError),
+    /// The status page was not created.
+    #[error(transparent)]
+    Page(#[from] PageError),
+    /// The incident was not created.
+    #[error(transparent)]
+    Incident(#[from] IncidentError),
     /// The system provides no randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
@@ -248,6 +271,7 @@ pub(crate) async fn seed(
         let url = format!("http://{}/", story.host);
         sites.push((story, team.add(&app, story.name, &url, Tool::Status).await?));
     }
+    let page = team.publish(&app, &sites).await?;
     let (name, host) = CERTIFICATE;
     let certified = team.add(&app, name, &format!("https://{host}/"), Tool::Ssl).await?;
     for hour in (0..24 * DAYS).rev().step_by(STEP.unsigned_abs().try_into().unwrap_or(1)) {
@@ -261,7 +285,41 @@ pub(crate) async fn seed(
             end(&app, &team, certified, Tool::Ssl, result).await?;
         }
     }
+    write_incident(&app, &page, |hours| month.set(now - SignedDuration::from_hours(hours))).await?;
     Ok(fs::write(folder.path().join(MARK), COMPLETE)?)
+}
+
+/// Writes about the newest outage at the times of its updates. `go_back` sets the clock to so many hours before now.
+async fn write_incident(
+    app: &App,
+    page: &StatusPage,
+    go_back: impl Fn(i64),
+) -> Result<(), DemoError> {
+    let by = Actor::Operator;
+    let mut written: Option<PageIncident> = None;
+    for (hours, status, text) in WRITTEN {
+        go_back(hours);
+        let now = app.clock.now();
+        let update = UpdateInput { status: Some(status), text: text.to_owned() };
+        written = Some(match &written {
+            None => {
+                let concerned = page.components().take(1).map(|component| component.id);
+                let input = IncidentInput {
+                    impact: Some(Impact::Major),
+                    components: Some(concerned.collect()),
+                    ..IncidentInput::default()
+                };
+                let first = ("The shop is down".to_owned(), update);
+                create_incident(app, page, input, first, by.clone(), now).await?
+            }
+            Some(before) => {
+                let input = IncidentInput { update: Some(update), ..IncidentInput::default() };
+                edit_incident(app, page, before, input, by.clone(), now).await?
+            }
+        });
+    }
+    go_back(0);
+    Ok(())
 }
 
 /// Creates the team that owns the sites.
@@ -285,6 +343,26 @@ impl Owned {
         let owner = Membership { team: team.id, user: user.id, role: Role::Owner };
         app.store.create_team(&team, &Settings::defaults(team.plan), &owner).await?;
         Ok(Self { caller: Caller { user, memberships: vec![owner], now }, team })
+    }
+
+    /// Creates the status page. The service publishes it when it starts.
+    async fn publish(
+        &self,
+        app: &App,
+        sites: &[(&Story, SiteId)],
+    ) -> Result<StatusPage, DemoError> {
+        let components = sites.iter().map(|(story, site)| ComponentInput {
+            id: None,
+            name: story.name.to_owned(),
+            site: *site,
+            publishes_response_time: true,
+        });
+        let groups = vec![GroupInput { name: None, components: components.collect() }];
+        let input = PageInput { groups: Some(groups), ..PageInput::default() };
+        let slug = Slug::parse(SLUG).map_err(|error| io::Error::other(error.to_string()))?;
+        let named = (slug, self.team.name.clone());
+        let (by, now) = (Actor::Operator, app.clock.now());
+        Ok(create_status_page(app, &self.team, input, named, by, now).await?)
     }
 
     /// Adds a site on which one tool runs.
@@ -389,6 +467,13 @@ mod tests {
             |fingerprint| issues.iter().filter(|row| row.fingerprint == fingerprint).count();
         assert_eq!(count(Fingerprint::SslExpiring), 1);
         assert!(count(Fingerprint::StatusDown) >= 2, "{issues:?}");
+        let pages = store.status_pages(team).await.expect("pages");
+        let [page] = &pages[..] else { panic!("{pages:?}") };
+        assert_eq!(page.components().count(), STORIES.len());
+        let incidents = store.incidents(team, page.id).await.expect("incidents");
+        let [incident] = &incidents[..] else { panic!("{incidents:?}") };
+        let hours = incident.updates.iter().map(|update| now.duration_since(update.at).as_hours());
+        assert!(hours.eq(WRITTEN.map(|(hours, ..)| hours)), "{incident:?}");
         assert!(judge(temporary.path(), true, true).is_ok());
         database.close().await;
     }

@@ -116,7 +116,9 @@ pub async fn create_incident(
     let entry = AuditEntry::new(page.team, by, event, now);
     let created = app.store.create_incident(page, &incident, Audit::Entry(&entry)).await;
     if let Err(error) = created {
-        let is_full = error.has_failed(0);
+        // A page that was deleted meanwhile has no room either. After a conflict, it is no longer found.
+        let is_full =
+            error.has_failed(0) && app.store.status_page(page.team, page.id).await?.is_some();
         return Err(if is_full { IncidentRefusal::TooMany.into() } else { error.into() });
     }
     enqueue_publication(app, page.team, page.id).await;
