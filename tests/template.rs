@@ -289,8 +289,10 @@ fn what_functions_read_can_be_set() {
             // Every function can read blocks, but only checkers write them.
             read.remove("VEDETTE_BLOCKS");
         }
-        if !(is_notifier || is_letters || template.handler(function).starts_with("pages.")) {
-            // Only functions that send email, or cause it, need to know whether there is any.
+        let is_page = template.handler(function).starts_with("pages.");
+        let publishes = template.handler(function) == Destination::Maintenance.name();
+        if !(is_notifier || is_letters || is_page || publishes) {
+            // Only functions that send email, cause it or offer it need to know whether there is any.
             read.remove(Service::MAIL_FROM);
         }
         if template.handler(function) != Function::Accounts.name() {

@@ -25,6 +25,7 @@ mod evidence;
 mod failing;
 mod grant;
 mod history;
+mod incident;
 mod invitation;
 mod issue;
 mod item;

@@ -1,4 +1,4 @@
-//! Status pages, their incidents, what is outstanding for them, and what is published.
+//! Status pages, what is outstanding for them, and what is published.
 //!
 //! A page is published at its address: its slug or, if it is unlisted, the key in its link. The item at an address
 //! belongs to one page, so that no two pages have the same address. Its document is what readers are served.
@@ -13,20 +13,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{IncidentId, StatusPageId, TeamId};
+use vedette_domain::id::{StatusPageId, TeamId};
 use vedette_domain::status_pages::{
-    INCIDENTS_MAX, PAGES_MAX, PUBLICATION_GRACE, PageAddress, PageIncident, Publication,
-    PublishedPage, StatusPage, VERSION,
+    PAGES_MAX, PUBLICATION_GRACE, PageAddress, Publication, PublishedPage, StatusPage, VERSION,
 };
 
 use crate::item::{Stored, item, key_of, number, outstanding, stored, string};
 use crate::keys::{self, Key};
-use crate::subscription::mail_update;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError, unless_conflict};
 
-stored!(attributes: StatusPage, PageIncident, Publication, StoredAddress);
+stored!(attributes: StatusPage, Publication, StoredAddress);
 
 /// More than this is not decompressed. The largest page has less.
 const INFLATE_MAX: u64 = 1024 * 1024;
@@ -229,97 +227,6 @@ impl Store {
         transaction.update(&place, gone, Condition::Present).commit(audit).await
     }
 
-    /// The incidents of a status page, newest first.
-    pub async fn incidents(
-        &self,
-        team: TeamId,
-        page: StatusPageId,
-    ) -> Result<Vec<PageIncident>, StoreError> {
-        let pk = keys::status_page_partition(team);
-        let sort = Sort::Prefix(keys::incident_prefix(page));
-        let limit = Some(INCIDENTS_MAX as usize);
-        let newest = Range { newest_first: true, limit, ..Range::new(&pk, sort) };
-        self.query(newest).await?.into_iter().map(Stored::read).collect()
-    }
-
-    /// An incident of a status page.
-    pub async fn incident(
-        &self,
-        team: TeamId,
-        page: StatusPageId,
-        incident: IncidentId,
-    ) -> Result<Option<PageIncident>, StoreError> {
-        self.get(&keys::incident(team, page, incident)).await?.map(Stored::read).transpose()
-    }
-
-    /// Adds an incident to a status page, and requests that the page is published and its subscribers are told.
-    ///
-    /// # Errors
-    ///
-    /// A conflict at place 0 when the page has too many incidents or is gone.
-    pub async fn create_incident(
-        &self,
-        page: &StatusPage,
-        incident: &PageIncident,
-        audit: Audit<'_>,
-    ) -> Result<(), StoreError> {
-        let counted = wanted(page.team, incident.updated_at, 1);
-        let room = Condition::When(
-            "attribute_exists(pk) AND attribute_not_exists(is_deleted) AND incidents < :most",
-            vec![(":most", number(INCIDENTS_MAX))],
-        );
-        let stored = item(&keys::incident(page.team, page.id, incident.id), incident)?;
-        let mut transaction = self
-            .transaction()
-            .update(&keys::publication(page.team, page.id), counted, room)
-            .put(stored, Condition::Absent);
-        if page.offers_subscriptions {
-            transaction = mail_update(transaction, page, incident)?;
-        }
-        transaction.commit(audit).await
-    }
-
-    /// Saves an incident, and requests that its page is published and, if there is an update, its subscribers are told.
-    ///
-    /// # Errors
-    ///
-    /// A conflict when it has changed since it was `read`.
-    pub async fn save_incident(
-        &self,
-        page: &StatusPage,
-        read: &PageIncident,
-        next: &PageIncident,
-        audit: Audit<'_>,
-    ) -> Result<(), StoreError> {
-        let stored = item(&keys::incident(page.team, page.id, next.id), next)?;
-        let transaction = self.transaction().put(stored, Condition::Rev(read.rev));
-        let mut transaction = want(transaction, page.team, page.id, next.updated_at);
-        if page.offers_subscriptions && next.updates.len() > read.updates.len() {
-            transaction = mail_update(transaction, page, next)?;
-        }
-        transaction.commit(audit).await
-    }
-
-    /// Deletes an incident, and requests that its page is published.
-    ///
-    /// # Errors
-    ///
-    /// A conflict when it has changed since it was read.
-    pub async fn delete_incident(
-        &self,
-        page: &StatusPage,
-        incident: &PageIncident,
-        now: Timestamp,
-        audit: Audit<'_>,
-    ) -> Result<(), StoreError> {
-        let counted = wanted(page.team, now, -1);
-        self.transaction()
-            .update(&keys::publication(page.team, page.id), counted, Condition::Present)
-            .delete(&keys::incident(page.team, page.id, incident.id), Condition::Rev(incident.rev))
-            .commit(audit)
-            .await
-    }
-
     /// Requests that all status pages of a team are published, for a change that is stored already. Returns these pages.
     pub async fn want_publications(
         &self,
@@ -419,7 +326,7 @@ pub fn is_taken_slug(error: &StoreError) -> bool {
 }
 
 /// Requests that a page is published, in the transaction that changes what is published.
-fn want(
+pub(crate) fn want(
     transaction: Transaction<'_>,
     team: TeamId,
     page: StatusPageId,
@@ -439,7 +346,7 @@ pub(crate) fn want_all<'a>(
 }
 
 /// The change of a publication after something has changed, and after so many more incidents.
-fn wanted(team: TeamId, now: Timestamp, incidents: i32) -> Change {
+pub(crate) fn wanted(team: TeamId, now: Timestamp, incidents: i32) -> Change {
     let due = now.saturating_add(PUBLICATION_GRACE).unwrap_or(now);
     Change {
         expression: "SET w = :w, due = :due ADD wanted :one, incidents :more".into(),

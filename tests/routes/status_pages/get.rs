@@ -23,6 +23,7 @@ async fn members_of_the_team_see_a_page() {
         "message": null,
         "name": "Meridian",
         "slug": "meridian",
+        "subscriptions": false,
         "unlisted": false,
         "updated_at": "2026-11-20T09:54:00+00:00",
         "url": "https://monitor.test/status/meridian",
