@@ -148,7 +148,7 @@ pub(crate) async fn publish(
         groups: Vec::new(),
         link: None,
         names_windows: true,
-        offers_subscriptions: false,
+        offers_subscriptions: published.offers_subscriptions,
         rev: 1,
         created_at: published.generated_at,
         updated_at: published.generated_at,

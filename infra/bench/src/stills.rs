@@ -13,7 +13,7 @@ use serde_json::json;
 use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::{CheckId, TeamId};
+use vedette_domain::id::CheckId;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
 use vedette_testkit::status_pages::published_page;
@@ -53,7 +53,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let now: Timestamp = NOW.parse()?;
     test.set_clock(now);
     let (shop, others) = (shop(&test, now).await?, others(&test, now, options.many).await?);
-    let (mut written, team) = (Vec::new(), shop.0.team);
+    let (mut written, owner) = (Vec::new(), shop.0.clone());
     for (owner, pages) in [shop].into_iter().chain(others) {
         let cookie = sign_in(&test, &owner).await?;
         for (name, path) in pages {
@@ -62,7 +62,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
         }
     }
     test.set_clock(now);
-    written.extend(status_pages(&test, team).await?);
+    written.extend(status_pages(&mut test, &owner).await?);
     let mut assets = BTreeSet::new();
     for (name, page) in &written {
         let links = page.split("\"/assets/").skip(1);
@@ -77,17 +77,21 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Status pages as their readers see them: with an incident, without one, and with names that are long.
+/// Status pages as their readers see them: with an incident, without one, and with names that are long. Then the form for
+/// subscriptions, and what members see.
 async fn status_pages(
-    test: &TestApp,
-    team: TeamId,
+    test: &mut TestApp,
+    owner: &Member,
 ) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let team = owner.team;
+    test.app.service.sends_mail = true;
     let all = published_page(test.now());
     let mut calm = PublishedPage { message: None, incidents: Vec::new(), ..all.clone() };
     let mut long = all.clone();
     for component in calm.groups.iter_mut().flat_map(|group| &mut group.components) {
         component.state = ComponentState::Operational;
     }
+    (calm.offers_subscriptions, long.offers_subscriptions) = (true, true);
     long.name = LONG.to_owned();
     long.incidents[0].title = LONG.repeat(2);
     for component in long.groups.iter_mut().flat_map(|group| &mut group.components) {
@@ -101,6 +105,18 @@ async fn status_pages(
         let served = serve(&StatusPages, &test.app, found, &head, |_| ready(Ok(Body::Empty))).await;
         let Body::Text(text) = served.into_body() else { return Err(name.into()) };
         written.push((name, text));
+    }
+    let list = format!("/teams/{team}/status-pages");
+    let last = test.app.store.status_pages(team).await?.pop().ok_or("no page")?.id;
+    let cookie = sign_in(test, owner).await?;
+    for (name, path) in [
+        ("subscribe", "/subscribe/status-long".to_owned()),
+        ("status-pages", list.clone()),
+        ("status-page", format!("{list}/{last}")),
+        ("status-page-edit", format!("{list}/{last}/edit")),
+    ] {
+        let cookie = if name == "subscribe" { "" } else { cookie.as_str() };
+        written.push((name, String::from_utf8(ask(test, cookie, &path).await?)?));
     }
     Ok(written)
 }
