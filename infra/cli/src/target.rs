@@ -14,7 +14,7 @@ use vedette_runtime::Witnesses;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
-    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, aws,
+    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, aws,
 };
 use vedette_store::Store;
 
@@ -52,6 +52,8 @@ pub(crate) struct Opened {
     pub(crate) app: App,
     /// The health report of the service that uses the table.
     pub(crate) notices: Vec<Notice>,
+    /// The service that uses the table, if there is one.
+    service: Option<Socket>,
     /// The file, if no service uses it. Nothing else can open it until the command is done.
     file: Option<(Database, Folder)>,
 }
@@ -149,13 +151,13 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
             let app = local(store(socket.http_client()), service);
-            Opened { app, notices: notices(&socket).await, file: None }
+            Opened { app, notices: notices(&socket).await, service: Some(socket), file: None }
         }
         Reached::Free(folder) => {
             let database = Database::open(&folder, Fsync::Always).await;
             let database = database.map_err(|error| unreachable(&error))?;
             let app = local(database.store(), service);
-            Opened { app, notices: Vec::new(), file: Some((database, folder)) }
+            Opened { app, notices: Vec::new(), service: None, file: Some((database, folder)) }
         }
     })
 }
@@ -181,9 +183,26 @@ impl Opened {
     }
 
     pub(crate) async fn close(self) {
+        self.pass_on().await;
         if let Some((database, folder)) = self.file {
             database.close().await;
             drop(folder);
+        }
+    }
+}
+
+impl Opened {
+    /// Passes on the messages of the command to the service, so that it does the work at once. If that fails, the service
+    /// finds the work in the table after some minutes.
+    async fn pass_on(&self) {
+        let (Some(service), Queue::Local(queue)) = (&self.service, &self.app.queue) else { return };
+        let messages: Vec<_> =
+            Destination::ALL.into_iter().flat_map(|queue_of| queue.drain(queue_of)).collect();
+        if messages.is_empty() {
+            return;
+        }
+        if let Ok(messages) = serde_json::to_vec(&messages) {
+            drop(timeout(PATIENCE, service.pass_on(messages)).await);
         }
     }
 }
@@ -247,7 +266,7 @@ fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
         store,
-        // Messages and schedules are in the memory of the service, which finds its work in the table.
+        // The service has its queues and schedules in memory. Messages are passed on to it when the command is done.
         queue: Queue::Local(LocalQueue::new()),
         scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
         clock,

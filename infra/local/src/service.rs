@@ -242,6 +242,7 @@ impl Service {
         }
         rounds.spawn(expiry::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
+        let received = queue.clone();
         let metrics = Metrics { counters, queue, health: health.clone(), start };
         if let Some(listener) = metrics_socket {
             rounds.spawn(metrics.clone().serve(listener));
@@ -251,7 +252,8 @@ impl Service {
             Report::Metrics => metrics.text().into_bytes(),
         };
         if let Some(socket) = table_socket {
-            rounds.spawn(vedette_embedded::serve(socket, database.clone(), report));
+            let receive = move |passed_on: &[u8]| worker::receive(&received, passed_on);
+            rounds.spawn(vedette_embedded::serve(socket, database.clone(), report, receive));
         }
         let stop = stop.drop_guard();
         Ok(Self {

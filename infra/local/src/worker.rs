@@ -135,6 +135,18 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
     }
 }
 
+/// Puts messages that a `vedette` command has passed on into the queues.
+pub(crate) fn receive(queue: &LocalQueue, passed_on: &[u8]) {
+    match serde_json::from_slice::<Vec<(Message, Duration)>>(passed_on) {
+        Ok(messages) => {
+            messages.into_iter().for_each(|(message, delay)| queue.send(message, delay));
+        }
+        Err(error) => {
+            warn!(%error, "could not read the messages of a command; redelivery will send them");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use vedette_checker::EngineConfig;

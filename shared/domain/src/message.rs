@@ -15,7 +15,8 @@ use crate::id::{
 use crate::sites::site::Site;
 
 /// A message to one of the service's queues.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Message {
     /// For the queue of the tool.
     Check(CheckMessage),

@@ -46,6 +46,8 @@ impl Report {
     }
 }
 
+/// Where other processes pass on messages to the service's queues.
+const MESSAGES: &str = "/messages";
 /// The largest request, in bytes: DynamoDB's limit for one request.
 const BODY_MAX: usize = 16 * 1024 * 1024;
 /// The pause before the next attempt to accept a connection, when this process has too many files
@@ -83,6 +85,18 @@ impl Socket {
         let request = request.map_err(|error| ConnectorError::user(error.into()))?;
         let (status, body) = self.ask(request).await?;
         Ok((status == StatusCode::OK).then_some(body))
+    }
+
+    /// Passes on messages to the service's queues. A version that does not take them finds their work in the table.
+    ///
+    /// # Errors
+    ///
+    /// When no service answers.
+    pub async fn pass_on(&self, messages: Vec<u8>) -> Result<(), ConnectorError> {
+        let request = Request::post(MESSAGES).header(HOST, "embedded");
+        let request = request.body(Full::from(messages));
+        let request = request.map_err(|error| ConnectorError::user(error.into()))?;
+        self.ask(request).await.map(drop)
     }
 
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
@@ -141,18 +155,20 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
 }
 
 /// Serves the clients of the socket until it is dropped. Clients can read and write items, but cannot change or remove
-/// the table itself. `report` is the answer to [`Socket::report`].
+/// the table itself. `report` is the answer to [`Socket::report`], and `receive` gets what [`Socket::pass_on`] sends.
 pub async fn serve(
     listener: UnixListener,
     database: Database,
     report: impl Fn(Report) -> Vec<u8> + Clone + Send + Sync + 'static,
+    receive: impl Fn(&[u8]) + Clone + Send + Sync + 'static,
 ) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(converse(stream, database.clone(), report.clone()));
+                    let (report, receive) = (report.clone(), receive.clone());
+                    connections.spawn(converse(stream, database.clone(), report, receive));
                 }
                 Err(error) => {
                     warn!(%error, "could not accept a connection to the table");
@@ -164,8 +180,13 @@ pub async fn serve(
     }
 }
 
-async fn converse(stream: UnixStream, database: Database, report: impl Fn(Report) -> Vec<u8>) {
-    let service = service_fn(|request| respond(request, &database, &report));
+async fn converse(
+    stream: UnixStream,
+    database: Database,
+    report: impl Fn(Report) -> Vec<u8>,
+    receive: impl Fn(&[u8]),
+) {
+    let service = service_fn(|request| respond(request, &database, &report, &receive));
     let connection =
         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
@@ -177,11 +198,17 @@ async fn respond(
     request: Request<Incoming>,
     database: &Database,
     report: &impl Fn(Report) -> Vec<u8>,
+    receive: &impl Fn(&[u8]),
 ) -> Result<Response<Full<Bytes>>, Box<dyn Error + Send + Sync>> {
     if request.method() == Method::GET
         && let Some(asked) = Report::ALL.into_iter().find(|one| one.path() == request.uri().path())
     {
         return Ok(Response::new(Full::from(report(asked))));
+    }
+    if request.method() == Method::POST && request.uri().path() == MESSAGES {
+        let body = Limited::new(request.into_body(), BODY_MAX).collect().await?.to_bytes();
+        receive(&body);
+        return Ok(Response::builder().status(StatusCode::NO_CONTENT).body(Full::default())?);
     }
     let target = request.headers().get(TARGET).and_then(|target| target.to_str().ok());
     let operation = operation(target.unwrap_or_default()).to_owned();
@@ -198,6 +225,8 @@ async fn respond(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 
     use super::*;
@@ -209,10 +238,14 @@ mod tests {
         let folder = Folder::alone(temporary.path()).await;
         fs::write(temporary.path().join(SOCKET), "left by a crash").expect("written");
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
-        let served =
-            tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone(), |report| {
-                format!("{report:?}").into_bytes()
-            }));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let receiver = Arc::clone(&received);
+        let served = tokio::spawn(serve(
+            listen(&folder).expect("a socket"),
+            database.clone(),
+            |report| format!("{report:?}").into_bytes(),
+            move |messages: &[u8]| receiver.lock().expect("a lock").extend_from_slice(messages),
+        ));
 
         let mode = fs::metadata(temporary.path().join(SOCKET)).expect("a socket").permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
@@ -228,6 +261,9 @@ mod tests {
         assert_eq!(refused.code(), None);
         let described = database.store().table_state().await.expect("an answer");
         assert_eq!(described, vedette_store::TableState::Whole);
+
+        socket.pass_on(b"messages".to_vec()).await.expect("passed on");
+        assert_eq!(*received.lock().expect("a lock"), b"messages");
 
         database.close().await;
         for report in Report::ALL {

@@ -225,7 +225,8 @@ impl LocalQueue {
         }
     }
 
-    fn send(&self, message: Message, delay: Duration) {
+    /// Puts a message into its queue. It is not delivered before the delay has passed.
+    pub fn send(&self, message: Message, delay: Duration) {
         self.put(message, 0, delay);
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use vedette_cli::{Cli, Failure};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
 
@@ -55,6 +55,23 @@ async fn commands_reach_the_table_whether_the_service_runs_or_not() {
     vedette(folder.path(), &format!("plan set {id} starter")).await.expect("done on the file");
     let (service, client) = start(folder.path()).await;
     assert_eq!(plan(&client).await, "starter");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_does_at_once_what_a_command_leaves_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let id = team(&client).await["uuid"].as_str().expect("a uuid").to_owned();
+    let create = format!("status-page create {id} --slug meridian --name Meridian");
+    vedette(folder.path(), &create).await.expect("created");
+    // Without its message, the page would be published after two minutes.
+    let published = async {
+        while client.get("/status/meridian").await.status != 200 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), published).await.expect("published");
     service.stop().await;
 }
 
