@@ -675,9 +675,24 @@ def lose_messages(team, watched, page, target):
     ask("POST", f"/teams/{team}/status-pages/{page}/incidents", incident, 201)
     for name in [*TOOLS, "maintenance", "alerts"]:
         queues.purge_queue(QueueUrl=queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"])
+    find_lost_publication(page)
     receive(True)
     say("the messages of five checks, a changed site, a changed team, an issue and an incident are lost")
     return site, ordered, before, time.monotonic()
+
+
+def find_lost_publication(page):
+    """Redelivery finds a publication and emails to subscribers that are overdue."""
+    due = [("I#", page), *[("F#", sk) for _, sk in rows(f"F#{page}") if sk.startswith("M#")]]
+    assert len(due) == 2, due
+    for prefix, part in due:
+        [(pk, sk)] = [key for key in rows(prefix) if key[1] == part]
+        past = {"ExpressionAttributeNames": {"#due": "due"}, "ExpressionAttributeValues": {":past": {"N": "1"}}}
+        key = {"pk": {"S": pk}, "sk": {"S": sk}}
+        table.update_item(TableName=outputs["TableName"], Key=key, UpdateExpression="SET #due = :past", **past)
+    fire(f"{STACK}-redelivery")
+    sent = lambda: [one for one in decisions("sqs:SendMessage") if "-RedeliveryRole-" in one["role"] and one["resource"].endswith("-letters")]
+    until("redelivery has found a publication and emails to subscribers", sent, 60)
 
 
 def find_lost_messages(site, ordered, before, lost_at):
@@ -865,12 +880,15 @@ def publish(team, site):
     ask("DELETE", f"{incidents}/{incident}", expect=204)
     ask("DELETE", f"{incidents}/{incident}", expect=404)
 
-    other = ask("POST", pages, {"slug": "other", "name": "Other"}, 201)["data"]["uuid"]
+    other = {"slug": "other", "name": "Other", "subscriptions": True}
+    other = ask("POST", pages, other, 201)["data"]["uuid"]
+    until("readers are served another page", lambda: served("/status/other"), 60)
+    visit("POST", "/subscribe/other", email="late@example.com")
     ask("POST", f"{pages}/{other}/incidents", delays, 201)
     ask("DELETE", f"{pages}/{other}", expect=204)
     ask("DELETE", f"{pages}/{other}", expect=404)
     ask("GET", f"{pages}/{other}", expect=404)
-    until("nothing is left of a deleted page", lambda: not any(other in sk for _, sk in rows("O#") + rows("I#")), 60)
+    until("nothing is left of a deleted page", lambda: not [key for prefix in ("O#", "I#", "F#") for key in rows(prefix) if other in "".join(key)], 60)
     say("a status page has readers and a subscriber")
     return page
 
