@@ -22,6 +22,7 @@ struct Inner {
     received: Vec<Received>,
     mails: Vec<Posted>,
     of_mails: Option<SendOutcome>,
+    of_mails_to: BTreeMap<String, SendOutcome>,
     answers: BTreeMap<ChannelId, SendOutcome>,
 }
 
@@ -94,6 +95,11 @@ impl Receivers {
         self.lock().of_mails = Some(outcome);
     }
 
+    /// What becomes of transactional emails to an address from now on.
+    pub fn answer_mails_to(&self, address: &str, outcome: SendOutcome) {
+        self.lock().of_mails_to.insert(address.to_owned(), outcome);
+    }
+
     /// Takes the transactional emails that were sent, in order.
     pub fn take_mails(&self) -> Vec<Posted> {
         std::mem::take(&mut self.lock().mails)
@@ -138,7 +144,8 @@ impl Mailer for Receivers {
         _: Timestamp,
     ) -> SendOutcome {
         let mut inner = self.lock();
-        let outcome = inner.of_mails.clone().unwrap_or(SendOutcome::Delivered);
+        let outcome = inner.of_mails_to.get(to).or(inner.of_mails.as_ref()).cloned();
+        let outcome = outcome.unwrap_or(SendOutcome::Delivered);
         if outcome == SendOutcome::Delivered {
             inner.mails.push(Posted { to: to.to_owned(), id, mail });
         }

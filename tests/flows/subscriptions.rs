@@ -232,8 +232,12 @@ async fn a_mail_server_that_is_away_delays_and_a_newer_update_replaces_an_older_
     let delayed = readers.mail().await;
     assert_eq!(delayed.len(), 1);
     assert!(delayed[0].1 > after - Duration::from_secs(1), "{delayed:?}");
-    readers.update(incident, "It was a release.").await;
+    // Nothing overrides the pause, such as another publication.
     readers.receive(SendOutcome::Delivered);
+    readers.scene.service.advance_minutes(4);
+    readers.scene.service.write(&delayed[0].0).await;
+    assert_eq!(readers.sent(), []);
+    readers.update(incident, "It was a release.").await;
     assert!(readers.mail().await.is_empty());
     assert_eq!(readers.sent(), to(&["ada@example.com", "kate@example.com"], 2));
     readers.scene.service.write(&delayed[0].0).await;
@@ -241,11 +245,45 @@ async fn a_mail_server_that_is_away_delays_and_a_newer_update_replaces_an_older_
 }
 
 #[tokio::test]
-async fn a_mailbox_that_is_always_full_keeps_nobody_waiting_for_long() {
+async fn an_email_that_fails_is_tried_again_after_those_to_everybody_else() {
+    let readers = Readers::start().await;
+    let all = ["ada@example.com", "grace@example.com", "kate@example.com"];
+    for email in all {
+        readers.subscribe(email, true).await;
+    }
+    readers.write_incident().await;
+    let why = || "the mailbox is full".to_owned();
+    let first = all.iter().min_by_key(|email| SubscriptionId::of(email)).expect("an address");
+    readers
+        .scene
+        .service
+        .receivers
+        .answer_mails_to(first, SendOutcome::Held { after: Duration::from_mins(5), why: why() });
+    let mut delayed = readers.mail().await;
+    let others: Vec<&str> = all.into_iter().filter(|email| email != first).collect();
+    assert_eq!(readers.sent(), to(&others, 1));
+    for tried in 1..4 {
+        let [(message, _)] = &delayed[..] else { panic!("{tried}: {delayed:?}") };
+        let message = message.clone();
+        readers.scene.service.advance_minutes(5);
+        readers.scene.service.write(&message).await;
+        delayed = readers.mail().await;
+        assert_eq!(readers.sent(), []);
+    }
+    let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
+    readers.scene.service.receivers.answer_mails_to(first, SendOutcome::Delivered);
+    readers.scene.service.advance_minutes(5);
+    readers.scene.service.write(message).await;
+    assert_eq!(readers.sent(), to(&[first], 1));
+}
+
+#[tokio::test]
+async fn a_mailbox_that_is_always_full_is_given_up_and_one_that_is_gone_is_unsubscribed() {
     let readers = Readers::start().await;
     readers.subscribe("ada@example.com", true).await;
     let incident = readers.write_incident().await;
     let why = || "the mailbox is full".to_owned();
+    let store = &readers.scene.service.test.app.store;
     readers.receive(SendOutcome::Retry { after: None, why: why() });
     let mut delayed = readers.mail().await;
     for tried in 1..5 {
@@ -256,17 +294,16 @@ async fn a_mailbox_that_is_always_full_keeps_nobody_waiting_for_long() {
         readers.scene.service.write(&message).await;
         delayed = readers.mail().await;
     }
-    let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
-    readers.scene.service.write(message).await;
-    let mailing = readers.scene.service.test.app.store.mailing(readers.page, incident).await;
-    assert_eq!(mailing.expect("read"), None, "after five tries, nobody is left");
-    // A refusal is final.
-    for outcome in [SendOutcome::Refused { why: why() }, SendOutcome::Gone { why: why() }] {
+    assert!(delayed.is_empty());
+    assert_eq!(store.mailing(readers.page, incident).await.expect("read"), None, "five tries");
+    for (outcome, subscribers) in
+        [(SendOutcome::Refused { why: why() }, 1), (SendOutcome::Gone { why: why() }, 0)]
+    {
         readers.update(incident, "Another update.").await;
         readers.receive(outcome);
         assert!(readers.mail().await.is_empty());
-        let mailing = readers.scene.service.test.app.store.mailing(readers.page, incident).await;
-        assert_eq!(mailing.expect("read"), None);
+        assert_eq!(store.mailing(readers.page, incident).await.expect("read"), None);
+        assert_eq!(store.subscriptions(readers.page).await.expect("read"), subscribers);
     }
 }
 

@@ -9,6 +9,7 @@ use vedette_domain::id::SubscriptionId;
 use vedette_domain::status_pages::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_PAGE, StatusPage};
 use vedette_testkit::TestApp;
 use vedette_testkit::status_pages::published_page;
+use vedette_tests::receivers::Posted;
 
 use crate::mail::{asked, only_mail, sent_mails, start};
 use crate::support::{Browser, ask, body, main_part, said, text};
@@ -38,7 +39,7 @@ async fn requested(test: &TestApp, form: &str) -> String {
 async fn a_reader_subscribes_confirms_and_unsubscribes() {
     let (test, page) = offered().await;
     let form = Browser::new(&test).get(PATH).await;
-    insta::assert_snapshot!(text(said(&form)), @"Subscribe to updates Get an email when Meridian Goods writes about an incident. Email address Subscribe We’ll email you a link to confirm. Each email has a link to unsubscribe. Back to the status page");
+    insta::assert_snapshot!(text(said(&form)), @"Subscribe to updates Get an email when Meridian Goods posts an update about an incident. Email address Subscribe We’ll email you a link to confirm. Each email has a link to unsubscribe. Back to the status page");
     let answer = Browser::new(&test).post(PATH, "email=Kate%40example.com").await;
     insta::assert_snapshot!(text(said(&answer)), @"Check your email If Kate@example.com is not subscribed yet, an email with a link is on its way. Follow it to confirm. The link works for two days. If the email doesn’t arrive, look in your spam folder. Back to the status page");
     let (mail, path) = only_mail(&test).await;
@@ -61,19 +62,29 @@ async fn a_reader_subscribes_confirms_and_unsubscribes() {
         text(said(&ask(&test, "POST", &path).await))
     );
 
-    // Nobody learns that the address has subscribed.
-    let again = Browser::new(&test).post(PATH, "email=Kate%40example.com").await;
-    assert_eq!(said(&again), said(&answer));
-    assert!(asked(&test).is_empty());
+    // Nobody learns that the address has subscribed, not even from how much is done.
+    let mut spent = Vec::new();
+    for email in ["Kate%40example.com", "nobody%40example.com"] {
+        let meter = test.meter();
+        meter.start();
+        let again = Browser::new(&test).post(PATH, &format!("email={email}")).await;
+        spent.push(meter.stop());
+        assert_eq!(again.headers(), answer.headers());
+        let shown = said(&again).replace("nobody@", "Kate@");
+        assert_eq!(shown, said(&answer));
+    }
+    assert_eq!(spent[0], spent[1]);
+    let [mail] = <[Posted; 1]>::try_from(sent_mails(&test).await).ok().expect("one email");
+    assert_eq!(mail.to, "nobody@example.com");
 
     let end = path.replace("/confirm", "/unsubscribe");
-    insta::assert_snapshot!(text(said(&ask(&test, "GET", &end).await)), @"Unsubscribe Send no more updates about incidents of Meridian Goods to Kate@example.com ? Unsubscribe");
+    insta::assert_snapshot!(text(said(&ask(&test, "GET", &end).await)), @"Unsubscribe Stop sending updates about incidents of Meridian Goods to Kate@example.com ? Unsubscribe");
     assert_eq!(test.app.store.subscriptions(page.id).await.expect("read"), 1);
     // The second time, an email program asks.
     for _ in 0..2 {
         let answer = ask(&test, "POST", &end).await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed No updates about incidents are sent to you.");
+            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed If your link is complete, no more updates are sent to its address.");
         }
         assert_eq!(test.app.store.subscriptions(page.id).await.expect("read"), 0);
     }
@@ -195,7 +206,8 @@ async fn a_source_a_mailbox_and_a_page_have_limits() {
     while test.app.store.count(&subject, window, test.now()).await.expect("counted")
         < SUBSCRIPTIONS_OF_PAGE.times
     {}
-    assert_eq!(ask(30, "198.51.100.2").await, (200, None));
+    let (status, wait) = ask(30, "198.51.100.2").await;
+    assert!(status == 429 && wait.is_some());
     assert!(asked(&test).is_empty());
     test.advance(window);
     assert_eq!(ask(30, "198.51.100.2").await, (200, None));

@@ -21,8 +21,8 @@ pub const READ_GRANT: Grant = Grant {
 };
 
 /// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save settings, change
-/// where alerts go, manage status pages and their incidents, and confirm or unsubscribe an address. No form here writes a token or a user, lets anybody in, or
-/// reads a channel's secrets.
+/// where alerts go, manage status pages and their incidents, and confirm or unsubscribe an address. No form here writes a
+/// token or a user, lets anybody in, or reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, StatusPage, Subscription, Team],
     batch_get: &[Delivery, Site, Team, User],
@@ -57,9 +57,10 @@ pub const WRITE_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do that write users, members or tokens, that let somebody in, or that send an email to an address that somebody types. Who may join depends on the role of the
-/// inviter. The only site that is read does not exist: the read opens the connection to the table. So nothing that strangers
-/// wrote is read.
+/// What forms do that write users, members or tokens, that let somebody in, or that send an email to an address that
+/// somebody types. Who may join depends on the role of the inviter. The only site that is read does not exist: the read
+/// opens the connection to the table. So nothing that websites sent is read. Of a status page, the function reads what is
+/// published, because that says whether the page offers subscriptions.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Published, Session, SignIn, Site, Subscription, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],

@@ -67,7 +67,7 @@ impl Offered {
 
     fn form(&self, context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> Response {
         let content = html! {
-            p { "Get an email when " b { bdi { (self.page.name) } } " writes about an incident." }
+            p { "Get an email when " b { bdi { (self.page.name) } } " posts an update about an incident." }
             form.stack.lg method="post" novalidate {
                 (input.input("email", "email", "Email address"))
                 button.main { "Subscribe" }
@@ -97,6 +97,11 @@ pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Respon
 
 /// Confirms a subscription, once.
 pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    // All confirmations of a page change one counter, and a button may be clicked twice.
+    retry_on_conflict(budget::WRITE, || confirm_once(context)).await
+}
+
+async fn confirm_once(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some(opened) = Opened::read(context).await? else { return Ok(expired(context)) };
     if opened.subscription.confirmed_at.is_none() {
         let now = context.app.clock.now();
@@ -116,7 +121,7 @@ pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, Api
 pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some(opened) = Opened::read(context).await? else { return Ok(ended(context)) };
     let question = html! {
-        "Send no more updates about incidents of " (opened.name()) " to " (opened.address()) "?"
+        "Stop sending updates about incidents of " (opened.name()) " to " (opened.address()) "?"
     };
     Ok(layout::form(context, "Unsubscribe", &question, "Unsubscribe"))
 }
@@ -184,6 +189,7 @@ fn expired(context: RequestContext<'_>) -> Response {
 }
 
 fn ended(context: RequestContext<'_>) -> Response {
-    let content = html! { p { "No updates about incidents are sent to you." } };
+    let content =
+        html! { p { "If your link is complete, no more updates are sent to its address." } };
     layout::page(context, StatusCode::OK, "You are not subscribed", &content)
 }

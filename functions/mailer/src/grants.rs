@@ -11,6 +11,7 @@ pub const LETTERS: Grant = Grant {
     batch_get: &[Team],
     query: &[Subscription],
     put: &[Invitation, SignIn, Subscription],
+    update: &[Subscription],
     delete: &[Subscription],
     ..Grant::NONE
 };

@@ -17,15 +17,18 @@ use vedette_domain::status_pages::{
 };
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::App;
+use vedette_store::unless_conflict;
 
 use crate::write::RETRY;
 use crate::{Mailer, MailerError};
 
 /// How many subscriptions are read at once.
 const BATCH: usize = 50;
-/// How long one message of the queue sends. The email that is being sent then may take another 30 seconds, which the
-/// function and the lease allow for.
-const SENDS_FOR: SignedDuration = SignedDuration::from_secs(20);
+/// How long one message of the queue sends before others have their turn, such as sign-in links. The email that is being
+/// sent then may take another 30 seconds, which the function and the lease allow for.
+const SENDS_FOR: SignedDuration = SignedDuration::from_secs(5);
+/// After so many failures in a row, the mailing pauses.
+const FAILURES_IN_A_ROW: u32 = 3;
 
 /// Continues a mailing, unless another process does.
 pub(crate) async fn mailing(
@@ -66,45 +69,103 @@ async fn continue_mailing(
         return Ok(app.store.delete_mailing(&mailing).await?);
     };
     let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
+    let email = |subscriber: &Subscription| email(base, page, subscriber, news.clone());
+    let (mut failures, mut waits) = (0, None);
     loop {
         let next = app.store.subscriptions_after(mailing.page, mailing.after, BATCH).await?;
-        let Some(last) = next.last() else {
-            return Ok(app.store.delete_mailing(&mailing).await?);
-        };
+        let Some(last) = next.last() else { break };
         let last = last.id;
         for subscriber in next.iter().filter(|one| one.is_confirmed_by(written_at)) {
             if app.clock.now().duration_since(began) >= SENDS_FOR {
                 return pause(app, mailing, Duration::ZERO).await;
             }
-            let (mail, id) = email(base, page, subscriber, news.clone());
-            let outcome = mailer.write(&subscriber.email, mail, id, app.clock.now()).await;
-            let next = match outcome {
-                SendOutcome::Delivered => mailing.clone().past(subscriber.id),
-                SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
-                    warn!(why, "an email to a subscriber was refused");
-                    mailing.clone().past(subscriber.id)
-                }
-                SendOutcome::Retry { after, why } => {
-                    warn!(why, "could not send an email to a subscriber; trying again later");
-                    let failed = mailing.clone().failed(subscriber.id);
-                    let mailing = app.store.save_mailing(&mailing, failed, lease).await?;
-                    return pause(app, mailing, after.unwrap_or(RETRY)).await;
-                }
-                // The log already says that email is held back.
-                SendOutcome::Held { after, .. } => return pause(app, mailing, after).await,
+            let failed = send(app, mailer, subscriber, email(subscriber)).await?;
+            let next = match failed {
+                None => mailing.clone().past(subscriber.id),
+                Some(_) => mailing.clone().failed(subscriber.id),
             };
             mailing = app.store.save_mailing(&mailing, next, lease).await?;
+            failures = if failed.is_some() { failures + 1 } else { 0 };
+            waits = waits.max(failed);
+            // Several in a row: the mail server is probably away.
+            if let Some(after) = failed.filter(|_| failures >= FAILURES_IN_A_ROW) {
+                return pause(app, mailing, after).await;
+            }
         }
         mailing.after = Some(last);
     }
+    match waits {
+        Some(after) => pause(app, mailing, after).await,
+        None => try_again(app, mailer, mailing, (began, lease), email).await,
+    }
 }
 
-/// Lets the next message continue a mailing after a while.
+/// Tries the emails to the deferred subscribers again. After several rounds, the mailing ends.
+async fn try_again(
+    app: &App,
+    mailer: &impl Mailer,
+    mailing: Mailing,
+    (began, lease): (Timestamp, Timestamp),
+    email: impl Fn(&Subscription) -> (TransactionalMail, String),
+) -> Result<(), MailerError> {
+    let (mut left, mut longest) = (Vec::new(), Duration::ZERO);
+    for (place, id) in mailing.deferred.iter().enumerate() {
+        if app.clock.now().duration_since(began) >= SENDS_FOR {
+            // The next round begins with those that had no turn.
+            left.splice(0..0, mailing.deferred[place..].iter().copied());
+            break;
+        }
+        let Some(subscriber) = app.store.subscription(mailing.page, *id).await? else { continue };
+        if let Some(after) = send(app, mailer, &subscriber, email(&subscriber)).await? {
+            left.push(*id);
+            longest = longest.max(after);
+        }
+    }
+    let unsent = left.len();
+    if let Some(next) = mailing.clone().tried_again(left) {
+        let mailing = app.store.save_mailing(&mailing, next, lease).await?;
+        return pause(app, mailing, longest).await;
+    }
+    if unsent > 0 {
+        warn!(unsent, "gave up sending an update to subscribers");
+    }
+    Ok(app.store.delete_mailing(&mailing).await?)
+}
+
+/// Sends an email to a subscriber. Returns after how long it can be tried again, if it failed for now.
+async fn send(
+    app: &App,
+    mailer: &impl Mailer,
+    subscriber: &Subscription,
+    (mail, id): (TransactionalMail, String),
+) -> Result<Option<Duration>, MailerError> {
+    Ok(match mailer.write(&subscriber.email, mail, id, app.clock.now()).await {
+        SendOutcome::Delivered => None,
+        SendOutcome::Refused { why } => {
+            warn!(why, "an email to a subscriber was refused");
+            None
+        }
+        SendOutcome::Gone { why } => {
+            warn!(why, "a subscriber's mailbox is gone; ending the subscription");
+            unless_conflict(app.store.delete_subscription(subscriber).await)?;
+            None
+        }
+        SendOutcome::Retry { after, why } => {
+            warn!(why, "could not send an email to a subscriber; trying again later");
+            Some(after.unwrap_or(RETRY))
+        }
+        // The log already says that email is held back.
+        SendOutcome::Held { after, .. } => Some(after),
+    })
+}
+
+/// Lets the next message continue a mailing after a while, and no other message before that.
 async fn pause(app: &App, mailing: Mailing, after: Duration) -> Result<(), MailerError> {
     let after = after.min(LONGEST_DELAY.unsigned_abs());
     let now = app.clock.now();
-    let due = now.saturating_add(after).and_then(|at| at.checked_add(MAILING_LEASE)).unwrap_or(now);
-    let paused = Mailing { leased_until: None, ..mailing.clone() };
+    let resumes = now.saturating_add(after).unwrap_or(Timestamp::MAX);
+    let due = resumes.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX);
+    let paused = Mailing { leased_until: Some(resumes), ..mailing.clone() };
     let Mailing { team, page, incident, .. } =
         app.store.save_mailing(&mailing, paused, due).await?;
     let message = MailRequest::Mailing { team, page, incident };

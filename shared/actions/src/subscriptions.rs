@@ -18,62 +18,68 @@ use vedette_store::{StoreError, budget, is_full, retry_on_conflict};
 
 use crate::SubscriptionError;
 
-/// Asks the reader of an address by email to confirm a subscription, unless the address has one or a limit is reached.
+/// Asks the reader of an address by email to confirm a subscription, unless the address has one, or its mailbox has
+/// been asked too often. The same is read, written and sent whether or not the address has one.
 ///
 /// # Errors
 ///
-/// When the source has requested too many subscriptions, or a fault of the table.
+/// When the source has requested too many subscriptions, or the page has too many requests; when the queue accepts no
+/// message, or a fault of the table.
 pub async fn subscribe(
     app: &App,
     (team, page): (TeamId, StatusPageId),
     email: &str,
     source: Source,
 ) -> Result<(), SubscriptionError> {
-    let now = app.clock.now();
-    let of_source = format!("subscribed#{source}");
-    let requested = app.store.count(&of_source, SUBSCRIPTIONS_OF_SOURCE.window, now).await?;
-    if requested > SUBSCRIPTIONS_OF_SOURCE.times {
+    let (store, now) = (&app.store, app.clock.now());
+    let subject = format!("subscribed#{source}");
+    if store.count(&subject, SUBSCRIPTIONS_OF_SOURCE.window, now).await?
+        > SUBSCRIPTIONS_OF_SOURCE.times
+    {
         let wait = SUBSCRIPTIONS_OF_SOURCE.until_next(now);
         return Err(SubscriptionRefusal::AskedOften { wait }.into());
     }
-    let mailbox = counted_as(Mailbox::of(email).as_str());
-    for (subject, limit) in [
-        (format!("subscribed-page#{page}"), SUBSCRIPTIONS_OF_PAGE),
-        (format!("subscribed-mailbox#{mailbox}"), SUBSCRIPTIONS_OF_MAILBOX),
-    ] {
-        if app.store.count(&subject, limit.window, now).await? > limit.times {
-            return Ok(());
-        }
+    let subject = format!("subscribed-mailbox#{}", counted_as(Mailbox::of(email).as_str()));
+    if store.count(&subject, SUBSCRIPTIONS_OF_MAILBOX.window, now).await?
+        > SUBSCRIPTIONS_OF_MAILBOX.times
+    {
+        return Ok(());
     }
-    let pending = retry_on_conflict(budget::WRITE, || pending(app, (team, page), email)).await?;
-    if let Some(Subscription { id: subscription, .. }) = pending {
-        let message = MailRequest::Subscription { team, page, subscription };
-        app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
+    let subject = format!("subscribed-page#{page}");
+    if store.count(&subject, SUBSCRIPTIONS_OF_PAGE.window, now).await? > SUBSCRIPTIONS_OF_PAGE.times
+    {
+        let wait = SUBSCRIPTIONS_OF_PAGE.until_next(now);
+        return Err(SubscriptionRefusal::AskedOften { wait }.into());
     }
-    Ok(())
+    let subscription =
+        retry_on_conflict(budget::WRITE, || request(app, (team, page), email)).await?;
+    // If the address is confirmed, no email is written.
+    let message = MailRequest::Subscription { team, page, subscription };
+    let sent = app.queue.send(&Message::Mail(message), Duration::ZERO).await;
+    sent.map_err(|_| SubscriptionRefusal::NotSent.into())
 }
 
-/// Saves that an address has been requested; `None` if its reader has already confirmed. A request that is repeated
-/// keeps its key, so that the links of all emails about it work.
-async fn pending(
+/// Saves that a subscription was requested, unless its reader has already confirmed. A request that is repeated keeps
+/// its key, so that the links of all emails about it work.
+async fn request(
     app: &App,
     (team, page): (TeamId, StatusPageId),
     email: &str,
-) -> Result<Option<Subscription>, SubscriptionError> {
-    let now = app.clock.now();
-    let id = SubscriptionId::of(email);
+) -> Result<SubscriptionId, SubscriptionError> {
+    let (now, id) = (app.clock.now(), SubscriptionId::of(email));
     let read = app.store.subscription(page, id).await?;
-    if read.as_ref().is_some_and(|read| read.confirmed_at.is_some()) {
-        return Ok(None);
-    }
-    let key = match read.as_ref().filter(|read| read.is_pending(now)) {
-        Some(read) => read.key.clone(),
-        None => app.entropy.link_key()?,
+    let new_key = app.entropy.link_key()?;
+    let next = match &read {
+        Some(confirmed) if confirmed.confirmed_at.is_some() => confirmed.clone(),
+        read => {
+            let kept = read.as_ref().filter(|read| read.is_pending(now));
+            let key = kept.map_or(new_key, |kept| kept.key.clone());
+            let email = email.to_owned();
+            Subscription { id, page, team, email, key, requested_at: now, confirmed_at: None }
+        }
     };
-    let email = email.to_owned();
-    let next = Subscription { id, page, team, email, key, requested_at: now, confirmed_at: None };
-    app.store.put_pending_subscription(read.as_ref(), &next).await?;
-    Ok(Some(next))
+    app.store.put_requested_subscription(read.as_ref(), &next).await?;
+    Ok(id)
 }
 
 /// Confirms a subscription for its reader.

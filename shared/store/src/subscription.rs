@@ -39,19 +39,22 @@ impl Store {
         Ok(Counter::read(found)?.n)
     }
 
-    /// Saves a subscription that waits for its reader to confirm it. `read` is what was there before.
+    /// Saves a requested subscription: one that waits for its reader to confirm it, or a confirmed one as it was.
+    /// `read` is what was there before.
     ///
     /// # Errors
     ///
     /// A conflict when it has changed since it was read.
-    pub async fn put_pending_subscription(
+    pub async fn put_requested_subscription(
         &self,
         read: Option<&Subscription>,
-        pending: &Subscription,
+        next: &Subscription,
     ) -> Result<(), StoreError> {
-        let stored = item(&keys::subscription(pending.page, pending.id), pending)?;
-        let condition = read.map_or(Condition::Absent, unchanged);
-        self.put(expiring(stored, pending.expires_at()), condition).await
+        let mut stored = item(&keys::subscription(next.page, next.id), next)?;
+        if next.confirmed_at.is_none() {
+            stored = expiring(stored, next.expires_at());
+        }
+        self.put(stored, read.map_or(Condition::Absent, unchanged)).await
     }
 
     /// Saves that the reader of a pending subscription has confirmed it.
@@ -189,6 +192,7 @@ pub(crate) fn mail_update<'a>(
         incident: incident.id,
         update,
         after: None,
+        deferred: Vec::new(),
         tries: 0,
         leased_until: None,
         rev: 0,

@@ -165,7 +165,13 @@ impl TransactionalMailKind {
                 otherwise: "Nothing is sent here until you confirm. The link expires in two days. If you do not want updates, ignore this email.".into(),
             },
             Self::Incident(news) => Words {
-                subject: format!("[{}] {}", news.status.title(), cut(&news.title, SUBJECT_NAME, |_| 1)).into(),
+                subject: format!(
+                    "[{}] {}: {}",
+                    news.status.title(),
+                    one_line(&news.page),
+                    cut(&news.title, SUBJECT_NAME, |_| 1)
+                )
+                .into(),
                 request: news.text.clone(),
                 button: "Open the status page",
                 otherwise: format!("You have subscribed to the status page “{}”.", one_line(&news.page)).into(),

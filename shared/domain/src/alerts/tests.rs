@@ -758,7 +758,7 @@ fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
     insta::assert_snapshot!(text(written(news(1, IncidentStatus::Identified))), @r#"
     From: Vedette <alerts@vedette.example.com>
     To: ada@example.com
-    Subject: [Identified] Orders are delayed
+    Subject: [Identified] Meridian Goods: Orders are delayed
     Date: Sat, 21 Nov 2026 12:01:03 +0000
     Message-ID: <1@vedette.example.com>
     Auto-Submitted: auto-generated
@@ -769,9 +769,9 @@ fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
     List-Unsubscribe-Post: List-Unsubscribe=One-Click
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="8b776dca97e2662e068800d00bbbd27ef5127fbc"
+     boundary="5d4ac9cd188f074c000016184b64370fbdfdf03c"
 
-    --8b776dca97e2662e068800d00bbbd27ef5127fbc
+    --5d4ac9cd188f074c000016184b64370fbdfdf03c
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
@@ -788,28 +788,28 @@ fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
     Unsubscribe this address: https://vedette.example.com/subscriptions/1/2/uns=
     ubscribe?key=3D3
 
-    --8b776dca97e2662e068800d00bbbd27ef5127fbc
+    --5d4ac9cd188f074c000016184b64370fbdfdf03c
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
     <!DOCTYPE html><html lang=3D"en"><head><meta charset=3D"utf-8"><meta name=
     =3D"viewport" content=3D"width=3Ddevice-width"><meta name=3D"color-scheme" =
     content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
-    ght dark"><title>[Identified] Orders are delayed</title></head><body style=
-    =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
-    erif"><div style=3D"display:none;max-height:0;overflow:hidden">The cause is=
-     a release.</div><table role=3D"presentation" width=3D"100%" style=3D"max-w=
-    idth:600px"><tr><td><h1 style=3D"border-left:4px solid #80848e;padding-left=
-    :12px;font-size:18px">[Identified] Orders are delayed</h1><p>The cause is a=
-     release.<br>You can still &lt;shop&gt;.</p><p>Affects: Shop, Orders</p><p>=
-    <a href=3D"https://vedette.example.com/status/meridian" style=3D"display:in=
-    line-block;padding:8px 16px;border:1px solid;border-radius:4px;color:inheri=
-    t;text-decoration:none">Open the status page</a></p><p>You have subscribed =
-    to the status page =E2=80=9CMeridian Goods=E2=80=9D.</p><p style=3D"font-si=
-    ze:12px;opacity:.7"><a href=3D"https://vedette.example.com/subscriptions/1/=
-    2/unsubscribe?key=3D3" style=3D"color:inherit">Unsubscribe this address</a>=
-    </p></td></tr></table></body></html>
-    --8b776dca97e2662e068800d00bbbd27ef5127fbc--
+    ght dark"><title>[Identified] Meridian Goods: Orders are delayed</title></h=
+    ead><body style=3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helveti=
+    ca,Arial,sans-serif"><div style=3D"display:none;max-height:0;overflow:hidde=
+    n">The cause is a release.</div><table role=3D"presentation" width=3D"100%"=
+     style=3D"max-width:600px"><tr><td><h1 style=3D"border-left:4px solid #8084=
+    8e;padding-left:12px;font-size:18px">[Identified] Meridian Goods: Orders ar=
+    e delayed</h1><p>The cause is a release.<br>You can still &lt;shop&gt;.</p>=
+    <p>Affects: Shop, Orders</p><p><a href=3D"https://vedette.example.com/statu=
+    s/meridian" style=3D"display:inline-block;padding:8px 16px;border:1px solid=
+    ;border-radius:4px;color:inherit;text-decoration:none">Open the status page=
+    </a></p><p>You have subscribed to the status page =E2=80=9CMeridian Goods=
+    =E2=80=9D.</p><p style=3D"font-size:12px;opacity:.7"><a href=3D"https://ved=
+    ette.example.com/subscriptions/1/2/unsubscribe?key=3D3" style=3D"color:inhe=
+    rit">Unsubscribe this address</a></p></td></tr></table></body></html>
+    --5d4ac9cd188f074c000016184b64370fbdfdf03c--
     "#);
     let over = written(news(2, IncidentStatus::Resolved));
     let over = MessageParser::default().parse(&over).expect("a mail");

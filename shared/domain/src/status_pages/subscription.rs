@@ -10,6 +10,7 @@ use super::page::StatusPage;
 use crate::accounts::email::normalized;
 use crate::accounts::mail_limits::Limit;
 use crate::alerts::channel::LinkKey;
+use crate::checks::limits::LONGEST_DELAY;
 use crate::id::{IncidentId, StatusPageId, SubscriptionId, TeamId};
 
 /// The most confirmed subscriptions of a status page.
@@ -31,10 +32,12 @@ pub const SUBSCRIPTIONS_OF_MAILBOX: Limit =
 const MAILED_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// How long one process may send a mailing before another may continue it. A batch takes less.
 pub const MAILING_LEASE: SignedDuration = SignedDuration::from_mins(2);
-/// How often an email to one subscriber is tried before the next subscriber's turn.
+/// How often an email to a subscriber is tried.
 const TRIES_MAX: u32 = 5;
+/// The most subscribers whose emails have failed and are tried again after those to everybody else.
+const DEFERRED_MAX: usize = 50;
 
-/// Why somebody is not subscribed.
+/// Why a subscription is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionRefusal {
     /// The source has requested too many subscriptions.
@@ -46,6 +49,9 @@ pub enum SubscriptionRefusal {
     /// The page has [`SUBSCRIPTIONS_MAX`] subscribers.
     #[error("A status page has at most {SUBSCRIPTIONS_MAX} subscribers.")]
     Full,
+    /// No email can be sent now.
+    #[error("the queue of emails does not answer")]
+    NotSent,
 }
 
 /// A reader's subscription to the incidents of a status page.
@@ -78,7 +84,7 @@ impl SubscriptionId {
 }
 
 impl Subscription {
-    /// When the link that confirms it stops to work.
+    /// When the link that confirms it stops working.
     pub fn expires_at(&self) -> Timestamp {
         self.requested_at.saturating_add(SUBSCRIPTION_PENDING_FOR).unwrap_or(Timestamp::MAX)
     }
@@ -110,10 +116,13 @@ pub struct Mailing {
     /// The last subscriber whose turn is over. Subscribers have their turns in the order of their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<SubscriptionId>,
-    /// How often the email to the next subscriber has failed.
+    /// Subscribers whose emails have failed, and are tried again at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<SubscriptionId>,
+    /// How often the email to the next subscriber, or those to all deferred ones, have failed.
     #[serde(default)]
     pub tries: u32,
-    /// Until when no other process may send it, in milliseconds since the epoch.
+    /// Until when no other process may send it, or until when it pauses, in milliseconds since the epoch.
     #[serde(
         default,
         with = "jiff::fmt::serde::timestamp::millisecond::optional",
@@ -144,9 +153,11 @@ pub struct IncidentNews {
 }
 
 impl Mailing {
-    /// Whether another process sends it.
+    /// Whether another process sends it, or it pauses. A lease that is longer than any is not valid: the clock was set
+    /// back.
     pub fn is_leased(&self, now: Timestamp) -> bool {
-        self.leased_until.is_some_and(|until| now < until)
+        let longest = MAILING_LEASE + LONGEST_DELAY;
+        self.leased_until.is_some_and(|until| now < until && until.duration_since(now) <= longest)
     }
 
     /// What subscribers are sent, and when it was written; `None` if nobody is sent it any more: the update is too old,
@@ -184,13 +195,31 @@ impl Mailing {
         Self { after: Some(subscriber), tries: 0, ..self }
     }
 
-    /// The mailing after an email to a subscriber has failed. After several tries, it is the next one's turn.
+    /// The mailing after the turn of a subscriber whose email has failed: it is tried again after those to everybody
+    /// else. If too many have failed, the mail server is probably away, and the subscriber's turn lasts for several tries.
     #[must_use]
-    pub fn failed(self, subscriber: SubscriptionId) -> Self {
+    pub fn failed(mut self, subscriber: SubscriptionId) -> Self {
+        if self.deferred.len() < DEFERRED_MAX {
+            self.deferred.push(subscriber);
+            return self.past(subscriber);
+        }
         match self.tries + 1 {
             TRIES_MAX.. => self.past(subscriber),
             tries => Self { tries, ..self },
         }
+    }
+
+    /// The mailing after the emails to the deferred subscribers were tried again, and those to `left` have failed again;
+    /// `None` if nothing is left to do.
+    #[must_use]
+    pub fn tried_again(self, left: Vec<SubscriptionId>) -> Option<Self> {
+        // The first try was before they were deferred.
+        let tries = self.tries + 1;
+        (!left.is_empty() && tries + 1 < TRIES_MAX).then_some(Self {
+            deferred: left,
+            tries,
+            ..self
+        })
     }
 }
 
@@ -241,15 +270,54 @@ mod tests {
             incident: IncidentId(uuid::Uuid::from_u128(3)),
             update: 1,
             after: Some(one),
+            deferred: Vec::new(),
             tries: 0,
             leased_until: None,
             rev: 1,
         };
+        mailing = mailing.failed(two);
+        assert_eq!((mailing.after, &*mailing.deferred), (Some(two), &[two][..]));
+        for _ in 2..TRIES_MAX {
+            mailing = mailing.tried_again(vec![two]).expect("something is left");
+        }
+        assert_eq!(mailing.clone().tried_again(vec![two]), None);
+        assert_eq!(mailing.clone().tried_again(Vec::new()), None);
+
+        // If the mail server is away, nobody is left out soon.
+        mailing =
+            Mailing { after: Some(one), deferred: vec![one; DEFERRED_MAX], tries: 0, ..mailing };
         for _ in 1..TRIES_MAX {
             mailing = mailing.failed(two);
             assert_eq!(mailing.after, Some(one));
         }
         mailing = mailing.failed(two);
         assert_eq!((mailing.after, mailing.tries), (Some(two), 0));
+    }
+
+    #[test]
+    fn a_lease_ends_even_if_the_clock_was_set_back() {
+        let at = |text: &str| text.parse::<Timestamp>().expect("a timestamp");
+        let mut mailing = Mailing {
+            team: TeamId(uuid::Uuid::from_u128(2)),
+            page: StatusPageId(uuid::Uuid::from_u128(1)),
+            incident: IncidentId(uuid::Uuid::from_u128(3)),
+            update: 1,
+            after: None,
+            deferred: Vec::new(),
+            tries: 0,
+            leased_until: None,
+            rev: 1,
+        };
+        let now = at("2026-11-24T00:00:00Z");
+        assert!(!mailing.is_leased(now));
+        for (until, is_leased) in [
+            ("2026-11-24T00:00:00Z", false),
+            ("2026-11-24T00:02:00Z", true),
+            ("2026-11-24T00:17:00Z", true),
+            ("2026-11-24T00:18:00Z", false),
+        ] {
+            mailing.leased_until = Some(at(until));
+            assert_eq!(mailing.is_leased(now), is_leased, "{until}");
+        }
     }
 }

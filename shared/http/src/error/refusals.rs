@@ -151,6 +151,9 @@ impl From<SubscriptionRefusal> for ApiError {
             SubscriptionRefusal::AskedOften { wait } => {
                 Self::TooManyRequests { retry_after: retry_after(wait) }
             }
+            SubscriptionRefusal::NotSent => {
+                Self::Unavailable("the queue of emails does not answer")
+            }
             SubscriptionRefusal::Full => Self::invalid("subscription", refusal.to_string()),
         }
     }
