@@ -168,6 +168,7 @@ async fn a_post_is_part_of_the_form_and_its_body_is_not_shown() {
     let changed = stored(&service, id).await.expectations.post.expect("a POST");
     assert_eq!((changed.content_type.as_str(), changed.body), ("text/csv", kept.body));
     // A site that posts stays on its host.
+    let page = browser.get(&path).await;
     let moved = browser.post(&path, &filled(said(&page), &[("url", "https://b.test/")])).await;
     let why = "Must not have another host while status checks send POST";
     assert!(main_part(&moved).contains(why), "{}", main_part(&moved));
