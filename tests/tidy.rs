@@ -62,7 +62,8 @@ fn dependencies_point_one_way() {
         ("shared/actions", &["domain", "store", "runtime", "runs"]),
         ("shared/http", &["actions", "domain", "store"]),
         ("shared/routing", &["domain", "store", "http", "runtime"]),
-        ("functions/api", &["actions", "domain", "store", "http", "routing", "runtime"]),
+        // It looks up DNS records of sites.
+        ("functions/api", &["actions", "domain", "store", "probe", "http", "routing", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
         (
             "functions/dashboard",

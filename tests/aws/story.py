@@ -838,7 +838,9 @@ def change_settings(team, site, target):
     fast = {"expectations": [{"kind": "response_time", "max_ms": 20000}]}
     expected = ask("PUT", f"/sites/{site}/expectations", fast)["data"]
     assert expected["expectations"] == fast["expectations"], expected
-    ask("PUT", f"/sites/{site}/expectations", {"method": "POST", "expectations": []}, 422)
+    posting = {"method": "POST", "post": {"body": "{}"}, "expectations": []}
+    refused = ask("PUT", f"/sites/{site}/expectations", posting, 422)
+    assert "DNS TXT record" in refused["message"], refused
 
 
 READER = "reader@example.com"

@@ -75,8 +75,14 @@ RULES = re.compile(
             r"The (text|message) field must not contain control characters other than line breaks\.",
             r"The title field must contain a visible character\.",
             # openapi.json describes each expectation without the method.
-            r"The expectations\.[0-9]+\.kind field needs the method GET, because a response to HEAD has no body\.",
+            r"The expectations\.[0-9]+\.kind field needs the method GET or POST, because a response to HEAD has no body\.",
             r"The expectations\.[0-9]+\.kind field must not be response_time a second time\.",
+            r"The post field (needs the method POST|is required with the method POST)\.",
+            r"The post\.body field is required\.",
+            r"The post\.body field must not be longer than 4096 bytes\.",
+            r"The method field must not be POST: the DNS TXT record .+",
+            r"The method field must not be POST: the host cannot have the DNS TXT record .+",
+            r"The url field must not have another host while status checks send POST: .+",
             # Patterns say which characters a host name has, but not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
             # Quotation marks around nothing.

@@ -7,12 +7,13 @@ use std::path::Path;
 use serde_json::json;
 use vedette_actions::{confirm_subscription, subscribe};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{IncidentId, SiteId, StatusPageId, SubscriptionId};
 use vedette_domain::message::{CheckMessage, MailRequest, Message};
 use vedette_domain::source::Source;
 use vedette_runtime::Destination;
 use vedette_runtime::config::environment;
-use vedette_testkit::{ApiResponse, Spent};
+use vedette_testkit::{ApiResponse, NameServices, Spent};
 
 use crate::scene::{Scene, URL, is_finished};
 
@@ -80,7 +81,9 @@ impl Units<'_> {
 
 #[tokio::test]
 async fn the_page_shows_the_units_that_are_counted() {
-    let scene = Scene::start().await;
+    let mut scene = Scene::start().await;
+    let names = NameServices::start().await;
+    scene.service.test.app.txt_records = names.txt_records();
     let site = scene.watch().await;
     let mut units = Units { scene: &scene, rows: Vec::new() };
     let service = &scene.service;
@@ -154,6 +157,16 @@ async fn the_page_shows_the_units_that_are_counted() {
     service.advance_minutes(5);
     let scheduled = scene.scheduled(other, Tool::Status, service.test.now());
     units.check("… the first that does not meet them", &scheduled).await;
+
+    let posting = scene.watch_url(&format!("{URL}/login")).await;
+    names.publish(&OwnershipRecord::of(&scene.stored(posting).await.0).expect("a record"));
+    let body = json!({ "method": "POST", "post": { "body": "{}" }, "expectations": [] });
+    let path = format!("/sites/{posting}/expectations");
+    units.request("`PUT /sites/{site}/expectations`, with a POST", client.put(&path, &body)).await;
+    service.consume().await;
+    service.advance_minutes(5);
+    let scheduled = scene.scheduled(posting, Tool::Status, service.test.now());
+    units.check("status check that posts, uneventful", &scheduled).await;
 
     let pages = format!("{team}/status-pages");
     let groups = json!([{ "components": [{ "name": "Shop", "site": other }] }]);

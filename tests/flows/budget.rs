@@ -15,14 +15,16 @@ use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::policy::ToolPolicy;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::checks::tool_state::{Learnt, ToolState, Tracked};
-use vedette_domain::expectations::{EXPECTATIONS_MAX, EXPECTED_TEXT_MAX};
+use vedette_domain::checks::tool_state::{BegunPosts, Learnt, ToolState, Tracked};
+use vedette_domain::expectations::{
+    CONTENT_TYPE_MAX, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, OwnershipRecord, POST_BODY_MAX,
+};
 use vedette_domain::id::{CheckId, IssueId, SiteId, Trigger};
 use vedette_domain::issues::record::{Issue, IssueChange};
 use vedette_domain::issues::tracker::{Failures, Phase, Tracker};
 use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
 use vedette_domain::sites::settings::Settings;
-use vedette_testkit::Spent;
+use vedette_testkit::{NameServices, Spent};
 
 use crate::scene::{Scene, URL, is_finished};
 use vedette_store::Audit;
@@ -268,6 +270,8 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         block: None,
         certificate_ends: (tool == Tool::Ssl).then(|| later(7)),
         used_until: Some(later(6)),
+        // Only while a check posts.
+        posts: BegunPosts::default(),
     }
 }
 
@@ -344,7 +348,9 @@ pub(crate) fn largest() -> Value {
 
 #[tokio::test]
 async fn a_site_item_stays_within_six_read_units_at_the_limits() {
-    let scene = Scene::start().await;
+    let mut scene = Scene::start().await;
+    let names = NameServices::start().await;
+    scene.service.test.app.txt_records = names.txt_records();
     let path = format!("/teams/{}/sites", scene.owner.team);
     let created = scene.client().post(&path, &largest()).await;
     assert_eq!(created.status, 201, "{}", created.shown());
@@ -360,6 +366,24 @@ async fn a_site_item_stays_within_six_read_units_at_the_limits() {
     assert_eq!(answer.status, 200, "{}", answer.shown());
     let size = scene.size("A").await;
     assert!((33_000..=36_864).contains(&size), "{size} bytes");
+
+    // A POST at its limits takes another one.
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    names.publish(&OwnershipRecord::of(&scene.stored(site).await.0).expect("a record"));
+    let post = json!({
+        "content_type": format!("text/{}", "x".repeat(CONTENT_TYPE_MAX - 5)),
+        "body": "x".repeat(POST_BODY_MAX),
+    });
+    let longest = json!({ "kind": "header_contains", "name": name, "value": value });
+    let body = json!({
+        "method": "POST",
+        "post": post,
+        "expectations": vec![longest; EXPECTATIONS_MAX],
+    });
+    let answer = scene.client().put(&path, &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.shown());
+    let size = scene.size("A").await;
+    assert!((37_000..=40_960).contains(&size), "{size} bytes");
 }
 
 /// Sites of the team that fail, each with an open issue and its last two checks.

@@ -31,6 +31,7 @@ mod midnight;
 mod monitoring;
 mod own_outage;
 mod polling;
+mod posting;
 mod rebuilding;
 mod reconciliation;
 mod records;

@@ -4,11 +4,12 @@ use serde_json::json;
 use url::form_urlencoded;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::Site;
-use vedette_testkit::{Member, member_of, new_team};
+use vedette_testkit::{Member, NameServices, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::support::{Browser, fields_of, main_part, said, sent_to};
@@ -125,6 +126,57 @@ async fn expectations_are_lines_of_the_form() {
         assert!(main_part(&refused).contains(message), "{message}: {}", main_part(&refused));
     }
     assert_eq!(stored(&service, id).await.expectations, after);
+}
+
+#[tokio::test]
+async fn a_post_is_part_of_the_form_and_its_body_is_not_shown() {
+    let (mut service, owner) = Service::with_team().await;
+    let names = NameServices::start().await;
+    service.test.app.txt_records = names.txt_records();
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let record = OwnershipRecord::of(&stored(&service, id).await).expect("a record");
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains(&record.name) && said(&page).contains(&record.value));
+
+    let post = |body| [("expectations.method", "POST"), ("expectations.post.body", body)];
+    let secret = "user=ada\r\npassword=correct horse";
+    let refused = browser.post(&path, &filled(said(&page), &post(secret))).await;
+    assert_eq!(refused.status(), 422);
+    let OwnershipRecord { name, value } = &record;
+    let why =
+        format!("Must not be POST: the DNS TXT record {name} with the value {value} is missing.");
+    assert!(main_part(&refused).contains(&why), "{}", main_part(&refused));
+    names.publish(&record);
+    let empty = browser.post(&path, &filled(said(&page), &post(""))).await;
+    assert!(main_part(&empty).contains("Is required."), "{}", main_part(&empty));
+
+    let saved = browser.post(&path, &filled(said(&page), &post(secret))).await;
+    assert_eq!(sent_to(&saved), format!("/sites/{id}?said=saved"));
+    let before = stored(&service, id).await;
+    let kept = before.expectations.post.clone().expect("a POST");
+    let (content_type, body) = (kept.content_type.as_str(), kept.body.as_str());
+    assert_eq!((content_type, body), ("application/json", "user=ada\npassword=correct horse"));
+    let page = browser.get(&path).await;
+    assert!(!said(&page).contains("horse"), "{}", said(&page));
+    browser.post(&path, &filled(said(&page), &[])).await;
+    assert_eq!(stored(&service, id).await, before, "what is saved as it is shown changes nothing");
+
+    let other_type = [("expectations.post.content_type", "text/csv")];
+    browser.post(&path, &filled(said(&page), &other_type)).await;
+    let changed = stored(&service, id).await.expectations.post.expect("a POST");
+    assert_eq!((changed.content_type.as_str(), changed.body), ("text/csv", kept.body));
+    // A site that posts stays on its host.
+    let page = browser.get(&path).await;
+    let moved = browser.post(&path, &filled(said(&page), &[("url", "https://b.test/")])).await;
+    let why = "Must not have another host while status checks send POST";
+    assert!(main_part(&moved).contains(why), "{}", main_part(&moved));
+    browser.post(&path, &filled(said(&page), &[("expectations.method", "GET")])).await;
+    assert_eq!(stored(&service, id).await.expectations.post, None);
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    assert!(said(&log).contains("Body of a POST"), "{}", said(&log));
+    assert!(!said(&log).contains("horse"), "{}", said(&log));
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use lambda_http::{Error, Request, RequestExt as _, run, service_fn};
+use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::{aws, telemetry};
+use vedette_runtime::{TxtRecords, aws, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -12,7 +13,9 @@ async fn main() -> Result<(), Error> {
     let name = environment("_HANDLER").unwrap_or_default();
     let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
     let sdk = aws::lambda_sdk_config(&environment)?;
-    let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
+    let mut app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
+    app.txt_records = TxtRecords::from_fn(TxtResolver::of_the_system().into_fn());
+    let app = Arc::new(app);
     if route.audience.scope().is_some() {
         app.warm_up().await;
     }

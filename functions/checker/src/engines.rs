@@ -11,7 +11,7 @@ use vedette_domain::checks::check::{
 };
 use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::expectations::Expectations;
+use vedette_domain::expectations::{Expectations, PostRequest};
 use vedette_domain::sites::settings::{LinksSettings, Settings};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
@@ -21,7 +21,7 @@ use vedette_probe::links::{self, CrawlLimiter, LinksProbe, Progress};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, RESOLVER_UNAVAILABLE, SsrfGuard, SsrfGuardError};
-use vedette_probe::status::{self, Expected, StatusProbe};
+use vedette_probe::status::{self, Consent, Expected, POST_NOT_PROVEN, StatusPost, StatusProbe};
 
 use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
@@ -67,7 +67,7 @@ pub struct Engines {
 }
 
 /// What a run checks, and how.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ProbeInput<'a> {
     /// The monitored URL.
     pub url: &'a SiteUrl,
@@ -77,6 +77,8 @@ pub struct ProbeInput<'a> {
     pub settings: &'a Settings,
     /// What status checks expect of the site.
     pub expectations: &'a Expectations,
+    /// Who decides about the POST of a status check; without it, none is sent.
+    pub consent: Option<&'a dyn Consent>,
 }
 
 impl ProbeInput<'_> {
@@ -206,9 +208,17 @@ impl Engines {
         let connectivity = self.connectivity.as_ref();
         let incident_codes = &subject.settings.tools.status.settings.incident_status_codes;
         let expected = Expected { expectations: subject.expectations, incident_codes };
+        let post = match (&subject.expectations.post, subject.consent) {
+            (None, _) => None,
+            (Some(PostRequest { content_type, body }), Some(consent)) => {
+                Some(StatusPost { content_type, body, consent })
+            }
+            (Some(_), None) => return Err(missing("nobody agrees to the POST", POST_NOT_PROVEN)),
+        };
         let probe = StatusProbe {
             url: &url,
             method: subject.expectations.method,
+            post,
             header,
             deadline: status::DEADLINE,
             connectivity,
@@ -337,9 +347,10 @@ mod tests {
         let url = SiteUrl::parse("https://example.com:8443/shop?a=1").expect("a URL");
         let (mut settings, none) = (Settings::default(), Expectations::default());
         let page = |settings: &Settings| {
-            ProbeInput { url: &url, js_rendered: false, settings, expectations: &none }
-                .audited_page()
-                .to_string()
+            let (js_rendered, consent) = (false, None);
+            let subject =
+                ProbeInput { url: &url, js_rendered, settings, expectations: &none, consent };
+            subject.audited_page().to_string()
         };
         assert_eq!(page(&settings), "https://example.com:8443/");
         settings.tools.performance.settings.url = Some("https://example.com/cart".to_owned());
@@ -354,8 +365,8 @@ mod tests {
         settings.request_header.value = Some("Bearer of the site".to_owned());
         settings.tools.broken_links.settings.ignore_redirects = true;
         for js_rendered in [false, true] {
-            let subject =
-                ProbeInput { url: &url, js_rendered, settings: &settings, expectations: &none };
+            let (url, settings, consent) = (&url, &settings, None);
+            let subject = ProbeInput { url, js_rendered, settings, expectations: &none, consent };
             for tool in Tool::ALL {
                 let job = subject.job(tool);
                 let needs = tool == Tool::Performance || (tool == Tool::BrokenLinks && js_rendered);

@@ -2,7 +2,7 @@
 
 use vedette_domain::checks::tool::Tool;
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Directory, IssueIndex, Leases, Site, Team};
+use vedette_store::keys::Prefix::{Directory, IssueIndex, Leases, Site, Team, Throttle};
 
 /// What every run reads and writes: the site and what the run needs of its team, the check, the issues that it opens or
 /// resolves, and the newest state in the directory.
@@ -22,10 +22,13 @@ const LEASE: Grant = Grant { get: &[Leases], put: &[Leases], update: &[Leases], 
 /// the clock was set back.
 const BLOCKS: Grant = Grant { query: &[Site], ..Grant::NONE };
 
+/// What a status check does in addition: it counts POSTs by address.
+const STATUS: Grant = Grant { update: &[Throttle], ..BLOCKS };
+
 /// What the consumer of a tool's queue may do with the table.
 pub const fn grants(tool: Tool) -> [&'static Grant; 2] {
     let own = match tool {
-        Tool::Status => &BLOCKS,
+        Tool::Status => &STATUS,
         Tool::BrokenLinks | Tool::Performance => &LEASE,
         Tool::Ssl | Tool::Dns => &Grant::NONE,
     };

@@ -9,6 +9,7 @@ mod lambda;
 mod lease;
 mod metrics;
 mod outposts;
+mod posting;
 mod secret;
 mod unsaved;
 mod witness;
@@ -23,16 +24,20 @@ use tokio::time::timeout;
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span, error_span};
 use vedette_domain::checks::check::{Check, Finish};
-use vedette_domain::checks::tool_state::{Discard, ToolState};
+use vedette_domain::checks::run::Run;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::{Discard, NoPost, ToolState};
 use vedette_domain::id::CheckId;
 use vedette_domain::issues::record::IssueChange;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::sites::site::Site;
+use vedette_probe::status::Consent;
 use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError, SLOW_AFTER};
 use vedette_store::{RunContext, StoreError};
 
 use lease::{postpone, with_lease};
+use posting::{Halt, Posting};
 use unsaved::Unsaved;
 
 pub use browser_function::{BrowserFunction, NotRun};
@@ -201,11 +206,17 @@ async fn run(
     }
     let started_at = app.clock.now();
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
+    let posts = runs && tool == Tool::Status && run.site.expectations.post.is_some();
+    if posts && let Some(refusal) = state.refuses_post(run.check, started_at) {
+        return end_without_post(app, engines, &message, (run, state, lag), refusal).await;
+    }
+    let posting = posts.then(|| Posting::new(app, &run, state.clone()));
     let mut probe_time = None;
     let Probed { finish, evidence } = if runs {
         let Site { url, js_rendered, expectations, .. } = &run.site;
         let (js_rendered, settings) = (*js_rendered, &run.settings);
-        let subject = ProbeInput { url, js_rendered, settings, expectations };
+        let consent = posting.as_ref().map(|posting| posting as &dyn Consent);
+        let subject = ProbeInput { url, js_rendered, settings, expectations, consent };
         let probed = async {
             let began = Instant::now();
             let mut probe = pin!(engines.run(tool, subject, started_at, drop));
@@ -239,7 +250,38 @@ async fn run(
     } else {
         Finish::Skipped.into()
     };
+    let state = match posting.map(Posting::end) {
+        None => state,
+        Some(Ok(state)) => state,
+        Some(Err(Halt::Gone)) => return Ok(Handled::Dropped(Dropped::Gone)),
+        Some(Err(Halt::Fault(error))) => return Err(error.into()),
+        Some(Err(Halt::Refused(refusal))) => {
+            return end_without_post(app, engines, &message, (run, state, lag), refusal).await;
+        }
+    };
     save(app, engines, Arc::new(Unsaved { run, finish, evidence, lag, probe_time }), state).await
+}
+
+/// Ends a run whose POST is not sent, because it does not count or may have been sent before.
+async fn end_without_post(
+    app: &App,
+    engines: &Engines,
+    message: &CheckMessage,
+    (run, state, lag): (Run, ToolState, Option<SignedDuration>),
+    refusal: NoPost,
+) -> Result<Handled, CheckerError> {
+    match refusal {
+        NoPost::Discarded(discard) => Ok(Handled::Dropped(discard.into())),
+        NoPost::InProgress => {
+            postpone(app, message, state.asks_for(run.check)).await?;
+            Ok(Handled::Postponed)
+        }
+        NoPost::Lost => {
+            let finish = Finish::Failed(posting::lost());
+            let unsaved = Unsaved { run, finish, evidence: None, lag, probe_time: None };
+            save(app, engines, Arc::new(unsaved), state).await
+        }
+    }
 }
 
 /// How a message's run begins.

@@ -15,10 +15,11 @@ use vedette_checker::{
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::{Answer, Question, Silence};
+use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    BATCH, Consumer, Destination, PrivateTargets, SqsBody, Witnesses, aws, telemetry,
+    BATCH, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws, telemetry,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -53,6 +54,7 @@ async fn consume(tool: Tool) -> Result<(), Error> {
     }
     let engines = Arc::new(engines);
     if tool == Tool::Status {
+        app.txt_records = TxtRecords::from_fn(TxtResolver::of_the_system().into_fn());
         let outposts = Arc::new(Outposts::read(&environment, &sdk, app.clock.clone())?);
         let private = Arc::clone(&engines) as Arc<dyn PrivateTargets>;
         app.witnesses = Witnesses::new(outposts).sparing(private);

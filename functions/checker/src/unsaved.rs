@@ -17,7 +17,7 @@ use vedette_domain::id::{CheckId, Partition};
 const KEPT: usize = 10_000;
 /// How many small results one result of a crawl or an audit counts as.
 const LONG: usize = 100;
-/// A result counts once more for each this many bytes of a response's body.
+/// A result counts once more for each this many bytes of a response's body and of what was posted.
 const SMALL: usize = 2 * 1024;
 
 /// A finished run.
@@ -109,7 +109,8 @@ fn key(check: CheckId) -> Key {
 
 fn weight(Unsaved { run, evidence, .. }: &Unsaved) -> usize {
     let body = evidence.as_ref().and_then(|evidence| evidence.body.as_ref()?.text.as_ref());
-    let of_body = body.map_or(0, |text| text.len() / SMALL);
+    let posted = run.site.expectations.post.as_ref().map_or(0, |post| post.body.len());
+    let of_body = (body.map_or(0, String::len) + posted) / SMALL;
     if run.tool().is_long() { LONG } else { 1 + of_body }
 }
 

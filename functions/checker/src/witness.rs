@@ -21,6 +21,7 @@ impl Engines {
         let probe = StatusProbe {
             url: &question.url,
             method: question.method,
+            post: None,
             header: question.header.as_ref().map(JobHeader::pair),
             // The rest of the time is for finding out whether our own connection failed.
             deadline: deadline * 2 / 3,

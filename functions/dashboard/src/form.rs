@@ -36,9 +36,12 @@ fn beside_field(text: &str) -> String {
     // For one of several lines, the message says which one.
     let line = name.rsplit('.').next().and_then(|part| part.parse::<usize>().ok());
     let line = line.map(|line| format!("Line {}: ", line + 1)).unwrap_or_default();
+    // Host names have dots, too.
+    let root = name.split_once('.').map_or(name, |(root, _)| root);
     let words = rest.split(' ').map(|word| {
         let (name, end) = word.strip_suffix('.').map_or((word, ""), |name| (name, "."));
-        let last = name.rsplit('.').next().filter(|last| name.contains('.') && !last.is_empty());
+        let is_name = name.split_once('.').is_some_and(|(first, _)| first == root);
+        let last = name.rsplit('.').next().filter(|last| is_name && !last.is_empty());
         last.map_or_else(|| word.to_owned(), |last| format!("{}{end}", last.replace('_', " ")))
     });
     capitalized(&format!("{line}{}", words.collect::<Vec<_>>().join(" ")))

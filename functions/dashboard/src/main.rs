@@ -16,9 +16,10 @@ use vedette_domain::ErrorChain;
 use vedette_domain::status_pages::PageAddress;
 use vedette_http::error::ApiError;
 use vedette_probe::ssrf_guard::Outbound;
+use vedette_probe::txt::TxtResolver;
 use vedette_routing::{find, serve};
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::{App, aws, secret, telemetry};
+use vedette_runtime::{App, TxtRecords, aws, secret, telemetry};
 
 /// The OpenID provider, if there is one. If its configuration is wrong, people can still sign in with links.
 async fn provider(sdk: &SdkConfig) -> Option<Provider> {
@@ -44,7 +45,9 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
     let sdk = aws::lambda_sdk_config(&environment)?;
-    let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
+    let mut app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
+    app.txt_records = TxtRecords::from_fn(TxtResolver::of_the_system().into_fn());
+    let app = Arc::new(app);
     if PublicFunction::ALL.into_iter().any(|function| function.name() == name) {
         return serve_readers(app).await;
     }

@@ -12,7 +12,7 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::expectations::{CheckMethod, SEVERITIES, STREAK_MAX};
+use vedette_domain::expectations::{RequestMethod, SEVERITIES, STREAK_MAX, is_content_type};
 use vedette_domain::id::{ComponentId, IncidentId, SiteId, TeamId, WindowId};
 use vedette_domain::issues::Severity;
 use vedette_domain::maintenance::{Recurrence, WindowNameError, parse_start, parse_window_name};
@@ -190,8 +190,16 @@ pub(crate) fn severity_of_expectation() -> impl TypedValueParser<Value = Severit
     one_of(SEVERITIES.map(Severity::as_str), Severity::parse)
 }
 
-pub(crate) fn check_method() -> impl TypedValueParser<Value = CheckMethod> {
-    one_of(CheckMethod::ALL.map(CheckMethod::as_str), CheckMethod::parse)
+/// A content type, such as `application/json`.
+pub(crate) fn content_type(text: &str) -> Result<String, &'static str> {
+    match is_content_type(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a content type, such as application/json"),
+    }
+}
+
+pub(crate) fn request_method() -> impl TypedValueParser<Value = RequestMethod> {
+    one_of(RequestMethod::ALL.map(RequestMethod::as_str), RequestMethod::parse)
 }
 
 /// How many checks in a row an issue waits for.

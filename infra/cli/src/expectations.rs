@@ -1,6 +1,7 @@
 //! `vedette expectations`: what the status checks of a site expect.
 
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -8,8 +9,9 @@ use vedette_actions::access::SiteAccess;
 use vedette_actions::change_expectations;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::expectations::{
-    CheckMethod, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, IssuePolicies,
-    IssuePolicy, NotExpectable,
+    CONTENT_TYPE_DEFAULT, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations,
+    IssuePolicies, IssuePolicy, NotExpectable, OwnershipRecord, POST_BODY_MAX, PostRequest,
+    RequestMethod,
 };
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
@@ -36,6 +38,12 @@ pub(crate) enum Command {
         site: SiteId,
         #[command(flatten)]
         wanted: Box<Wanted>,
+    },
+    /// Show the DNS record with which the owner of a site's host agrees to POSTs
+    Ownership {
+        /// The site
+        #[arg(value_parser = args::site_id)]
+        site: SiteId,
     },
     /// Expect nothing but an answer
     Clear {
@@ -66,9 +74,15 @@ pub(crate) struct Wanted {
     /// Milliseconds after which the site is slow
     #[arg(long, value_name = "MS")]
     response_time: Option<String>,
-    /// Method of the request
-    #[arg(long, value_parser = args::check_method(), default_value = "GET")]
-    method: CheckMethod,
+    /// Method of the request; POST needs the record that `expectations ownership` shows
+    #[arg(long, value_parser = args::request_method(), default_value = "GET")]
+    method: RequestMethod,
+    /// File with the body of a POST
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<PathBuf>,
+    /// Content type of that body
+    #[arg(long, value_name = "TYPE", value_parser = args::content_type, default_value = CONTENT_TYPE_DEFAULT)]
+    content_type: String,
     /// Severity of `status:expectation`
     #[arg(long, value_parser = args::severity_of_expectation(), default_value = "critical")]
     severity: Severity,
@@ -105,7 +119,8 @@ impl Wanted {
         let of_kind = |kind| self.of(kind).iter().map(move |line| (kind, line));
         let lines: Vec<_> = ExpectationKind::ALL.into_iter().flat_map(of_kind).collect();
         let usage = |why: String| Err(Failure::Usage(why));
-        if lines.is_empty() {
+        let post = self.post()?;
+        if lines.is_empty() && post.is_none() {
             return usage("name something to expect, or use `expectations clear`".to_owned());
         }
         if lines.len() > EXPECTATIONS_MAX {
@@ -119,7 +134,8 @@ impl Wanted {
             Expectation::from_line(one.0, one.1).map_err(|why| refused(one, why))
         };
         let expectations = Expectations {
-            method: self.method,
+            method: self.method.without_body(),
+            post,
             expectations: lines.iter().map(read).collect::<Result<_, _>>()?,
             issues: IssuePolicies {
                 expectation: IssuePolicy {
@@ -139,16 +155,51 @@ impl Wanted {
             None => Ok(expectations),
         }
     }
+
+    /// What is posted, if the method says so.
+    fn post(&self) -> Result<Option<PostRequest>, Failure> {
+        let usage = |why: &str| Err(Failure::Usage(why.to_owned()));
+        let body = match (self.method, &self.body_file) {
+            (RequestMethod::Post, Some(file)) => read_body(file)?,
+            (RequestMethod::Post, None) => return usage("--method POST needs --body-file"),
+            (_, Some(_)) => return usage("--body-file needs --method POST"),
+            (_, None) => return Ok(None),
+        };
+        Ok(Some(PostRequest { content_type: self.content_type.clone(), body }))
+    }
+}
+
+fn read_body(file: &Path) -> Result<String, Failure> {
+    let unusable = |why: &str| Failure::Usage(format!("--body-file {}: {why}", file.display()));
+    let body = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
+    match String::from_utf8(body) {
+        Ok(body) if body.is_empty() => Err(unusable("it is empty")),
+        Ok(body) if body.len() > POST_BODY_MAX => {
+            Err(unusable(&format!("it is longer than {POST_BODY_MAX} bytes")))
+        }
+        Ok(body) => Ok(body),
+        Err(_) => Err(unusable("it is not UTF-8")),
+    }
 }
 
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         let access = match self {
+            Self::Ownership { site } => {
+                let site = find(app, *site).await?.stored.site;
+                let record = OwnershipRecord::of(&site);
+                let record = record.ok_or_else(|| {
+                    Failure::refused("a host that is an IP address has no such record".to_owned())
+                })?;
+                let proven = app.txt_records.prove(&site).await;
+                let problem = proven.err().map(|why| why.to_string());
+                return Ok(out.show(&Ownership { record, problem })?);
+            }
             Self::Show { site } => find(app, *site).await?,
             Self::Set { site, wanted } => change(app, *site, &wanted.expectations()?).await?,
             Self::Clear { site } => change(app, *site, &Expectations::default()).await?,
         };
-        Ok(out.show(&Shown(&access.stored.site.expectations))?)
+        Ok(out.show(&Shown::new(&access.stored.site.expectations))?)
     }
 }
 
@@ -170,24 +221,71 @@ async fn change(app: &App, site: SiteId, wanted: &Expectations) -> Result<SiteAc
     .await
 }
 
+/// What is expected, without the body that is posted, which may contain secrets.
 #[derive(Serialize)]
-#[serde(transparent)]
-struct Shown<'a>(&'a Expectations);
+struct Shown<'a> {
+    method: RequestMethod,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    post: Option<ShownPost<'a>>,
+    expectations: &'a [Expectation],
+    issues: &'a IssuePolicies,
+}
+
+#[derive(Serialize)]
+struct ShownPost<'a> {
+    content_type: &'a str,
+    body_bytes: usize,
+}
+
+impl<'a> Shown<'a> {
+    fn new(of: &'a Expectations) -> Self {
+        let post = of.post.as_ref().map(|PostRequest { content_type, body }| ShownPost {
+            content_type,
+            body_bytes: body.len(),
+        });
+        let method = of.request_method();
+        Self { method, post, expectations: &of.expectations, issues: &of.issues }
+    }
+}
 
 impl Show for Shown<'_> {
     fn text(&self) -> String {
-        let Expectations { method, expectations, issues } = self.0;
+        let Self { method, post, expectations, issues } = self;
         if expectations.is_empty() {
             return format!("Nothing but an answer to {method} is expected.\n");
         }
+        let post = post.as_ref().map(|ShownPost { content_type, body_bytes }| {
+            ("post", format!("{body_bytes} bytes of {content_type}"))
+        });
         let expected = expectations.iter().map(|one| (one.kind().as_str(), one.to_line()));
         let IssuePolicies { expectation, slow } = issues;
         record(
-            [("method", method.to_string())].into_iter().chain(expected).chain([
+            [("method", method.to_string())].into_iter().chain(post).chain(expected).chain([
                 ("status:expectation", policy(expectation)),
                 ("status:slow", policy(slow)),
             ]),
         )
+    }
+}
+
+/// The record, and whether it is published.
+#[derive(Serialize)]
+struct Ownership {
+    #[serde(flatten)]
+    record: OwnershipRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+impl Show for Ownership {
+    fn text(&self) -> String {
+        let Self { record: OwnershipRecord { name, value }, problem } = self;
+        record([
+            ("type", "TXT".to_owned()),
+            ("name", name.clone()),
+            ("value", value.clone()),
+            ("state", problem.clone().unwrap_or_else(|| "published".to_owned())),
+        ])
     }
 }
 
@@ -198,6 +296,8 @@ fn policy(of: &IssuePolicy) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vedette_runtime::TxtRecords;
+
     use crate::testing::{Bench, SITE};
 
     #[tokio::test]
@@ -230,6 +330,60 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_post_needs_the_record_that_the_command_shows() {
+        let mut bench = Bench::new().await;
+        bench.user("ada").await;
+        let team = bench.team("ada", "starter").await;
+        bench.site(&team).await;
+        let ownership = format!("expectations ownership {SITE}");
+        let record = bench.json(&ownership).await;
+        let value = record["value"].as_str().expect("a value").to_owned();
+        assert_eq!(record["name"], "_vedette-challenge.shop.example.com");
+        let of_record = format!(
+            "the DNS TXT record _vedette-challenge.shop.example.com with the value {value}"
+        );
+        let unknown = format!("{of_record} could not be looked up: this process looks up no names");
+        assert_eq!(record["problem"], unknown.as_str());
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("body");
+        std::fs::write(&file, "{\"password\": \"correct horse\"}").expect("written");
+        let set = format!("expectations set {SITE} --method POST --body-file {}", file.display());
+        let refused = bench.run(&set).await;
+        assert_eq!(refused.code, 1);
+        assert_eq!(refused.said, format!("The method field must not be POST: {unknown}."));
+        bench.app.txt_records = TxtRecords::from_fn(move |_| {
+            let value = value.clone();
+            Box::pin(async move { Ok(vec![value]) })
+        });
+        insta::assert_snapshot!(bench.run(&set).await.out, @"Nothing but an answer to POST is expected.");
+        let set = format!("{set} --content-type text/plain --response-time 900");
+        insta::assert_snapshot!(bench.run(&set).await.out, @r"
+        method              POST
+        post                29 bytes of text/plain
+        response_time       900
+        status:expectation  critical, opens after 2, resolves after 1
+        status:slow         warning, opens after 2, resolves after 1
+        ");
+        let shown = bench.json(&format!("expectations show {SITE}")).await;
+        let posted = serde_json::json!({ "content_type": "text/plain", "body_bytes": 29 });
+        assert_eq!((&shown["method"], &shown["post"]), (&"POST".into(), &posted));
+        let found = bench.run(&ownership).await.out;
+        assert!(found.ends_with("state  published\n"), "{found}");
+
+        std::fs::write(&file, [0xff]).expect("written");
+        let failed = bench.run(&set).await;
+        assert_eq!((failed.code, failed.said.ends_with(": it is not UTF-8")), (2, true));
+        for (content, said) in
+            [("", "it is empty"), (&"x".repeat(4_097), "it is longer than 4096 bytes")]
+        {
+            std::fs::write(&file, content).expect("written");
+            let failed = bench.run(&set).await;
+            assert_eq!((failed.code, failed.said.ends_with(said)), (2, true), "{}", failed.said);
+        }
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_expected_is_wrong_usage() {
         let bench = Bench::new().await;
         bench.user("ada").await;
@@ -237,13 +391,15 @@ mod tests {
         bench.site(&team).await;
         for (options, said) in [
             ("", "name something to expect, or use `expectations clear`"),
+            ("--method POST", "--method POST needs --body-file"),
+            ("--body-file x --response-time 5", "--body-file needs --method POST"),
             (
                 "--json-equals status=ok",
                 "--json-equals status=ok: it must be a JSON pointer, such as /status or /checks/0/state",
             ),
             (
                 "--method HEAD --body-lacks x",
-                "--body-lacks x: it needs the method GET, because a response to HEAD has no body",
+                "--body-lacks x: it needs the method GET or POST, because a response to HEAD has no body",
             ),
         ] {
             let ran = bench.run(&format!("expectations set {SITE} {options}")).await;

@@ -65,8 +65,13 @@ impl Probe {
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
         let settings = self.settings();
         let (js_rendered, none) = (self.js_rendered, Expectations::default());
-        let subject =
-            ProbeInput { url: &self.url, js_rendered, settings: &settings, expectations: &none };
+        let subject = ProbeInput {
+            url: &self.url,
+            js_rendered,
+            settings: &settings,
+            expectations: &none,
+            consent: None,
+        };
         let bar = self.bar();
         let show = |progress: Progress| {
             bar.set_length(u64::from(progress.links + progress.queued));

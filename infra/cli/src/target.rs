@@ -10,11 +10,12 @@ use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
 use vedette_embedded::{Database, Folder, Fsync, Reached, Report, Socket, reach, store};
-use vedette_runtime::Witnesses;
+use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
-    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, aws,
+    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
+    TxtRecords, Witnesses, aws,
 };
 use vedette_store::Store;
 
@@ -237,7 +238,8 @@ pub(crate) async fn open_deployment(
         }
         None => named_by_the_environment()?,
     };
-    let app = aws::app(service, deployment.clone(), &account.sdk);
+    let mut app = aws::app(service, deployment.clone(), &account.sdk);
+    app.txt_records = txt_records();
     Ok((app, Deployed { account, deployment }))
 }
 
@@ -262,6 +264,11 @@ pub(crate) fn no_stack(name: &str, region: &str) -> String {
     format!("there is no stack `{name}` in {region}")
 }
 
+/// TXT records, as the name servers of this machine tell them.
+fn txt_records() -> TxtRecords {
+    TxtRecords::from_fn(TxtResolver::of_the_system().into_fn())
+}
+
 fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
@@ -274,6 +281,7 @@ fn local(store: Store, service: Service) -> App {
         service,
         health: Health::default(),
         witnesses: Witnesses::default(),
+        txt_records: txt_records(),
     }
 }
 

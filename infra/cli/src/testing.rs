@@ -16,7 +16,8 @@ use vedette_domain::source::TrustedProxies;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
 use vedette_runtime::{
-    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
+    Witnesses,
 };
 use vedette_store::{Audit, SiteWithTools, Store};
 use vedette_testkit::aws::{Aws, STACK};
@@ -159,6 +160,7 @@ impl Bench {
             },
             health: Health::default(),
             witnesses: Witnesses::default(),
+            txt_records: TxtRecords::default(),
         };
         Self { app, queue, now }
     }

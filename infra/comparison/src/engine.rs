@@ -115,6 +115,7 @@ async fn status(guard: &SsrfGuard, url: &Url) -> bool {
     let probe = StatusProbe {
         url,
         method: CheckMethod::Get,
+        post: None,
         header: None,
         deadline: status::DEADLINE,
         connectivity: None,

@@ -41,7 +41,7 @@ use vedette_runs::record_run;
 use vedette_runtime::config::Service;
 use vedette_runtime::{
     App, Clock, Entropy, EntropyError, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
-    Witnesses,
+    TxtRecords, Witnesses,
 };
 use vedette_store::{Store, StoreError};
 
@@ -264,6 +264,7 @@ pub(crate) async fn seed(
         service,
         health: Health::default(),
         witnesses: Witnesses::default(),
+        txt_records: TxtRecords::default(),
     };
     let team = Owned::new(&app, begin).await?;
     let mut sites = Vec::new();

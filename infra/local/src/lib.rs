@@ -42,7 +42,8 @@ mod tests {
     use vedette_embedded::Database;
     use vedette_runtime::config::Service;
     use vedette_runtime::{
-        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
+        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
+        Witnesses,
     };
 
     /// An app whose database has no table, so every request for an item fails.
@@ -59,6 +60,7 @@ mod tests {
             service,
             health: Health::default(),
             witnesses: Witnesses::default(),
+            txt_records: TxtRecords::default(),
         }
     }
 }

@@ -18,10 +18,11 @@ use vedette_embedded::{
 };
 use vedette_notifier::send::{SendConfig, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
+use vedette_probe::txt::TxtResolver;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
     App, AskWitness, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler,
-    PrivateTargets, Queue, Scheduler, Witnesses,
+    PrivateTargets, Queue, Scheduler, TxtRecords, Witnesses,
 };
 
 use crate::access::{self, Access, AccessError, AccessLink, TokenAccess};
@@ -189,6 +190,7 @@ impl Service {
             service,
             health,
             witnesses: Witnesses::default(),
+            txt_records: TxtRecords::from_fn(TxtResolver::of_the_system().into_fn()),
         };
         let stop = CancellationToken::new();
         let agents = Arc::new(Agents::new(&app, stop.clone()));

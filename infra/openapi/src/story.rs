@@ -318,6 +318,16 @@ impl Story {
         ] });
         let name = ("no_body", "A response to HEAD has no body");
         self.ask("expectations.update", name, &of_site, "", Some(headless)).await;
+        let posting = json!({
+            "method": "POST",
+            "post": { "content_type": "application/json", "body": "{\"user\": \"probe\"}" },
+            "expectations": [{ "kind": "json_equals", "pointer": "/status", "value": "ok" }],
+        });
+        let name = ("not_proven", "The owner of the host has published no DNS record");
+        self.ask("expectations.update", name, &of_site, "", Some(posting.clone())).await;
+        self.scene.publish_record(site).await;
+        let name = ("posting", "A login, whose host has the DNS record of the team");
+        self.ask("expectations.update", name, &of_site, "", Some(posting)).await;
         let name = ("no_url", "A change without the URL");
         self.ask("sites.update", name, &of_site, "", Some(json!({ "pinned": true }))).await;
         let name = ("pinned", "The pinned sites of a team");
@@ -389,6 +399,7 @@ mod tests {
                 ("incidents.create", "untitled", 422),
                 ("incidents.update", "silent", 422),
                 ("expectations.update", "no_body", 422),
+                ("expectations.update", "not_proven", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),
             ]

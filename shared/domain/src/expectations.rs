@@ -8,6 +8,8 @@ mod body;
 pub mod json;
 mod judge;
 mod line;
+mod ownership;
+mod post;
 mod quote;
 
 use std::num::NonZeroU32;
@@ -22,6 +24,11 @@ pub use body::BodyReader;
 pub use json::{JSON_DEPTH_MAX, JSON_MAX, JsonPointer};
 pub use judge::Seen;
 pub use line::{NotExpectable, header_name};
+pub use ownership::{NotProven, OwnershipRecord};
+pub use post::{
+    CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, POST_BODY_MAX, POSTS_PER_MINUTE, PostRequest,
+    is_content_type,
+};
 
 /// The most expectations of a site.
 pub const EXPECTATIONS_MAX: usize = 10;
@@ -40,24 +47,25 @@ pub const STREAK_MAX: u32 = 100;
 
 const TWO: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
-/// The method of a site's status checks, and what they expect of the response. It has the same form in the API and in
+/// How the status checks of a site ask, and what they expect of the response. It has the same form in the API and in
 /// the site's item.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Expectations {
-    /// The method of the request.
+    /// The method of the request, unless there is something to post. A version of Vedette that does not know POST falls
+    /// back to it.
     pub method: CheckMethod,
+    /// What the check posts, if it sends a POST.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post: Option<PostRequest>,
     /// What is expected, at most ten.
-    #[cfg_attr(feature = "schema", schemars(length(max = 10)))]
     pub expectations: Vec<Expectation>,
     /// When issues open and resolve.
     pub issues: IssuePolicies,
 }
 
-/// The method of a status check.
+/// The method of a request without a body. Witnesses know no other, so none of them can send a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CheckMethod {
     /// The response has a body.
     #[default]
@@ -69,17 +77,33 @@ pub enum CheckMethod {
 }
 
 impl CheckMethod {
+    /// Whether it is the default.
+    pub fn is_get(&self) -> bool {
+        *self == Self::Get
+    }
+}
+
+/// The method of a status check, as people choose it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "UPPERCASE")]
+pub enum RequestMethod {
+    /// The response has a body.
+    #[default]
+    Get,
+    /// The response has no body.
+    Head,
+    /// The request has a body too. The owner of the host must have agreed to it.
+    Post,
+}
+
+impl RequestMethod {
     /// All methods.
-    pub const ALL: [Self; 2] = [Self::Get, Self::Head];
+    pub const ALL: [Self; 3] = [Self::Get, Self::Head, Self::Post];
 
     /// The method with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.as_str() == name)
-    }
-
-    /// Whether it is the default.
-    pub fn is_get(&self) -> bool {
-        *self == Self::Get
     }
 
     /// Its name.
@@ -87,11 +111,20 @@ impl CheckMethod {
         match self {
             Self::Get => "GET",
             Self::Head => "HEAD",
+            Self::Post => "POST",
+        }
+    }
+
+    /// The method of requests without a body.
+    pub const fn without_body(self) -> CheckMethod {
+        match self {
+            Self::Get | Self::Post => CheckMethod::Get,
+            Self::Head => CheckMethod::Head,
         }
     }
 }
 
-impl std::fmt::Display for CheckMethod {
+impl std::fmt::Display for RequestMethod {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
@@ -284,6 +317,15 @@ impl Expectations {
         *self == Self::default()
     }
 
+    /// The method of the request.
+    pub const fn request_method(&self) -> RequestMethod {
+        match (&self.post, self.method) {
+            (Some(_), _) => RequestMethod::Post,
+            (None, CheckMethod::Get) => RequestMethod::Get,
+            (None, CheckMethod::Head) => RequestMethod::Head,
+        }
+    }
+
     /// Whether a check has anything to judge.
     pub const fn is_empty(&self) -> bool {
         self.expectations.is_empty()
@@ -344,6 +386,14 @@ mod tests {
         let named = document["expectations"].as_array().expect("a list");
         let named: Vec<_> = named.iter().filter_map(|expected| expected["kind"].as_str()).collect();
         assert_eq!(named, ExpectationKind::ALL.map(ExpectationKind::as_str));
+        // A version that does not know POST sends GET.
+        let post = PostRequest { content_type: "text/plain".to_owned(), body: "x".to_owned() };
+        let posting = Expectations { post: Some(post), ..Expectations::default() };
+        let stored = serde_json::to_value(&posting).expect("json");
+        assert_eq!(stored["method"], "GET");
+        assert_eq!(serde_json::from_value::<Expectations>(stored).expect("expectations"), posting);
+        assert_eq!(posting.request_method(), RequestMethod::Post);
+        assert!(!posting.is_unused());
         // Later versions may leave out what is not set.
         let few: Expectations = serde_json::from_value(json!({ "method": "HEAD" })).expect("few");
         assert_eq!(few, head);

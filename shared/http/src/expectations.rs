@@ -2,24 +2,31 @@
 
 use serde_json::{Map, Value};
 use vedette_domain::expectations::{
-    CheckMethod, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, Expectation, ExpectationKind, Expectations,
-    IssuePolicies, IssuePolicy, JsonPointer, RESPONSE_TIME_MAX, SEVERITIES, STREAK_MAX,
-    header_name,
+    CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, Expectation,
+    ExpectationKind, Expectations, IssuePolicies, IssuePolicy, JsonPointer, POST_BODY_MAX,
+    PostRequest, RESPONSE_TIME_MAX, RequestMethod, SEVERITIES, STREAK_MAX, header_name,
+    is_content_type,
 };
 use vedette_domain::sites::settings::HEADER_NAME_MAX;
 
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
-/// Reads the body of `PUT /sites/{site}/expectations`. What is omitted gets its default.
+/// Reads the body of `PUT /sites/{site}/expectations`. What is omitted gets its default; only what is posted stays as
+/// it is `stored`, because no response contains it.
 ///
 /// # Errors
 ///
 /// Everything that is wrong with it.
-pub fn parse_expectations(body: &Map<String, Value>) -> Result<Expectations, ValidationError> {
+pub fn parse_expectations(
+    body: &Map<String, Value>,
+    stored: Option<&PostRequest>,
+) -> Result<Expectations, ValidationError> {
     let mut errors = Errors::new();
     let fields = Fields::body(body);
-    let method = fields.field("method").one_of(&CheckMethod::ALL, &mut errors);
+    let method = fields.field("method").one_of(&RequestMethod::ALL, &mut errors);
     let method = method.unwrap_or_default();
+    let post = read_post(&fields.field("post"), method, stored, &mut errors);
+    let method = method.without_body();
     let expectations = fields.field("expectations");
     if !expectations.is_sent() {
         expectations.refuse(&mut errors, "is required");
@@ -29,14 +36,69 @@ pub fn parse_expectations(body: &Map<String, Value>) -> Result<Expectations, Val
     let issues = fields.field("issues");
     let issues = if issues.is_sent() { issues.object(&mut errors) } else { None };
     let issues = issues.map_or_else(IssuePolicies::default, |of| read_policies(&of, &mut errors));
-    fields.only(&["method", "expectations", "issues"], &mut errors);
-    let read = expectations.map(|expectations| Expectations { method, expectations, issues });
+    fields.only(&["method", "post", "expectations", "issues"], &mut errors);
+    let read = expectations.map(|expectations| Expectations { method, post, expectations, issues });
     for (place, why) in read.as_ref().map(Expectations::refused).unwrap_or_default() {
         let field = format!("expectations.{place}.kind");
         let message = format!("The {field} field {why}.");
         errors.push(field, message);
     }
     errors.finish(read)
+}
+
+/// What is posted, if the method says so.
+fn read_post(
+    field: &Field<'_>,
+    method: RequestMethod,
+    stored: Option<&PostRequest>,
+    errors: &mut Errors,
+) -> Option<PostRequest> {
+    if method != RequestMethod::Post {
+        if field.is_sent() {
+            field.refuse(errors, "needs the method POST");
+        }
+        return None;
+    }
+    if !field.is_sent() {
+        if stored.is_none() {
+            field.refuse(errors, "is required with the method POST");
+        }
+        return stored.cloned();
+    }
+    let fields = field.object(errors)?;
+    let content_type = read_content_type(&fields.field("content_type"), errors);
+    let content_type = content_type.or_else(|| stored.map(|post| post.content_type.clone()));
+    let body = fields.field("body");
+    let body = match stored {
+        Some(stored) if !body.is_sent() => Some(stored.body.clone()),
+        _ => read_posted_body(&body, errors),
+    };
+    fields.only(&["content_type", "body"], errors);
+    let content_type = content_type.unwrap_or_else(|| CONTENT_TYPE_DEFAULT.to_owned());
+    Some(PostRequest { content_type, body: body? })
+}
+
+fn read_content_type(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
+    let text = field.string(CONTENT_TYPE_MAX, errors)?;
+    if !is_content_type(&text) {
+        field.refuse(errors, "must be a content type, such as application/json");
+        return None;
+    }
+    Some(text)
+}
+
+/// The body of a POST. Spaces in it count.
+fn read_posted_body(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
+    match field.value() {
+        None | Some(Value::Null) => field.refuse(errors, "is required"),
+        Some(Value::String(body)) if body.is_empty() => field.refuse(errors, "is required"),
+        Some(Value::String(body)) if body.len() > POST_BODY_MAX => {
+            field.refuse(errors, format_args!("must not be longer than {POST_BODY_MAX} bytes"));
+        }
+        Some(Value::String(body)) => return Some(body.clone()),
+        Some(_) => field.refuse(errors, "must be a string"),
+    }
+    None
 }
 
 fn read_one(item: &Field<'_>, errors: &mut Errors) -> Option<Expectation> {

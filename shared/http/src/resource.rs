@@ -3,6 +3,7 @@
 mod calendar;
 mod check;
 mod evidence;
+mod expectations;
 mod issue;
 mod monitoring;
 mod outcome;
@@ -20,6 +21,7 @@ use vedette_domain::id::SiteId;
 pub use calendar::CalendarResource;
 pub use check::{CheckResource, SiteSummary};
 pub use evidence::EvidenceResource;
+pub use expectations::ExpectationsResource;
 pub use issue::{IssueParts, IssueResource};
 pub use monitoring::MonitoringResource;
 pub use outcome::SitesOutcome;

@@ -25,7 +25,7 @@ pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, sec
 pub(crate) use self::error::Error;
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
-pub(crate) use self::trace::Trace;
+pub(crate) use self::trace::{Phase, Trace};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Sends a GET for `url` with `headers`, on a new connection. The caller sets the timeout.

@@ -12,6 +12,7 @@
 //! - [`scheme`] finds out which scheme a server speaks.
 //! - [`exchange`] asks a service that the operator chose.
 //! - [`post`] sends a message to an address that somebody else chose.
+//! - [`txt`] looks up TXT records.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::checks::check::CheckError) of
 //! a check that could not run. An unreachable target is a result.
@@ -35,6 +36,7 @@ pub mod scheme;
 pub mod ssl;
 pub mod ssrf_guard;
 pub mod status;
+pub mod txt;
 
 pub use self::request_header::INVALID_HEADER;
 

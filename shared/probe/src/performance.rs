@@ -76,6 +76,7 @@ pub async fn probe(
         &StatusProbe {
             url: probe.url,
             method: CheckMethod::Get,
+            post: None,
             header: probe.header,
             deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
             // A failure is not an observation here, no matter what caused it.

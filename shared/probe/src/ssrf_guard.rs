@@ -12,7 +12,7 @@
 mod address;
 mod connect_to;
 mod outbound;
-mod resolver;
+pub(crate) mod resolver;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod judging;
+mod posting;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use hyper::body::Body as _;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode, Version};
 use ring::digest;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::checks::check::{CheckError, StatusResult};
@@ -21,6 +23,8 @@ use vedette_domain::expectations::{CheckMethod, Expectations};
 use vedette_domain::issues::evaluate::is_down;
 
 use self::judging::Judging;
+pub use self::posting::{Consent, POST_LIMITED, POST_LOST, POST_NOT_PROVEN, StatusPost};
+use self::posting::{First, follow_post};
 use crate::connectivity::Connectivity;
 use crate::http::{self, RedirectChain, ResponseBody, Trace, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
@@ -46,8 +50,10 @@ const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct StatusProbe<'a> {
     /// The monitored URL.
     pub url: &'a Url,
-    /// The method of the request.
+    /// The method of the request, unless there is something to post.
     pub method: CheckMethod,
+    /// What to post to `url`.
+    pub post: Option<StatusPost<'a>>,
     /// Name and value of the site's request header, sent to the host of `url` only.
     pub header: Option<(&'a str, &'a str)>,
     /// The time limit for the whole probe, including redirects; see [`DEADLINE`].
@@ -90,12 +96,15 @@ impl<'a> Expected<'a> {
 /// If the target is not down, the response is compared with what is expected of it. If its body cannot be read that far,
 /// expectations of it are unmet.
 ///
+/// A POST is sent to `url` alone, at most once, and its redirects are followed with GET. A 307 or 308, which asks for
+/// another POST, is not followed: the redirect itself is then the final response.
+///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
 /// guard refuses ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
 /// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
 /// [`INVALID_HEADER`](crate::INVALID_HEADER),
-/// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
+/// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY), or what [`Consent`] answers to a POST.
 pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     Ok(run(guard, probe, &mut Vec::new()).await?.0)
 }
@@ -110,10 +119,23 @@ pub async fn probe_with_evidence(
 ) -> Result<(StatusResult, Evidence), CheckError> {
     let mut body = Vec::new();
     let (result, seen) = run(guard, probe, &mut body).await?;
-    let redaction = probe.header.map(|(_, value)| Redaction::of(value)).unwrap_or_default();
-    let evidence = evidence::collect(&result, seen, &body, &redaction);
+    let evidence = evidence::collect(&result, seen, &body, &probe.redaction());
     Ok((result, evidence))
 }
+
+impl StatusProbe<'_> {
+    /// Finds what is sent and may be secret.
+    fn redaction(&self) -> Redaction {
+        let redaction = self.header.map(|(_, value)| Redaction::of(value)).unwrap_or_default();
+        match &self.post {
+            Some(post) => redaction.and_body(post.body),
+            None => redaction,
+        }
+    }
+}
+
+/// The final response, `None` after too many redirects, or why there is none.
+type Outcome = Result<Result<Option<Response<ResponseBody>>, http::Error>, Elapsed>;
 
 /// What a probe saw, beside its result.
 struct Seen {
@@ -152,9 +174,18 @@ async fn run(
         CheckMethod::Get => Method::GET,
         CheckMethod::Head => Method::HEAD,
     };
-    let followed = follow(guard, &method, header.as_ref(), &mut chain, &seen.trace);
-    let outcome = timeout(probe.deadline, followed).await;
-    let mut elapsed = started.elapsed();
+    let header = header.as_ref();
+    let (outcome, waited) = match &probe.post {
+        None => {
+            let followed = follow(guard, &method, header, &mut chain, &seen.trace, None);
+            (timeout(probe.deadline, followed).await, Duration::ZERO)
+        }
+        // Few checks post. Boxing keeps its memory out of the others.
+        Some(post) => {
+            Box::pin(follow_post(guard, probe, post, header, &mut chain, &seen.trace)).await?
+        }
+    };
+    let mut elapsed = started.elapsed().saturating_sub(waited);
     let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
             let mut result = result(&chain, response.status().as_u16(), elapsed, None);
@@ -191,14 +222,14 @@ async fn run(
                 && matches!(received, Received::Soon(Ok(())) | Received::Late(Some(Ok(()))));
             if let Some(judging) = judging {
                 let cut = received.why_cut(probe.deadline);
-                let secret = probe.header.map(|(_, value)| value);
-                result.judged = Some(judging.end(&result, response.headers(), cut, secret));
+                let redaction = probe.redaction();
+                result.judged = Some(judging.end(&result, response.headers(), cut, &redaction));
             }
             let (head, _) = response.into_parts();
             seen.response = Some((head.version, head.status, head.headers, read));
             match received {
                 Received::Soon(Err(truncated)) if result.up && is_beginning => {
-                    elapsed = started.elapsed();
+                    elapsed = started.elapsed().saturating_sub(waited);
                     truncated
                 }
                 // A body that takes longer is not waited for.
@@ -244,21 +275,29 @@ impl Received {
     }
 }
 
-/// The final response; `None` after too many redirects.
+/// The final response; `None` after too many redirects. All requests have the same method, except for the `first` one if
+/// it is given.
 async fn follow(
     guard: &SsrfGuard,
     method: &Method,
     header: Option<&RequestHeader>,
     chain: &mut RedirectChain<'_>,
     trace: &Trace,
+    mut first: Option<Box<First>>,
 ) -> Result<Option<Response<ResponseBody>>, http::Error> {
-    let first = chain.first;
-    let request = |url: Url| async move {
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        introduce(&mut headers, first, &url, header);
-        let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
-        Ok(follow_or_keep(response, &url))
+    let home = chain.first;
+    let request = |url: Url| {
+        let first = first.take();
+        async move {
+            if let Some(first) = first {
+                return first.send(&url, trace).await;
+            }
+            let mut headers = HeaderMap::with_capacity(4);
+            headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+            introduce(&mut headers, home, &url, header);
+            let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
+            Ok(follow_or_keep(response, &url))
+        }
     };
     chain.follow(MAX_REDIRECTS, request).await
 }

@@ -119,6 +119,10 @@ async fn hear_witnesses(
     if run.maintenance_until(now).is_some() {
         return Testimony::NotAsked;
     }
+    // A witness sends no POST, and its answer to a GET would say nothing about one.
+    if run.site.expectations.post.is_some() {
+        return Testimony::NoWitness;
+    }
     let evaluations = run.evaluate(finish, None, now);
     let is_suspected = evaluations.iter().any(|evaluation| state.suspects(run, evaluation));
     if !is_suspected || state.wants(run.check, now).is_err() {

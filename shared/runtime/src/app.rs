@@ -7,7 +7,7 @@ use vedette_domain::message::Message;
 use vedette_store::{Store, StoreError};
 
 use crate::config::Service;
-use crate::{Clock, Entropy, Health, Queue, Scheduler, Witnesses};
+use crate::{Clock, Entropy, Health, Queue, Scheduler, TxtRecords, Witnesses};
 
 /// What every handler works with.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct App {
     pub health: Health,
     /// Other locations, which are asked before an outage counts.
     pub witnesses: Witnesses,
+    /// How TXT records are looked up.
+    pub txt_records: TxtRecords,
 }
 
 /// How long a process waits for its first connection before it serves without it.

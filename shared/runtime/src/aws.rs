@@ -20,7 +20,7 @@ use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
 use crate::{
     App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, Scheduler,
-    SqsQueue, Witnesses,
+    SqsQueue, TxtRecords, Witnesses,
 };
 
 /// The app of a Lambda function, whose environment describes the deployment.
@@ -55,6 +55,7 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
         service,
         health: Health::default(),
         witnesses: Witnesses::default(),
+        txt_records: TxtRecords::default(),
     }
 }
 

@@ -20,6 +20,7 @@ pub mod signed;
 mod sqs;
 pub mod telemetry;
 pub mod terminal;
+mod txt_records;
 mod witnesses;
 
 pub use app::App;
@@ -35,4 +36,5 @@ pub use scheduler::{
 };
 pub use secret::{SecretError, secret};
 pub use sqs::{SqsBody, SqsQueue};
+pub use txt_records::TxtRecords;
 pub use witnesses::{AskWitness, PrivateTargets, Witnesses};

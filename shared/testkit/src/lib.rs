@@ -32,7 +32,8 @@ use vedette_embedded::{Database, store};
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::Service;
 use vedette_runtime::{
-    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, Witnesses,
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
+    Witnesses,
 };
 
 pub use client::{ApiResponse, Client};
@@ -102,6 +103,7 @@ impl TestApp {
             service,
             health: Health::default(),
             witnesses: Witnesses::default(),
+            txt_records: TxtRecords::default(),
         };
         Self { app, queue, table, clock: millis }
     }

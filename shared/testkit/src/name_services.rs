@@ -1,6 +1,7 @@
 //! The services that checks ask about names: a resolver with DNS over HTTPS, a registry with RDAP, and the machine's
 //! own name server. All of them are on loopback, and can be made unreachable.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,13 +21,22 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use vedette_domain::expectations::OwnershipRecord;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
+use vedette_probe::txt::TxtResolver;
+use vedette_runtime::TxtRecords;
 
 /// No such name (RFC 1035, section 4.1.1).
 const NXDOMAIN: u8 = 3;
 
+/// The server fails (RFC 1035, section 4.1.1).
+const SERVFAIL: u8 = 2;
+
+/// The type TXT (RFC 1035, section 3.2.2).
+const TXT: u16 = 16;
+
 /// A resolver for which every name has the address 127.0.0.1, a registry in which every domain is
-/// registered, and a name server that knows no name.
+/// registered, and a name server that knows no address, and the TXT records that a test publishes.
 #[derive(Debug)]
 pub struct NameServices {
     https: SocketAddr,
@@ -44,6 +54,10 @@ struct State {
     registered_until: watch::Sender<Option<&'static str>>,
     /// Connections to resolver and registry that were accepted or refused.
     connections: AtomicUsize,
+    /// The value of the TXT record of each name, in lower case; `None` if the name server fails.
+    texts: watch::Sender<HashMap<String, Option<String>>>,
+    /// Queries to the name server.
+    queries: AtomicUsize,
 }
 
 impl NameServices {
@@ -61,6 +75,8 @@ impl NameServices {
             is_up: watch::Sender::new(true),
             registered_until: watch::Sender::new(None),
             connections: AtomicUsize::new(0),
+            texts: watch::Sender::new(HashMap::new()),
+            queries: AtomicUsize::new(0),
         });
         let mut tasks = JoinSet::new();
         let shared = Arc::clone(&state);
@@ -71,10 +87,12 @@ impl NameServices {
                 connections.spawn(connection(stream, acceptor.clone(), Arc::clone(&shared)));
             }
         });
+        let shared = Arc::clone(&state);
         tasks.spawn(async move {
             let mut query = [0; 1_500];
             while let Ok((length, client)) = socket.recv_from(&mut query).await {
-                let answer = answer(&query[..length], NXDOMAIN);
+                shared.queries.fetch_add(1, Ordering::SeqCst);
+                let answer = of_name_server(&query[..length], &shared.texts.borrow());
                 socket.send_to(&answer, client).await.expect("loopback");
             }
         });
@@ -98,11 +116,42 @@ impl NameServices {
 
     /// A guard for a machine with this name server.
     pub fn guard(&self, outbound: Outbound) -> SsrfGuard {
+        let servers = self.name_servers();
+        SsrfGuard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
+    }
+
+    /// TXT records, as a process on a machine with this name server looks them up.
+    pub fn txt_records(&self) -> TxtRecords {
+        let resolver = TxtResolver::new(self.name_servers(), ResolverOpts::default());
+        TxtRecords::from_fn(resolver.into_fn())
+    }
+
+    fn name_servers(&self) -> ResolverConfig {
         let mut connection = ConnectionConfig::udp();
         connection.port = self.udp.port();
         let server = NameServerConfig::new(self.udp.ip(), true, vec![connection]);
-        let servers = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
-        SsrfGuard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
+        ResolverConfig::from_parts(None, Vec::new(), vec![server])
+    }
+
+    /// Publishes a TXT record.
+    pub fn publish(&self, record: &OwnershipRecord) {
+        let OwnershipRecord { name, value } = record.clone();
+        self.state.texts.send_modify(|texts| drop(texts.insert(name, Some(value))));
+    }
+
+    /// Withdraws a TXT record.
+    pub fn withdraw(&self, record: &OwnershipRecord) {
+        self.state.texts.send_modify(|texts| drop(texts.remove(&record.name)));
+    }
+
+    /// Makes the name server fail for the name of a TXT record.
+    pub fn fail(&self, record: &OwnershipRecord) {
+        self.state.texts.send_modify(|texts| drop(texts.insert(record.name.clone(), None)));
+    }
+
+    /// Queries to the name server so far.
+    pub fn queries(&self) -> usize {
+        self.state.queries.load(Ordering::SeqCst)
     }
 
     /// Makes the resolver and the registry unreachable, or reachable again.
@@ -157,6 +206,30 @@ async fn respond(
     };
     let response = Response::builder().header("content-type", kind);
     Ok(response.body(Full::from(body)).expect("a response"))
+}
+
+/// The name server's answer to a DNS query.
+fn of_name_server(query: &[u8], texts: &HashMap<String, Option<String>>) -> Vec<u8> {
+    let (mut name, mut at) = (Vec::new(), 12);
+    while query[at] != 0 {
+        let end = at + usize::from(query[at]) + 1;
+        name.push(String::from_utf8_lossy(&query[at + 1..end]).to_lowercase());
+        at = end;
+    }
+    let asks_for_text = query[at + 1..at + 3] == TXT.to_be_bytes();
+    match texts.get(&name.join(".")) {
+        Some(None) => answer(query, SERVFAIL),
+        Some(Some(text)) if asks_for_text => {
+            let mut answer = answer(query, 0);
+            // One answer: the question's name, type TXT, class IN, 60 s, the length of the data and of its text.
+            answer[7] = 1;
+            let length = u8::try_from(text.len()).expect("a short text");
+            answer.extend([0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 60, 0, length + 1, length]);
+            answer.extend(text.as_bytes());
+            answer
+        }
+        _ => answer(query, NXDOMAIN),
+    }
 }
 
 /// The answer to a DNS query (RFC 1035): this code, and the address if the query asks for one.

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 /// A web server on loopback to monitor. It answers every request with one status, which tests set, or serves a few
 /// pages.
@@ -17,7 +17,7 @@ pub struct WebServer {
     /// Its URL, without a slash at the end.
     pub url: String,
     state: Arc<State>,
-    task: AbortHandle,
+    task: JoinHandle<()>,
 }
 
 #[derive(Debug)]
@@ -32,6 +32,8 @@ struct State {
     requests: AtomicUsize,
     /// The method of the last request.
     method: watch::Sender<Method>,
+    /// The body of the last request.
+    sent: watch::Sender<String>,
 }
 
 /// The status that stands for no answer at all.
@@ -75,14 +77,16 @@ impl WebServer {
             asked: Notify::new(),
             requests: AtomicUsize::new(0),
             method: watch::Sender::new(Method::GET),
+            sent: watch::Sender::new(String::new()),
         });
         let router = Router::new().fallback({
             let state = Arc::clone(&state);
-            move |method: Method, uri: Uri, headers: HeaderMap| {
+            move |method: Method, uri: Uri, headers: HeaderMap, sent: String| {
                 let (state, respond) = (Arc::clone(&state), respond.clone());
                 async move {
                     state.requests.fetch_add(1, Ordering::SeqCst);
                     state.method.send_replace(method);
+                    state.sent.send_replace(sent);
                     state.asked.notify_waiters();
                     let mut told = state.status.subscribe();
                     let status = *told.wait_for(|status| *status != SILENT).await.expect("told");
@@ -100,7 +104,7 @@ impl WebServer {
         let task = tokio::spawn(async move {
             axum::serve(listener, router).await.expect("a server");
         });
-        Self { url, state, task: task.abort_handle() }
+        Self { url, state, task }
     }
 
     /// Answers with this status from now on.
@@ -139,9 +143,24 @@ impl WebServer {
         self.state.method.borrow().clone()
     }
 
+    /// The body of the last request.
+    pub fn sent(&self) -> String {
+        self.state.sent.borrow().clone()
+    }
+
     /// Requests so far.
     pub fn requests(&self) -> usize {
         self.state.requests.load(Ordering::SeqCst)
+    }
+}
+
+impl WebServer {
+    /// Stops the server: nothing listens at its address any more.
+    pub async fn stop(mut self) {
+        let task = std::mem::replace(&mut self.task, tokio::spawn(async {}));
+        task.abort();
+        // It ends with the error that it was aborted.
+        let _ = task.await;
     }
 }
 

@@ -6,7 +6,7 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 
-use super::get;
+use super::{get, record, without_record};
 use crate::support::{
     assert_not_found, assert_plan_required, colleague, new_site, odd_spellings, suspend,
 };
@@ -22,11 +22,21 @@ async fn a_new_site_expects_nothing_and_every_role_may_know() {
         "expectations": [],
         "issues": { "expectation": policy("critical"), "slow": policy("warning") },
     } });
-    assert_eq!((answer.status, &answer.body), (200, &expected));
+    assert_eq!((answer.status, without_record(&answer)), (200, expected));
+    let record = record(&service, site).await;
+    assert_eq!(record.name, "_vedette-challenge.example.com");
+    assert_eq!(answer.body["data"]["ownership_record"], json!(record));
     for role in Role::ALL {
         let member = colleague(&service, &owner, role).await;
         assert_eq!(get(&service, &member, site).await.body, answer.body);
     }
+}
+
+#[tokio::test]
+async fn an_address_has_no_record() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "http://192.0.2.1").await;
+    assert_eq!(get(&service, &owner, site).await.body["data"].get("ownership_record"), None);
 }
 
 #[tokio::test]

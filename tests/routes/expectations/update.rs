@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::audit::AuditEvent;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::expectations::{OwnershipRecord, PostRequest};
 use vedette_domain::id::SiteId;
-use vedette_testkit::Member;
+use vedette_testkit::{Member, NameServices, new_team};
 use vedette_tests::Service;
 
-use super::{get, put};
+use super::{get, put, record, without_record};
 use crate::support::{assert_invalid, assert_role_required, colleague, new_site};
 
 async fn scene() -> (Service, Member, SiteId) {
@@ -50,7 +52,7 @@ async fn everything_that_can_be_expected_is_kept() {
         "expectation": { "severity": "warning", "failures_to_open": 1, "successes_to_resolve": 1 },
         "slow": { "severity": "warning", "failures_to_open": 2, "successes_to_resolve": 100 },
     });
-    assert_eq!((answer.status, &answer.body), (200, &json!({ "data": kept })));
+    assert_eq!((answer.status, without_record(&answer)), (200, json!({ "data": kept })));
     assert_eq!(get(&service, &owner, site).await.body, answer.body);
 
     let head = json!({ "method": "HEAD", "expectations": [] });
@@ -76,12 +78,16 @@ async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
             "expectations",
             "must not have more than 10 items",
         ),
-        (json!({ "method": "POST", "expectations": [] }), "method", "must be one of GET, HEAD"),
+        (
+            json!({ "method": "PATCH", "expectations": [] }),
+            "method",
+            "must be one of GET, HEAD, POST",
+        ),
         (json!({ "expectations": [], "body": "x" }), "body", "is not known"),
         (
             json!({ "method": "HEAD", "expectations": [text] }),
             "expectations.0.kind",
-            "needs the method GET, because a response to HEAD has no body",
+            "needs the method GET or POST, because a response to HEAD has no body",
         ),
         (only(&json!("x")), of, "must be an object"),
         (only(&json!({ "text": "x" })), "expectations.0.kind", "is required"),
@@ -214,4 +220,151 @@ async fn a_change_is_audited_and_applies_to_checks_that_begin_afterwards() {
     let changed: Vec<_> =
         differences.iter().map(|of| (of.setting.as_str(), of.after.as_deref())).collect();
     assert_eq!(changed, [("expectations.expectation", Some("\"ok\" at /status"))]);
+}
+
+fn post(post: &Value) -> Value {
+    json!({ "method": "POST", "post": post, "expectations": [] })
+}
+
+/// The scene of a site whose host has its record.
+async fn proven() -> (Service, Member, SiteId, NameServices) {
+    let (mut service, owner, site) = scene().await;
+    let names = NameServices::start().await;
+    service.test.app.txt_records = names.txt_records();
+    names.publish(&record(&service, site).await);
+    (service, owner, site, names)
+}
+
+async fn stored(service: &Service, site: SiteId) -> Option<PostRequest> {
+    let found = service.test.app.store.site(site.partition()).await.expect("read");
+    found.expect("a site").site.expectations.post
+}
+
+#[tokio::test]
+async fn a_body_is_kept_and_never_shown() {
+    let (service, owner, site, _names) = proven().await;
+    let secret = " {\"password\": \"correct horse\"}\n";
+    let sent = post(&json!({ "content_type": "text/plain; charset=utf-8", "body": secret }));
+    let answer = put(&service, &owner, site, &sent).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let shown = json!({ "content_type": "text/plain; charset=utf-8", "body_bytes": 31 });
+    assert_eq!(answer.body["data"]["method"], "POST");
+    assert_eq!(answer.body["data"]["post"], shown);
+    assert_eq!(get(&service, &owner, site).await.body, answer.body);
+    assert!(!answer.body.to_string().contains("horse"));
+    assert_eq!(stored(&service, site).await.expect("a POST").body, secret);
+
+    // What is omitted stays as it is.
+    for sent in [post(&json!({})), json!({ "method": "POST", "expectations": [] })] {
+        assert_eq!(put(&service, &owner, site, &sent).await.body, answer.body);
+    }
+    put(&service, &owner, site, &post(&json!({ "content_type": "text/csv" }))).await;
+    let changed = stored(&service, site).await.expect("a POST");
+    assert_eq!((&*changed.content_type, &*changed.body), ("text/csv", secret));
+    put(&service, &owner, site, &post(&json!({ "body": "a=b" }))).await;
+    let changed = stored(&service, site).await.expect("a POST");
+    assert_eq!((&*changed.content_type, &*changed.body), ("text/csv", "a=b"));
+
+    let get_again = put(&service, &owner, site, &json!({ "expectations": [] })).await;
+    assert_eq!(get_again.body["data"].get("post"), None);
+    assert_eq!(stored(&service, site).await, None);
+    let sent = post(&json!({ "body": "x" }));
+    put(&service, &owner, site, &sent).await;
+    assert_eq!(stored(&service, site).await.expect("a POST").content_type, "application/json");
+
+    let log = service.test.app.store.audit_log(owner.team, None, 10).await.expect("read");
+    let logged = format!("{:?}", log.entries);
+    assert!(!logged.contains("horse") && !logged.contains("a=b"), "{logged}");
+    let changes = log.entries.iter().filter_map(|entry| match &entry.event {
+        AuditEvent::SiteChanged { differences, .. } => Some(differences),
+        _ => None,
+    });
+    let changed: Vec<Vec<_>> = changes
+        .map(|differences| differences.iter().map(|of| of.setting.as_str()).collect())
+        .collect();
+    let settings =
+        ["expectations.method", "expectations.post.body", "expectations.post.content_type"];
+    assert!(changed.contains(&settings.to_vec()), "{changed:?}");
+    assert!(changed.contains(&settings[1..2].to_vec()), "{changed:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_posted_is_refused() {
+    let (service, owner, site, _names) = proven().await;
+    let body = |body: Value| post(&json!({ "body": body }));
+    let of_type = |kind: Value| post(&json!({ "content_type": kind, "body": "x" }));
+    for (sent, field, message) in [
+        (
+            json!({ "method": "POST", "expectations": [] }),
+            "post",
+            "is required with the method POST",
+        ),
+        (json!({ "post": { "body": "x" }, "expectations": [] }), "post", "needs the method POST"),
+        (
+            json!({ "method": "HEAD", "post": null, "expectations": [] }),
+            "post",
+            "needs the method POST",
+        ),
+        (post(&json!("x")), "post", "must be an object"),
+        (post(&json!({})), "post.body", "is required"),
+        (post(&json!({ "body": "x", "headers": {} })), "post.headers", "is not known"),
+        (body(json!("")), "post.body", "is required"),
+        (body(json!(null)), "post.body", "is required"),
+        (body(json!({})), "post.body", "must be a string"),
+        (body(json!("é".repeat(2_049))), "post.body", "must not be longer than 4096 bytes"),
+        (of_type(json!(1)), "post.content_type", "must be a string"),
+        (
+            of_type(json!("json")),
+            "post.content_type",
+            "must be a content type, such as application/json",
+        ),
+        (
+            of_type(json!("text/plain\r\nX-Other: 1")),
+            "post.content_type",
+            "must be a content type, such as application/json",
+        ),
+        (
+            of_type(json!(format!("text/{}", "x".repeat(96)))),
+            "post.content_type",
+            "must not be longer than 100 characters",
+        ),
+    ] {
+        let answer = put(&service, &owner, site, &sent).await;
+        assert_invalid(&answer, field, &format!("The {field} field {message}."));
+    }
+    assert_eq!(stored(&service, site).await, None);
+    assert_eq!(put(&service, &owner, site, &body(json!("é".repeat(2_048)))).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_post_needs_the_record_of_its_own_team() {
+    let (service, owner, site, names) = proven().await;
+    let record = record(&service, site).await;
+    let refused = |record: &OwnershipRecord| {
+        let OwnershipRecord { name, value } = record;
+        format!(
+            "The method field must not be POST: the DNS TXT record {name} with the value {value} is missing."
+        )
+    };
+    let other = new_team(&service.test, Plan::Agency).await;
+    let theirs = new_site(&service, &other, "https://example.com").await;
+    let body = post(&json!({ "body": "x" }));
+    let answer = put(&service, &other, theirs, &body).await;
+    assert_invalid(&answer, "method", &refused(&super::record(&service, theirs).await));
+    assert_eq!(put(&service, &owner, site, &body).await.status, 200);
+    names.withdraw(&record);
+    let other_body = post(&json!({ "body": "y" }));
+    let answer = put(&service, &owner, site, &other_body).await;
+    assert_invalid(&answer, "method", &refused(&record));
+    // What is posted does not change, so nothing needs to be proven.
+    let more = json!({
+        "method": "POST",
+        "expectations": [{ "kind": "response_time", "max_ms": 900 }],
+    });
+    assert_eq!(put(&service, &owner, site, &more).await.status, 200);
+
+    let address = new_site(&service, &owner, "http://192.0.2.1").await;
+    let answer = put(&service, &owner, address, &body).await;
+    let why = "the host cannot have the DNS TXT record that proves its ownership";
+    assert_invalid(&answer, "method", &format!("The method field must not be POST: {why}."));
 }

@@ -2,6 +2,7 @@
 
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
+use vedette_http::resource::ExpectationsResource;
 use vedette_http::response::{Response, ok};
 
 use crate::Context;
@@ -10,5 +11,5 @@ pub(crate) async fn handle(
     _context: Context<'_>,
     access: SiteAccess,
 ) -> Result<Response, ApiError> {
-    Ok(ok(&access.stored.site.expectations))
+    Ok(ok(&ExpectationsResource::new(&access.stored.site)))
 }

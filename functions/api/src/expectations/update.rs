@@ -4,6 +4,7 @@ use vedette_actions::change_expectations;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::expectations::parse_expectations;
+use vedette_http::resource::ExpectationsResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::parse_body;
 
@@ -13,8 +14,9 @@ pub(crate) async fn handle(
     context: Context<'_>,
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
-    let expectations = parse_expectations(&parse_body(context.body)?)?;
+    let stored = access.stored.site.expectations.post.as_ref();
+    let expectations = parse_expectations(&parse_body(context.body)?, stored)?;
     let (actor, now) = (context.caller.actor(), context.caller.now);
     change_expectations(context.app, &mut access, expectations, actor, now).await?;
-    Ok(ok(&access.stored.site.expectations))
+    Ok(ok(&ExpectationsResource::new(&access.stored.site)))
 }

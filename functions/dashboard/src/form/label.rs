@@ -69,6 +69,8 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         "learnt_dns_records" => "Known DNS records",
         "time_zone" => "Time zone",
         "expectations.method" => "Request method",
+        "expectations.post.content_type" => "Content type of a POST",
+        "expectations.post.body" => "Body of a POST",
         "expectations.expectation" => "Expectation",
         "expectations.issues.expectation.severity" => "Not as expected, severity",
         "expectations.issues.expectation.failures_to_open" => {

@@ -43,7 +43,7 @@ pub(crate) async fn save(
         let site = &access.stored.site;
         let update = update.as_chosen(site, &access.settings());
         let mut wanted = update.apply_to(site, access.has_learnt_records()?);
-        if let Some(read) = expectations::read(&input) {
+        if let Some(read) = expectations::read(&input, site) {
             wanted.expectations = read?;
         }
         Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
@@ -51,7 +51,7 @@ pub(crate) async fn save(
     match saved.await {
         Ok(()) => layout::redirect(&format!("/sites/{}?said=saved", access.stored.site.id)),
         Err(ApiError::Validation(refusal)) => {
-            let input = input.refused(refusal);
+            let input = input.refused(expectations::at_form(refusal));
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &input)
         }
         Err(error) => Err(error),
@@ -158,7 +158,7 @@ fn page(
             }
             @for tool in Tool::ALL {
                 (tool_part(access, input, tool, &team))
-                @if tool == Tool::Status { (expectations::part(input)) }
+                @if tool == Tool::Status { (expectations::part(input, site)) }
             }
             (header_part(access, input))
             (records_part(access, input))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vedette_domain::expectations::{
-    CheckMethod, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, IssuePolicies, IssuePolicy,
-    RESPONSE_TIME_MAX, SEVERITIES, STREAK_MAX,
+    CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, IssuePolicies,
+    IssuePolicy, POST_BODY_MAX, RESPONSE_TIME_MAX, RequestMethod, SEVERITIES, STREAK_MAX,
 };
 use vedette_domain::sites::settings::HEADER_NAME_MAX;
 
@@ -13,6 +13,8 @@ use crate::schemas::Schemas;
 
 /// The name of a header.
 const HEADER_NAME: &str = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+/// A type and a subtype, and perhaps parameters.
+const CONTENT_TYPE: &str = r"^[!#$&^_.+0-9A-Za-z-]+/[!#$&^_.+0-9A-Za-z-]+ *(;[ -~]*)?$";
 /// A JSON pointer, RFC 6901.
 const POINTER: &str = "^(/([^~]|~[01])*)?$";
 
@@ -22,11 +24,12 @@ pub(crate) fn expectations(schemas: &mut Schemas) -> Body {
         "type": "object",
         "properties": {
             "method": {
-                "description": "The method of the request. Expectations of the body need `GET`.",
+                "description": "The method of the request. Expectations of the body need `GET` or `POST`.",
                 "type": "string",
-                "enum": CheckMethod::ALL,
-                "default": CheckMethod::default(),
+                "enum": RequestMethod::ALL,
+                "default": RequestMethod::default(),
             },
+            "post": post(),
             "expectations": {
                 "description": "What is expected. An empty list expects nothing.",
                 "type": "array",
@@ -39,6 +42,31 @@ pub(crate) fn expectations(schemas: &mut Schemas) -> Body {
         "additionalProperties": false,
     });
     Body { is_required: true, schema: schemas.named("ExpectationsUpdate", schema) }
+}
+
+fn post() -> Value {
+    json!({
+        "description": "What is posted, with the method `POST` only. What is omitted stays as it is.",
+        "type": "object",
+        "properties": {
+            "content_type": {
+                "description": "The value of `Content-Type`.",
+                "type": "string",
+                "pattern": CONTENT_TYPE,
+                "maxLength": CONTENT_TYPE_MAX,
+                "default": CONTENT_TYPE_DEFAULT,
+            },
+            "body": {
+                "description": "The body, at most 4 KB in UTF-8. It may contain secrets, so no \
+                                response contains it.",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": POST_BODY_MAX,
+                "writeOnly": true,
+            },
+        },
+        "additionalProperties": false,
+    })
 }
 
 fn one_of_each() -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! `/sites/{site}/expectations`.
 
-use vedette_domain::expectations::Expectations;
+use vedette_http::resource::ExpectationsResource;
 
 use crate::operation::{Operation, Success};
 use crate::request;
@@ -13,10 +13,11 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "What a site's status checks expect",
             description: "An addition to the specification: what the response to a status check must \
                           be like. Most sites expect \
-                          nothing, and the list is empty.",
+                          nothing, and the list is empty. `ownership_record` is the DNS record \
+                          that the owner of the host publishes before checks may send POSTs.",
             query: Vec::new(),
             body: None,
-            success: Success::ok("The expectations.", schemas.data::<Expectations>()),
+            success: Success::ok("The expectations.", schemas.data::<ExpectationsResource>()),
         },
         Operation {
             route: "expectations.update",
@@ -24,10 +25,12 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             description: "An addition to the specification. Replaces all expectations; what is omitted gets its default. They apply \
                           to checks that begin afterwards. `up` and the uptime report do not \
                           depend on them. An issue about something that is no longer expected \
-                          resolves with the next check.",
+                          resolves with the next check. The method POST is refused with 422 \
+                          unless the host has the `ownership_record`; each check looks for it \
+                          again.",
             query: Vec::new(),
             body: Some(request::expectations(schemas)),
-            success: Success::ok("The expectations.", schemas.data::<Expectations>()),
+            success: Success::ok("The expectations.", schemas.data::<ExpectationsResource>()),
         },
     ]
 }

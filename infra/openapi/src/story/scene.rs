@@ -13,11 +13,12 @@ use vedette_domain::alerts::channel::{Channel, Filter, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{ChannelId, CheckId, SiteId};
 use vedette_domain::message::Message;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
-use vedette_runtime::{Destination, Entropy};
+use vedette_runtime::{Destination, Entropy, TxtRecords};
 use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};
 use vedette_testkit::{
@@ -51,6 +52,7 @@ impl Scene {
     pub(super) async fn start() -> Self {
         let mut test = TestApp::start().await;
         test.app.entropy = same_every_time();
+        test.app.txt_records = TxtRecords::from_fn(|_| Box::pin(async { Ok(Vec::new()) }));
         test.app.service.base_url = Some(BASE_URL.to_owned());
         let (app, now) = (&test.app, test.now());
         let owner = User {
@@ -74,6 +76,17 @@ impl Scene {
         );
         test.app.store.put_channel(&webhook, Audit::None).await.expect("saved");
         Self { owner, test, webhook }
+    }
+
+    /// Has the owner of a site's host publish the DNS record of the team.
+    pub(super) async fn publish_record(&mut self, site: &str) {
+        let id = SiteId::parse(site).expect("an id");
+        let found = self.test.app.store.site(id.partition()).await.expect("read");
+        let record = OwnershipRecord::of(&found.expect("a site").site).expect("a record");
+        self.test.app.txt_records = TxtRecords::from_fn(move |_| {
+            let value = record.value.clone();
+            Box::pin(async move { Ok(vec![value]) })
+        });
     }
 
     /// Tests the team's webhook.

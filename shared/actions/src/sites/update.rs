@@ -77,6 +77,7 @@ pub async fn save_site(
     if next.listed_texts() > site.listed_texts() {
         next.check_texts()?;
     }
+    refuse_unproven(app, site, &next).await?;
     let outbox = outbox(app, access, &next, now).await?;
     let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next), now);
     let audit = Audit::Entry(&entry);
@@ -98,6 +99,22 @@ pub async fn save_site(
     }
     access.stored.site = next;
     Ok(())
+}
+
+/// Refuses POSTs to a host whose owner has not agreed to them. Only a change of the POST or of the host is refused, so
+/// that the rest of the site may change while the record is missing. Each check looks for the record again.
+async fn refuse_unproven(app: &App, before: &Site, next: &Site) -> Result<(), SiteRefusal> {
+    if next.expectations.post.is_none() {
+        return Ok(());
+    }
+    let refusal = if next.expectations.post != before.expectations.post {
+        SiteRefusal::PostNotProven
+    } else if next.url.domain() != before.url.domain() {
+        SiteRefusal::HostNotProven
+    } else {
+        return Ok(());
+    };
+    app.txt_records.prove(next).await.map_err(refusal)
 }
 
 /// Makes channels look at the active issues of tools that this change starts or stops.

@@ -392,10 +392,10 @@ impl Difference {
     }
 }
 
-/// Whether a setting may hold private text. A header that is sent to sites may be a password, and notes are free text,
-/// which somebody may want to delete.
+/// Whether a setting may hold private text. A header or a body that is sent to sites may contain a password, and notes
+/// are free text, which somebody may want to delete.
 fn is_private(setting: &str) -> bool {
-    setting == "notes" || setting.ends_with("header.value")
+    matches!(setting, "notes" | "expectations.post.body") || setting.ends_with("header.value")
 }
 
 /// What members choose for a site, under the API's names.
@@ -409,7 +409,8 @@ fn chosen(site: &Site) -> Value {
         "dns_expected_records": site.expected_records,
         "monitoring_settings": site.overrides,
         "expectations": {
-            "method": site.expectations.method,
+            "method": site.expectations.request_method(),
+            "post": site.expectations.post,
             "issues": site.expectations.issues,
         },
     })

@@ -16,6 +16,7 @@ mod mending;
 mod newest;
 mod observing;
 mod pack;
+mod posted;
 mod source;
 
 use std::collections::BTreeMap;
@@ -46,6 +47,7 @@ pub use failing::FailingChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
 pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
+pub use posted::{BegunPosts, NoPost};
 pub use source::CheckSource;
 
 /// The state of one tool on one site.
@@ -124,6 +126,9 @@ pub struct ToolState {
         skip_serializing_if = "Option::is_none"
     )]
     pub used_until: Option<Timestamp>,
+    /// The POSTs of status checks that were begun and are not known to have ended.
+    #[serde(rename = "po", default, skip_serializing_if = "BegunPosts::is_empty")]
+    pub posts: BegunPosts,
 }
 
 /// A tracker, and the issue record that its fingerprint once got.
@@ -298,6 +303,7 @@ impl ToolState {
         let latest = Latest::row(run.check, check.status);
         let mut next = self.clone();
         next.rev += 1;
+        next.posts.end(run.check);
         let kind = Kind { trigger, status: check.status };
         let sample = finish.sample(&run.site.expectations).filter(|_| trigger.is_automatic());
         let counted = next.count(closed, run.check, run.retention_days(), |day| {

@@ -39,7 +39,7 @@ pub enum NotExpectable {
     #[error("must be a number of milliseconds from 1 to {RESPONSE_TIME_MAX}")]
     Milliseconds,
     /// The method gets no body.
-    #[error("needs the method GET, because a response to HEAD has no body")]
+    #[error("needs the method GET or POST, because a response to HEAD has no body")]
     NeedsBody,
     /// There is another limit for the response time, and only the lower of the two would have an effect.
     #[error("must not be response_time a second time")]

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::accounts::access::AccessRefusal;
+use crate::expectations::NotProven;
 use crate::sites::site::{LISTED_TEXTS_MAX, Site};
 
 /// Why a site is not created or changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SiteRefusal {
     /// The caller may no longer manage the team's sites.
     #[error(transparent)]
@@ -28,6 +29,12 @@ pub enum SiteRefusal {
         /// How many bytes they take together.
         taken: usize,
     },
+    /// The owner of the host has not agreed to POSTs.
+    #[error("The method field must not be POST: {0}.")]
+    PostNotProven(NotProven),
+    /// The site moves to a host whose owner has not agreed to the POSTs that its status checks send.
+    #[error("The url field must not have another host while status checks send POST: {0}.")]
+    HostNotProven(NotProven),
 }
 
 /// A long text of a site, by the name of its field.

@@ -52,6 +52,8 @@ impl From<SiteRefusal> for ApiError {
             SiteRefusal::DuplicateUrl | SiteRefusal::SiteLimit => {
                 Self::invalid("url", refusal.to_string())
             }
+            SiteRefusal::PostNotProven(_) => Self::invalid("method", refusal.to_string()),
+            SiteRefusal::HostNotProven(_) => Self::invalid("url", refusal.to_string()),
             SiteRefusal::TextsTooLong { longest, .. } => {
                 Self::invalid(longest.as_str(), refusal.to_string())
             }

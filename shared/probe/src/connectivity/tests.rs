@@ -129,6 +129,7 @@ impl Scene {
         let probe = StatusProbe {
             url,
             method: CheckMethod::Get,
+            post: None,
             header: None,
             deadline: HASTY,
             connectivity,

@@ -9,7 +9,7 @@ use vedette_domain::checks::evidence::Timing;
 
 /// What a request is waiting for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Lookup,
     Connect,
     Tls,
@@ -42,10 +42,15 @@ impl Trace {
     }
 
     /// Begins a phase, and ends the previous one.
-    pub(super) fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: Phase) {
         let mut traced = self.traced();
         traced.end_phase();
         traced.now = Some((phase, Instant::now()));
+    }
+
+    /// Ends the phase. What follows belongs to none, until the next one begins.
+    pub(crate) fn pause(&self) {
+        self.traced().end_phase();
     }
 
     /// Records the address of a connection.
@@ -54,7 +59,7 @@ impl Trace {
     }
 
     /// Records the head of a response.
-    pub(super) fn responded(&self, code: u16) {
+    pub(crate) fn responded(&self, code: u16) {
         let mut traced = self.traced();
         traced.end_phase();
         traced.codes.push(code);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
@@ -22,6 +22,7 @@ pub(crate) struct Asked {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Asked {
@@ -176,10 +177,13 @@ async fn reply<A>(
 where
     A: Fn(&Asked) -> Reply,
 {
+    let (head, body) = request.into_parts();
     let asked = Asked {
-        method: request.method().to_string(),
-        target: request.uri().to_string(),
-        headers: request.headers().clone(),
+        method: head.method.to_string(),
+        target: head.uri.to_string(),
+        headers: head.headers,
+        // A client may leave before it has sent everything.
+        body: body.collect().await.map(Collected::to_bytes).unwrap_or_default(),
     };
     let under_way = seen.under_way.fetch_add(1, Ordering::Relaxed) + 1;
     seen.most_under_way.fetch_max(under_way, Ordering::Relaxed);

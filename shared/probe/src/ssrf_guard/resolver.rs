@@ -8,7 +8,7 @@ use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::Name;
+use hickory_resolver::proto::rr::{Name, RData, Record};
 
 use super::SsrfGuardError;
 
@@ -40,19 +40,33 @@ pub enum Unresolved {
     Failed(String),
 }
 
-pub(super) enum LookupError {
+pub(crate) enum LookupError {
     Unresolved(Unresolved),
     /// No name server could be reached; the text is for operators.
     Unavailable(String),
 }
 
-pub(super) struct Resolver(TokioResolver);
+pub(crate) struct Resolver(TokioResolver);
 
 impl Resolver {
     /// A resolver according to `/etc/resolv.conf` and the hosts file.
     pub(super) fn of_the_system() -> Result<Self, SsrfGuardError> {
-        let (config, options) = hickory_resolver::system_conf::read_system_conf()
-            .map_err(|error| SsrfGuardError::Resolver(error.to_string()))?;
+        let (config, options) = system()?;
+        Self::new(config, options)
+    }
+
+    /// The same, but every lookup asks the name servers.
+    pub(crate) fn of_the_system_without_cache() -> Result<Self, SsrfGuardError> {
+        let (config, options) = system()?;
+        Self::without_cache(config, options)
+    }
+
+    /// A resolver of which every lookup asks these name servers.
+    pub(crate) fn without_cache(
+        config: ResolverConfig,
+        mut options: ResolverOpts,
+    ) -> Result<Self, SsrfGuardError> {
+        options.cache_size = 0;
         Self::new(config, options)
     }
 
@@ -77,16 +91,45 @@ impl Resolver {
     /// All addresses of `host`, taken as an absolute name: this machine's search domains could turn
     /// a public name into an internal one.
     pub(super) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
-        let mut name =
-            Name::from_ascii(host).map_err(|_| LookupError::Unresolved(Unresolved::InvalidName))?;
-        name.set_fqdn(true);
-        let answer = self.0.lookup_ip(name).await.map_err(classify)?;
+        let answer = self.0.lookup_ip(absolute(host)?).await.map_err(classify)?;
         let addresses: Vec<IpAddr> = answer.iter().collect();
         if addresses.is_empty() {
             return Err(LookupError::Unresolved(Unresolved::NoAddress));
         }
         Ok(addresses)
     }
+
+    /// All TXT records of `host`, taken as an absolute name. If it does not exist, there are none.
+    pub(crate) async fn texts(&self, host: &str) -> Result<Vec<String>, LookupError> {
+        let answer = match self.0.txt_lookup(absolute(host)?).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                return match classify(error) {
+                    LookupError::Unresolved(Unresolved::NoSuchName | Unresolved::NoAddress) => {
+                        Ok(Vec::new())
+                    }
+                    error => Err(error),
+                };
+            }
+        };
+        let text = |record: &Record| match &record.data {
+            RData::TXT(txt) => Some(String::from_utf8_lossy(&txt.txt_data.concat()).into_owned()),
+            _ => None,
+        };
+        Ok(answer.answers().iter().filter_map(text).collect())
+    }
+}
+
+fn system() -> Result<(ResolverConfig, ResolverOpts), SsrfGuardError> {
+    hickory_resolver::system_conf::read_system_conf()
+        .map_err(|error| SsrfGuardError::Resolver(error.to_string()))
+}
+
+fn absolute(host: &str) -> Result<Name, LookupError> {
+    let mut name =
+        Name::from_ascii(host).map_err(|_| LookupError::Unresolved(Unresolved::InvalidName))?;
+    name.set_fqdn(true);
+    Ok(name)
 }
 
 fn classify(error: NetError) -> LookupError {

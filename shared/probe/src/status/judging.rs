@@ -55,14 +55,14 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// What the response does not meet. `cut` says why a part of its body is missing, and `secret` is the value of the
-    /// site's request header.
+    /// What the response does not meet. `cut` says why a part of its body is missing, and `redaction` finds what
+    /// the request contained.
     pub(super) fn end(
         mut self,
         result: &StatusResult,
         headers: &HeaderMap,
         cut: Option<String>,
-        secret: Option<&str>,
+        redaction: &Redaction,
     ) -> Vec<Unmet> {
         let (reader, charset) = (&mut self.reader, &mut self.charset);
         let room = reader.wanted();
@@ -88,7 +88,7 @@ impl<'a> Judging<'a> {
             response_time: result.response_time,
             header: &header,
             body: &self.reader,
-            redaction: &secret.map(Redaction::of).unwrap_or_default(),
+            redaction,
         })
     }
 }

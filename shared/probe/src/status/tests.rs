@@ -2,6 +2,7 @@
 
 mod expectations;
 mod failures;
+mod posting;
 mod redirects;
 mod tls;
 mod truncation;
@@ -23,6 +24,7 @@ fn of(url: &Url) -> StatusProbe<'_> {
     StatusProbe {
         url,
         method: CheckMethod::Get,
+        post: None,
         header: None,
         deadline: TEST_TIMEOUT,
         connectivity: None,

@@ -190,6 +190,7 @@ impl Suite {
         let probe = StatusProbe {
             url,
             method: CheckMethod::Get,
+            post: None,
             header: None,
             deadline: DEADLINE,
             connectivity: None,

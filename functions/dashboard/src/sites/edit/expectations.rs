@@ -5,9 +5,11 @@ use std::fmt::Display;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_domain::expectations::{
-    CheckMethod, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, IssuePolicy,
-    RESPONSE_TIME_MAX, SEVERITIES, STREAK_MAX,
+    CONTENT_TYPE_DEFAULT, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations,
+    IssuePolicy, OwnershipRecord, PostRequest, RESPONSE_TIME_MAX, RequestMethod, SEVERITIES,
+    STREAK_MAX,
 };
+use vedette_domain::sites::site::Site;
 use vedette_http::expectations::parse_expectations;
 use vedette_http::validation::{Errors, ValidationError};
 
@@ -18,6 +20,10 @@ use crate::words;
 const PREFIX: &str = "expectations";
 /// The field without which a browser has not sent this part.
 const METHOD: &str = "expectations.method";
+/// What is posted. The form never contains the stored body.
+const CONTENT_TYPE: &str = "expectations.post.content_type";
+/// See [`CONTENT_TYPE`].
+const BODY: &str = "expectations.post.body";
 /// The two issues that expectations decide about: their names in the API and for people.
 const ISSUES: [(&str, &str); 2] = [("expectation", "Not as expected"), ("slow", "Slow")];
 
@@ -33,7 +39,9 @@ fn issue_field(issue: &str, setting: &str) -> String {
 
 /// Fills the form in.
 pub(super) fn fill(input: &mut FormInput, expectations: &Expectations) {
-    input.put(METHOD, expectations.method.as_str());
+    input.put(METHOD, expectations.request_method().as_str());
+    let post = expectations.post.as_ref();
+    input.put(CONTENT_TYPE, post.map_or(CONTENT_TYPE_DEFAULT, |post| post.content_type.as_str()));
     for kind in ExpectationKind::ALL {
         let of_kind = expectations.expectations.iter().filter(|expected| expected.kind() == kind);
         input.put(field(kind), of_kind.map(Expectation::to_line).collect::<Vec<_>>().join("\n"));
@@ -52,9 +60,12 @@ pub(super) fn fill(input: &mut FormInput, expectations: &Expectations) {
 /// # Errors
 ///
 /// What is wrong with it, at the fields of the form.
-pub(super) fn read(input: &FormInput) -> Option<Result<Expectations, ValidationError>> {
+pub(super) fn read(
+    input: &FormInput,
+    site: &Site,
+) -> Option<Result<Expectations, ValidationError>> {
     (!input.text(METHOD).is_empty()).then(|| {
-        let settings = settings(input)?;
+        let settings = settings(input, site.expectations.post.as_ref())?;
         // The field and the line of each expectation, so that what is wrong is shown there.
         let (mut places, mut expectations, mut errors) = (Vec::new(), Vec::new(), Errors::new());
         let refuse = |errors: &mut Errors, place: &str, why: &dyn Display| {
@@ -87,9 +98,25 @@ pub(super) fn read(input: &FormInput) -> Option<Result<Expectations, ValidationE
     })
 }
 
-/// The method, and when issues open and resolve.
-fn settings(input: &FormInput) -> Result<Expectations, ValidationError> {
+/// What is wrong with a site, at the fields of the form.
+pub(super) fn at_form(refusal: ValidationError) -> ValidationError {
+    refusal.renamed(|path| (path == "method").then(|| METHOD.to_owned()))
+}
+
+/// The method with what is posted, and when issues open and resolve.
+fn settings(
+    input: &FormInput,
+    stored: Option<&PostRequest>,
+) -> Result<Expectations, ValidationError> {
     let mut request = json!({ "method": input.text(METHOD), "expectations": [] });
+    if input.text(METHOD) == RequestMethod::Post.as_str() {
+        request["post"] = json!({ "content_type": input.text(CONTENT_TYPE) });
+        // Browsers send each line break as two characters.
+        let body = input.text(BODY).replace("\r\n", "\n");
+        if !body.is_empty() {
+            request["post"]["body"] = body.into();
+        }
+    }
     for (issue, _) in ISSUES {
         let number = |setting| {
             let text = input.text(&issue_field(issue, setting));
@@ -102,7 +129,7 @@ fn settings(input: &FormInput) -> Result<Expectations, ValidationError> {
         });
     }
     let request = request.as_object().cloned().unwrap_or_else(Map::new);
-    parse_expectations(&request)
+    parse_expectations(&request, stored)
         .map_err(|refusal| refusal.renamed(|path| Some(format!("{PREFIX}.{path}"))))
 }
 
@@ -113,19 +140,24 @@ fn is_wrong(input: &FormInput) -> bool {
         ["severity", "failures_to_open", "successes_to_resolve"]
             .map(|setting| issue_field(issue, setting))
     });
-    let mut names = kinds.chain(issues).chain([METHOD.to_owned()]);
+    let request = [METHOD, CONTENT_TYPE, BODY].map(str::to_owned);
+    let mut names = kinds.chain(issues).chain(request);
     names.any(|name| input.problems(&name).invalid().is_some())
 }
 
 /// The controls.
-pub(super) fn part(input: &FormInput) -> Markup {
+pub(super) fn part(input: &FormInput, site: &Site) -> Markup {
     let count: usize =
         ExpectationKind::ALL.into_iter().map(|kind| input.lines(&field(kind)).count()).sum();
-    let methods = CheckMethod::ALL.map(|method| Choice::new(method, method.as_str()));
+    let methods = RequestMethod::ALL.map(|method| Choice::new(method, method.as_str()));
     let severities = SEVERITIES.map(|severity| Choice::new(severity, words::severity(severity)));
     let lines = |kind, text, help| input.textarea(&field(kind), Label { text, help }, 2);
     let streak = |issue: &str, setting: &str, label: String| {
         input.number(&issue_field(issue, setting), label.as_str(), (1, STREAK_MAX))
+    };
+    let body_help = match &site.expectations.post {
+        Some(_) => "It isn’t shown. Leave it empty to keep it.",
+        None => "At most 4 KB. Once saved, it isn’t shown.",
     };
     html! {
         // Browsers collapse the others with the same name.
@@ -137,6 +169,12 @@ pub(super) fn part(input: &FormInput) -> Markup {
             p.in.quiet.small {
                 "What the response to a status check must be like. One expectation per line. Uptime doesn’t depend on them."
             }
+            @if let Some(OwnershipRecord { name, value }) = OwnershipRecord::of(site) {
+                p.in.quiet.small {
+                    "POST needs the consent of the host’s owner: the DNS TXT record "
+                    code { (name) } " with the value " code { (value) } "."
+                }
+            }
             div.fields {
                 (lines(ExpectationKind::BodyContains, "The body contains", "Upper and lower case differ."))
                 (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", "Upper and lower case differ."))
@@ -144,7 +182,9 @@ pub(super) fn part(input: &FormInput) -> Markup {
                 (lines(ExpectationKind::HeaderEquals, "Headers with exactly this value", "Such as x-cache: HIT."))
                 (lines(ExpectationKind::HeaderContains, "Headers that contain a text", "Such as content-type: json."))
                 (input.number(&field(ExpectationKind::ResponseTime), "Slow above (milliseconds)", (1, RESPONSE_TIME_MAX)))
-                (input.select(METHOD, Label { text: "Request method", help: "Expectations of the body need GET." }, &methods))
+                (input.select(METHOD, Label { text: "Request method", help: "Expectations of the body need GET or POST." }, &methods))
+                (input.input(CONTENT_TYPE, "text", "Content type of a POST"))
+                (input.textarea(BODY, Label { text: "Body of a POST", help: body_help }, 4))
                 @for (issue, title) in ISSUES {
                     (input.select(&issue_field(issue, "severity"), format!("{title}: severity").as_str(), &severities))
                     (streak(issue, "failures_to_open", format!("{title}: failures to open an issue")))

@@ -1,8 +1,10 @@
-//! Redacts the value of a site's request header wherever a response repeats it.
+//! Redacts what a site is sent, the value of its request header and the body of a POST, wherever a response repeats it.
 
 use std::iter;
 
 use data_encoding::BASE64;
+use serde_json::Value;
+use url::form_urlencoded;
 
 /// Replaces a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -41,9 +43,28 @@ impl Redaction {
             parts.extend(decoded.split_once(':').map(|(_, password)| password.to_owned()));
             parts.push(decoded);
         }
+        Self::default().with(value, parts)
+    }
+
+    /// Also finds the body of a POST, and the values in it, if it is JSON or a form.
+    #[must_use]
+    pub fn and_body(self, body: &str) -> Self {
+        let body = body.trim();
+        let values = match serde_json::from_str(body) {
+            Ok(document) => scalars(&document),
+            Err(_) => form_urlencoded::parse(body.as_bytes())
+                .map(|(_, value)| value.into_owned())
+                .collect(),
+        };
+        self.with(body, values)
+    }
+
+    /// Also finds a text, and those of its parts that are long enough.
+    fn with(self, whole: &str, mut parts: Vec<String>) -> Self {
         parts.retain(|part| part.len() >= PART_MIN);
-        let secrets = iter::once(value.to_owned()).chain(parts);
-        let mut needles: Vec<Vec<char>> = secrets.map(|secret| secret.chars().collect()).collect();
+        let secrets = iter::once(whole.to_owned()).chain(parts);
+        let mut needles = self.needles;
+        needles.extend(secrets.map(|secret| secret.chars().collect::<Vec<char>>()));
         needles.retain(|needle| !needle.is_empty());
         needles.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         needles.dedup();
@@ -71,6 +92,21 @@ impl Redaction {
         let end = text.char_indices().map(|(from, _)| from).find(|from| begins(*from));
         self.apply(&text[..end.unwrap_or(text.len())])
     }
+}
+
+/// The strings and numbers in a document, as texts.
+fn scalars(document: &Value) -> Vec<String> {
+    let (mut texts, mut open) = (Vec::new(), vec![document]);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(fields) => open.extend(fields.values()),
+            Value::Array(items) => open.extend(items),
+            Value::String(text) => texts.push(text.clone()),
+            Value::Number(number) => texts.push(number.to_string()),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    texts
 }
 
 /// The length of the longest spelling of the needle at the beginning of a text, in bytes.
@@ -216,6 +252,27 @@ mod tests {
     }
 
     #[test]
+    fn the_values_of_a_body_are_found_alone() {
+        let json = r#"{"user": "ada", "login": {"password": "correct \"horse"}, "pins": [123456]}"#;
+        let redaction = Redaction::of("Bearer of-the-site").and_body(json);
+        for (text, shown) in [
+            (json, "[redacted]"),
+            ("password correct \"horse", "password [redacted]"),
+            (r#"{"sent": "correct \"horse"}"#, r#"{"sent": "[redacted]"}"#),
+            ("pin 123456 of ada", "pin [redacted] of ada"),
+            ("of-the-site", "[redacted]"),
+        ] {
+            assert_eq!(redaction.apply(text), shown);
+        }
+        let redaction = Redaction::default().and_body("user=ada&password=correct+horse%21");
+        assert_eq!(redaction.apply("ada, correct horse!"), "ada, [redacted]");
+        assert_eq!(redaction.apply("nothing"), "nothing");
+        let redaction = Redaction::default().and_body("<login>ada</login>\n");
+        assert_eq!(redaction.apply("sent: &lt;login&gt;ada&lt;/login&gt;"), "sent: [redacted]");
+        assert_eq!(Redaction::default().and_body(" ").apply("all of it"), "all of it");
+    }
+
+    #[test]
     fn basic_credentials_are_found_before_and_after_they_are_encoded() {
         let redaction = Redaction::of("Basic YWRhOmNvcnJlY3QgaG9yc2U=");
         for text in ["YWRhOmNvcnJlY3QgaG9yc2U=", "ada:correct horse", "password: correct horse"] {
@@ -246,6 +303,9 @@ mod tests {
             let redaction = Redaction::of(&secret);
             let shown = redaction.apply(&format!("{before}{secret}{after}"));
             prop_assert!(!shown.contains(&secret), "{shown}");
+            let posted = Redaction::default().and_body(&secret);
+            let shown = posted.apply(&format!("{before}{secret}{after}"));
+            prop_assert!(!shown.contains(&secret), "{shown}");
             let begun: String = secret.chars().take(cut).collect();
             let shown = redaction.apply_to_beginning(&format!("{before}|{begun}"));
             prop_assert!(begun.len() < PART_MIN || !shown.ends_with(&begun), "{shown}");
@@ -253,7 +313,7 @@ mod tests {
 
         #[test]
         fn any_text_is_taken(secret in "\\PC{0,12}", text in "[%&\\\\+#xu0-9a-f;é]{0,60}") {
-            let redaction = Redaction::of(&secret);
+            let redaction = Redaction::of(&secret).and_body(&text);
             let _ = (redaction.apply(&text), redaction.apply_to_beginning(&text));
         }
     }
