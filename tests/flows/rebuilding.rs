@@ -177,6 +177,33 @@ async fn an_issue_that_is_resolved_during_a_rebuild_is_not_opened_again() {
 }
 
 #[tokio::test]
+async fn alerts_that_cannot_be_derived_again_wake_no_channel_and_wake_each_once_in_the_end() {
+    let scene = Scene::start().await;
+    scene.add_channel("Ops", chat()).await;
+    scene.add_channel("Pager", webhook()).await;
+    let test = &scene.service.test;
+    let woken = || test.queue.drain(Destination::Alerts).len();
+    let settings = json!({
+        "tools": { "ssl": { "enabled": true, "cadence_minutes": 1440 } },
+        "escalation": { "enabled": true, "intervals": [15, 60] },
+    });
+    let path = format!("/teams/{}/monitoring", scene.owner.team);
+    let saved = scene.client().patch(&path, &json!({ "monitoring_settings": settings })).await;
+    assert_eq!(saved.status, 200, "{saved:?}");
+    woken();
+    // The message that asks for this comes again until it succeeds.
+    test.faults().refuse_writes(true);
+    for _ in 0..5 {
+        let rederived = vedette_notifier::rederive(&test.app, scene.owner.team).await;
+        assert!(rederived.is_err(), "it is requested still");
+        assert_eq!(woken(), 0);
+    }
+    test.faults().refuse_writes(false);
+    vedette_notifier::rederive(&test.app, scene.owner.team).await.expect("derived");
+    assert_eq!(woken(), 2);
+}
+
+#[tokio::test]
 async fn an_id_always_has_the_same_body() {
     let scene = Scene::start().await;
     let program = scene.add_channel("Pager", webhook()).await;

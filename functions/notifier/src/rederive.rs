@@ -29,12 +29,14 @@ pub struct Rebuilt {
 ///
 /// # Errors
 ///
-/// When the table does not answer.
+/// When the table does not answer. No channel is woken then: the message that asked for this comes again, and would
+/// wake all of them each time.
 pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     let request = app.store.rederivation(team).await?;
-    rebuild(app, team).await?;
-    for channel in app.store.channels(team).await? {
-        let place = ChannelRef::from(&channel);
+    correct(app, team).await?;
+    let channels = app.store.channels(team).await?;
+    for channel in &channels {
+        let place = ChannelRef::from(channel);
         // A message that quiet time holds back. A message that was given up has no time, and a message that failed
         // keeps its own time.
         let is_held = |queued: &&Queued| queued.failing.is_none() && queued.due.is_some();
@@ -42,10 +44,13 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
         for queued in deliveries.queued.iter().filter(is_held) {
             send_again(app, place, queued).await?;
         }
-        wake(app, place, Duration::ZERO).await;
     }
     if let Some(request) = request {
         app.store.finish_rederivation(request).await?;
+    }
+    // What is due by now is in the table, so redelivery finds it if this process dies here.
+    for channel in &channels {
+        wake(app, channel.into(), Duration::ZERO).await;
     }
     Ok(())
 }
@@ -54,12 +59,21 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
 ///
 /// # Errors
 ///
-/// When the table does not answer.
+/// When the table does not answer. No channel is woken then.
 pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> {
-    let mut rebuilt = Rebuilt::default();
+    let (rebuilt, corrected) = correct(app, team).await?;
+    for channel in corrected {
+        wake(app, channel, Duration::ZERO).await;
+    }
+    Ok(rebuilt)
+}
+
+/// Does what [`rebuild`] does, but wakes no channel. Returns those to wake.
+async fn correct(app: &App, team: TeamId) -> Result<(Rebuilt, Vec<ChannelRef>), NotifierError> {
+    let (mut rebuilt, mut corrected) = (Rebuilt::default(), Vec::new());
     let channels = app.store.channels(team).await?;
     if channels.is_empty() {
-        return Ok(rebuilt);
+        return Ok((rebuilt, corrected));
     }
     let active: BTreeSet<IssueId> =
         app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
@@ -88,9 +102,9 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
                 rebuilt.missing += u64::from(is_taught);
             }
         }
-        wake(app, place, Duration::ZERO).await;
+        corrected.push(place);
     }
-    Ok(rebuilt)
+    Ok((rebuilt, corrected))
 }
 
 /// Adds an active issue that a channel should know. Returns false if the issue or the delivery state has changed since,
