@@ -227,7 +227,7 @@ bench: rust ## Measure everything, including the comparison, in an hour, and wri
 	cargo build --locked --release --package vedette --package vedette-bench
 	@written() { target/release/vedette-bench "$$@" | tee target/measurement && target/release/vedette-bench write "$$1" < target/measurement; }; \
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),$(if $(WRITE),written,target/release/vedette-bench) $(ARGS),\
-		failed=0; for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do \
+		failed=0; for measurement in rate cadence api history requests reconcile alerts pages readers scale lambda; do \
 			written $$measurement || { echo "$$measurement failed, so its table is unchanged" >&2; failed=1; }; done; \
 		($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison || failed=1; exit $$failed))
 

@@ -11,6 +11,7 @@ use vedette_domain::checks::schedule::offset;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_runtime::{BATCH, SLOW_AFTER};
+use vedette_testkit::PACKED_CHECK;
 
 use crate::report::{line, percentile, table};
 
@@ -47,8 +48,7 @@ const BUCKET_MESSAGES: u64 = 10_000;
 const ANSWERED: Time = 150_000;
 /// Concurrent executions in an account: the default quota.
 const PLACES_OF_AN_ACCOUNT: usize = 1_000;
-/// Write units of an uneventful check that is not packed, and write units a second of a new on-demand table.
-const UNITS_OF_A_CHECK: u64 = 4;
+/// Write units a second of a new on-demand table.
 const UNITS_OF_A_NEW_TABLE: u64 = 4_000;
 /// Minutes in which an on-demand table doubles. It can take twice its highest load so far at once.
 const TABLE_DOUBLES_IN: u32 = 30;
@@ -149,7 +149,7 @@ fn row(sites: u64, due: &[u64], sender: MessageSender, hanging: u64) -> Vec<Stri
         if is_enough(&lag(middle)) { places = middle } else { few = middle }
     }
     let Lag { median, last, peak } = lag(places);
-    let units = peak * UNITS_OF_A_CHECK;
+    let units = peak * u64::from(PACKED_CHECK);
     let doublings = (units as f64 / UNITS_OF_A_NEW_TABLE as f64).log2().ceil().max(0.0);
     // If the sender cannot keep up, each minute is later than the one before.
     let behind = due.iter().sum::<u64>() * sender.takes() > due.len() as u64 * MINUTE;

@@ -39,7 +39,7 @@ use vedette_runtime::{
 pub use client::{ApiResponse, Client};
 pub use faults::{Fault, Faults};
 pub use granted::granted;
-pub use meter::{Meter, Spent};
+pub use meter::{Meter, PACKED_CHECK, Spent};
 pub use name_services::NameServices;
 pub use people::{Member, member_of, new_team, new_token, store_team};
 pub use runs::{status_evidence, status_result};

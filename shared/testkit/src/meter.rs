@@ -15,6 +15,9 @@ use serde_json::Value;
 
 use crate::faults::operation;
 
+/// Write units of a status check that is packed, because it is scheduled and uneventful.
+pub const PACKED_CHECK: u32 = 1;
+
 /// What requests to the table cost, according to the table.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
