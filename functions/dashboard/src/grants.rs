@@ -54,7 +54,6 @@ pub const WRITE_GRANT: Grant = Grant {
     ],
     batch_delete: &[Delivery, Session],
     check: &[StatusPage],
-    ..Grant::NONE
 };
 
 /// What forms do that write users, members or tokens, that let somebody in, or that send an email to an address that
