@@ -311,11 +311,11 @@ async fn write_incident(
                     ..IncidentInput::default()
                 };
                 let first = ("The shop is down".to_owned(), update);
-                create_incident(app, page, input, first, by.clone(), now).await?
+                create_incident(app, page, input, first, by, now).await?
             }
             Some(before) => {
                 let input = IncidentInput { update: Some(update), ..IncidentInput::default() };
-                edit_incident(app, page, before, input, by.clone(), now).await?
+                edit_incident(app, page, before, input, by, now).await?
             }
         });
     }
