@@ -73,6 +73,7 @@ RULES = re.compile(
             r"The incident concerns a component that the status page does not have\.",
             r"The text field is required with a status\.",
             r"The (text|message) field must not contain control characters other than line breaks\.",
+            r"The groups field must not have more than 50 components\.",
             r"The title field must contain a visible character\.",
             # openapi.json describes each expectation without the method.
             r"The expectations\.[0-9]+\.kind field needs the method GET or POST, because a response to HEAD has no body\.",
