@@ -8,6 +8,7 @@
 
 mod random;
 mod receivers;
+mod windows;
 mod world;
 
 use std::panic::AssertUnwindSafe;
@@ -60,6 +61,8 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
         all.confirmed += life.confirmed;
         all.unconfirmed += life.unconfirmed;
         all.held += life.held;
+        all.in_windows += life.in_windows;
+        all.changed_windows += life.changed_windows;
     };
     for seed in seeds {
         if lives.len() == CONCURRENCY
@@ -88,6 +91,7 @@ async fn fifty_short_lives() {
     assert!(all.partial > 0 && all.confirmed > 0, "{all:?}");
     assert!(all.unexpected > 10, "{all:?}");
     assert!(all.unconfirmed > 0 && all.held > 0, "{all:?}");
+    assert!(all.in_windows > 100 && all.changed_windows > 100, "{all:?}");
 }
 
 #[test]

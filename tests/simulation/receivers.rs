@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
-use vedette_domain::id::ChannelId;
+use vedette_domain::id::{ChannelId, SiteId};
 use vedette_domain::issues::Fingerprint;
+use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_domain::time_zone::NamedZone;
 use vedette_notifier::Transport;
@@ -19,6 +20,7 @@ use vedette_testkit::Faults;
 use vedette_tests::reading::Reading;
 
 use crate::random::Random;
+use crate::windows::maintenance_until;
 
 /// An issue, identified by its site's name in alerts.
 pub(crate) type Name = String;
@@ -69,6 +71,9 @@ pub(crate) struct Inner {
     ids: BTreeSet<(ChannelId, String)>,
     /// The true state at the time of a message.
     pub(crate) quiet_time: QuietTime,
+    pub(crate) windows: Windows,
+    /// The sites by their names.
+    pub(crate) sites: BTreeMap<String, SiteId>,
     pub(crate) down_since: BTreeMap<Name, Timestamp>,
     /// The number of messages that arrived.
     received: u64,
@@ -96,6 +101,8 @@ impl Receivers {
             events: BTreeMap::new(),
             ids: BTreeSet::new(),
             quiet_time: QuietTime::default(),
+            windows: Windows::default(),
+            sites: BTreeMap::new(),
             down_since: BTreeMap::new(),
             received: 0,
             repeated: 0,
@@ -166,7 +173,11 @@ impl Inner {
             return;
         }
         assert_eq!(self.quiet_time.until(now, &NamedZone::utc()), None, "{title} in quiet time");
-        let sites: Vec<Name> = reading.named().iter().map(spoken_of).collect();
+        let named = reading.named();
+        if kind == AlertKind::Reminder {
+            named.iter().for_each(|(name, _)| self.assert_no_maintenance(name, now));
+        }
+        let sites: Vec<Name> = named.iter().map(spoken_of).collect();
         assert!(!sites.is_empty(), "{title}: names nothing");
         for site in sites {
             let place = (channel.id, site.clone());
@@ -200,13 +211,25 @@ impl Inner {
         }
     }
 
+    /// Nobody is reminded of a site's issues in a maintenance window.
+    fn assert_no_maintenance(&self, site: &str, now: Timestamp) {
+        let end =
+            self.sites.get(site).map(|site| maintenance_until(&self.windows, *site, now, now));
+        assert_eq!(end, Some(None), "reminded of {site} in a maintenance window");
+    }
+
     /// Compares an event with the previous ones.
-    fn take(&mut self, channel: ChannelId, id: &str, body: &Value) {
+    fn take(&mut self, channel: ChannelId, id: &str, body: &Value, now: Timestamp) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let kind = text(&body["type"]);
         let fingerprint = Fingerprint::parse(&text(&body["data"]["fingerprint"]));
         let fingerprint = fingerprint.expect("a fingerprint");
-        let site = name_of(&text(&body["data"]["site"]["name"]), fingerprint);
+        let name = text(&body["data"]["site"]["name"]);
+        // Windows may have changed since a reminder was queued.
+        if kind == "issue.reminder" && text(&body["timestamp"]).parse().ok() == Some(now) {
+            self.assert_no_maintenance(&name, now);
+        }
+        let site = name_of(&name, fingerprint);
         if !self.ids.insert((channel, id.to_owned())) {
             let place = (channel, id.to_owned());
             assert!(self.unsaved.remove(&place), "{kind} {id}: sent twice");
@@ -263,7 +286,7 @@ impl Transport for Receivers {
                     let (site, what) =
                         (&body["data"]["site"]["name"], &body["data"]["fingerprint"]);
                     inner.note(format!("{now} {name}: {kind} {what} {site} {id} dies={dies}"));
-                    inner.take(channel.id, id, &body);
+                    inner.take(channel.id, id, &body, now);
                 }
                 Outgoing::TransactionalMail { .. } => panic!("nobody asked for it"),
             }

@@ -1,18 +1,19 @@
 //! A service in a world that does it no favors: sites flap; messages are lost, duplicated, late and out of order;
 //! writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 use vedette_actions::enable_channel;
 use vedette_checker::at_free_slot;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{Channel, Filter, Target};
 use vedette_domain::alerts::channel_state::LEASE;
-use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::checks::check::{Check, Finish, StatusResult, ToolResult};
+use vedette_domain::checks::pointer::CheckPointer;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::expectations::Unmet;
@@ -20,12 +21,14 @@ use vedette_domain::id::SiteId;
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
 use vedette_domain::locations::{QUESTION_TIMEOUT, Silence};
+use vedette_domain::maintenance::{MaintenanceWindow, Windows};
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
 use vedette_reconciler::{MAINTENANCE, REDELIVERY, rebuild_all, redeliver_all};
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
+use vedette_store::keys::Owner;
 use vedette_store::{Audit, Grant};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use vedette_testkit::{Fault, Member, TestWitnesses, granted, new_team};
@@ -33,6 +36,7 @@ use vedette_tests::{Service, scheduled};
 
 use crate::random::Random;
 use crate::receivers::{Receivers, name_of, retry};
+use crate::windows::{self, maintenance_until};
 
 /// How much happens.
 #[derive(Debug, Clone, Copy)]
@@ -151,6 +155,8 @@ pub(crate) struct World {
     confirmed: u64,
     unconfirmed: u64,
     held: u64,
+    in_windows: u64,
+    changed_windows: u64,
 }
 
 /// Counts of a simulated life.
@@ -173,6 +179,20 @@ pub(crate) struct Life {
     pub(crate) unconfirmed: u64,
     /// How many runs opened no issue although witnesses were asked.
     pub(crate) held: u64,
+    /// How many checks were in maintenance windows.
+    pub(crate) in_windows: u64,
+    /// How many times maintenance windows were added, changed, ended or removed.
+    pub(crate) changed_windows: u64,
+}
+
+/// The status checks of a day.
+#[derive(Debug, Default)]
+struct Counted {
+    checks: u64,
+    up: u64,
+    /// In maintenance windows.
+    inside: u64,
+    up_inside: u64,
 }
 
 /// The issues of outages, of which one at most is active.
@@ -181,9 +201,23 @@ const OUTAGES: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusP
 const STATUS: [Fingerprint; 3] =
     [Fingerprint::StatusDown, Fingerprint::StatusPartial, Fingerprint::StatusExpectation];
 
+/// So many windows are not added to.
+const WINDOWS: usize = 6;
+/// How many times in a row messages may lead to others at one instant. Every wave of news takes a few of them.
+const ROUNDS_MAX: usize = 50;
+/// How many messages of each site may be delivered at one instant.
+const DELIVERIES_MAX: usize = 50;
 /// The time between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
+/// How many times windows that do not recur are waited for in the end.
+const HOURS_OF_WINDOWS: usize = 10;
+/// After so many checks outside windows, a site has the issues that it should: witnesses may hold two of them back.
+const CHECKS_TO_DECIDE: usize = 6;
+/// The longest wait for a retry or follow-up outside windows.
+const TIMER_MAX: SignedDuration = SignedDuration::from_mins(10);
+/// More than there can be.
+const EVERYTHING: usize = 100_000;
 /// How far the service's clock may be ahead, or behind.
 const CLOCKS: [SignedDuration; 5] = [
     SignedDuration::ZERO,
@@ -198,6 +232,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
         let mut service = Service::on(Database::in_step().expect("a database")).await;
+        service.test.set_clock(windows::start(seed));
         let is_witnessed = seed.is_multiple_of(2);
         let witnesses = is_witnessed.then(TestWitnesses::default);
         if let Some(witnesses) = &witnesses {
@@ -230,6 +265,8 @@ impl World {
             confirmed: 0,
             unconfirmed: 0,
             held: 0,
+            in_windows: 0,
+            changed_windows: 0,
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -253,6 +290,7 @@ impl World {
         assert_eq!(created.status, 201, "{created:?}");
         let id = SiteId::parse(&created.data("uuid")).expect("an id");
         let name = created.data("name");
+        self.receivers.lock().sites.insert(name.clone(), id);
         self.sites.push(Watched { id, name, is_up: true, is_healthy: true, held: 0 });
         if number.is_multiple_of(2) {
             self.expect(id, true).await;
@@ -384,6 +422,9 @@ impl World {
         if self.random.happens(8) {
             self.change_settings().await;
         }
+        if self.random.happens(40) {
+            self.maintain().await;
+        }
         if self.random.happens(8) {
             let channel = usize::try_from(self.random.below(3)).expect("small");
             self.switch(channel).await;
@@ -509,6 +550,60 @@ impl World {
         self.see(site).await;
     }
 
+    /// Somebody starts or plans a maintenance window, or changes, ends or removes one.
+    async fn maintain(&mut self) {
+        let now = self.now();
+        let windows = self.stored_windows().await;
+        let known: Vec<&MaintenanceWindow> = windows.iter().collect();
+        let known = match known.is_empty() || self.random.happens(500) && known.len() < WINDOWS {
+            true => None,
+            false => Some(self.random.one_of(&known)),
+        };
+        let site = self.random.below(self.sites.len() as u64);
+        let site = self.sites[usize::try_from(site).expect("small")].id;
+        let path = format!("/teams/{}/maintenance-windows", self.owner.team);
+        let (client, slowness) = (self.service.client(&self.owner), self.scale.slowness);
+        let faults = self.service.test.faults().clone();
+        let done = match known {
+            None => {
+                let body = windows::planned(&mut self.random, site, now, slowness);
+                faults.until_crash(Box::pin(client.post(&path, &body))).await
+            }
+            Some(window) => {
+                let path = format!("{path}/{}", window.id);
+                match self.random.below(4) {
+                    0 => faults.until_crash(Box::pin(client.delete(&path))).await,
+                    1 => {
+                        let body = windows::changed(&mut self.random, window, site, now, slowness);
+                        faults.until_crash(Box::pin(client.patch(&path, &body))).await
+                    }
+                    _ => {
+                        let path = format!("{path}/end");
+                        faults.until_crash(Box::pin(client.post(&path, &json!({})))).await
+                    }
+                }
+            }
+        };
+        match done {
+            None => self.deaths += 1,
+            Some(answer) => self.changed_windows += u64::from(matches!(answer.status, 200..300)),
+        }
+        self.service.test.queue.drain(Destination::Maintenance);
+        self.see_windows().await;
+    }
+
+    async fn stored_windows(&self) -> Windows {
+        let app = &self.service.test.app;
+        let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
+        team.expect("a team").team.windows
+    }
+
+    /// The windows in which no check decides anything and nobody is reminded.
+    async fn see_windows(&self) {
+        let windows = self.stored_windows().await;
+        self.receivers.lock().windows = windows;
+    }
+
     async fn change_settings(&mut self) {
         let hour = self.random.below(24);
         let quiet = json!({
@@ -565,7 +660,8 @@ impl World {
 
     /// Takes the sent messages, and delivers those that have arrived by now.
     async fn receive(&mut self) {
-        for _ in 0..20 {
+        let (mut rounds, mut count) = (0, 0);
+        loop {
             self.send_off();
             let now = self.steady_now();
             let (arrived, later): (Vec<_>, Vec<_>) =
@@ -574,10 +670,28 @@ impl World {
             if arrived.is_empty() {
                 return;
             }
+            (rounds, count) = (rounds + 1, count + arrived.len());
+            self.assert_it_ends(rounds, count, &arrived);
             for (_, message) in arrived {
                 self.deliver(message).await;
             }
         }
+    }
+
+    /// Messages lead to others, but not endlessly: each of them costs money.
+    fn assert_it_ends(&self, rounds: usize, count: usize, arrived: &[(Timestamp, Message)]) {
+        let most = DELIVERIES_MAX * self.sites.len();
+        if rounds <= ROUNDS_MAX && count <= most {
+            return;
+        }
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for (_, message) in arrived {
+            *kinds.entry(format!("{message:?}")).or_default() += 1;
+        }
+        panic!(
+            "messages lead to others without end: {count} were delivered in {rounds} rounds at {}, and now {kinds:#?}",
+            self.now()
+        );
     }
 
     /// Applies the faults of queues to messages.
@@ -711,6 +825,7 @@ impl World {
             Ok(Some(message)) => message,
             dropped => return dropped.is_ok(),
         };
+        let evaluated_before = context.state.evaluated;
         let (run, state) = context.begin(message.check_id(), app.service.time_scale);
         if run.tool() != Tool::Status {
             return clear_timer(app, &run.site, run.tool(), &state).await.is_ok();
@@ -741,7 +856,8 @@ impl World {
             judged,
         }));
         match record_run(app, &run, state, &finish, None).await {
-            Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
+            Ok(vedette_runs::Recorded::Saved { check, issues }) => {
+                self.assert_maintenance(message.site, &check, evaluated_before, &issues).await;
                 for IssueChange { after, .. } in &issues {
                     let (name, what) = (&self.sites[number].name, after.id.fingerprint());
                     let line = format!("{} {name}: {what} is {:?}", self.now(), after.status());
@@ -758,6 +874,32 @@ impl World {
                 self.sites[number].held = 0;
                 recorded.is_ok()
             }
+        }
+    }
+
+    /// Checks the rule of windows after a run: a check in a window is marked and decides nothing, and every other
+    /// check is an observation.
+    async fn assert_maintenance(
+        &mut self,
+        site: SiteId,
+        check: &Check,
+        before: Option<CheckPointer>,
+        issues: &[IssueChange],
+    ) {
+        let (slot, now) = (check.id.created_at(), self.now());
+        let (from, to) = (slot.min(now), slot.max(now));
+        let until = maintenance_until(&self.receivers.lock().windows, site, from, to);
+        assert_eq!(check.in_maintenance, until.is_some(), "{from} to {to}, until {until:?}");
+        let found = self.service.test.app.store.site_tool(site.partition(), Tool::Status).await;
+        let (_, state) = found.expect("read").expect("a site");
+        if check.in_maintenance {
+            self.in_windows += 1;
+            assert!(issues.is_empty(), "decided in a window: {issues:?}");
+            assert_eq!(state.evaluated, before, "observed in a window");
+            assert!(!self.was_asked(), "witnesses were asked in a window");
+        } else {
+            let evaluated = state.evaluated.map(|evaluated| evaluated.id);
+            assert_eq!(evaluated, Some(check.id), "not observed");
         }
     }
 
@@ -784,6 +926,7 @@ impl World {
         // The lease of a process that died while it sent has expired.
         self.service.test.advance(LEASE);
         self.switch_all_on().await;
+        self.end_maintenance().await;
         // After so many hours of failures, the longest wait is equally long, and longer with jitter; and none of the
         // receivers fails for days.
         for _ in 0..12 + 3 * self.scale.hours.min(48) {
@@ -793,13 +936,108 @@ impl World {
         }
     }
 
+    /// Removes the windows that recur, waits until the others are over, and lets the next checks decide.
+    async fn end_maintenance(&mut self) {
+        let windows = self.stored_windows().await;
+        for window in windows.iter().filter(|window| window.rule.is_some()) {
+            let path = format!("/teams/{}/maintenance-windows/{}", self.owner.team, window.id);
+            let removed = self.service.client(&self.owner).delete(&path).await;
+            assert_eq!(removed.status, 204, "{removed:?}");
+        }
+        self.see_windows().await;
+        for _ in 0..HOURS_OF_WINDOWS {
+            let windows = self.stored_windows().await;
+            let next = windows.iter().filter_map(|window| window.next_after(self.now()));
+            let next = next.map(|next| next.end).max();
+            let ends = windows.iter().filter_map(|window| window.active_at(self.now()));
+            let Some(end) = ends.map(|active| active.end).chain(next).max() else { break };
+            self.service.test.set_clock(end);
+            self.redeliver().await;
+            self.receive().await;
+        }
+        for _ in 0..CHECKS_TO_DECIDE {
+            self.service.test.advance(CADENCE);
+            self.check_all().await;
+            self.receive().await;
+        }
+        for site in &self.sites {
+            self.assert_decided(site).await;
+        }
+    }
+
+    /// After enough checks outside windows, a site has the issues that it should, and no retry or follow-up waits
+    /// for the end of a window any more.
+    async fn assert_decided(&self, site: &Watched) {
+        let (store, partition) = (&self.service.test.app.store, site.id.partition());
+        let mut active = BTreeSet::new();
+        for fingerprint in STATUS {
+            let found = store.issue(partition, fingerprint).await.expect("read");
+            active.extend(found.filter(|issue| issue.lifecycle.is_active()).map(|_| fingerprint));
+        }
+        let is_out = OUTAGES.iter().any(|outage| active.contains(outage));
+        assert_eq!(is_out, !site.is_up, "{}: {active:?}", site.name);
+        let (stored, state) =
+            store.site_tool(partition, Tool::Status).await.expect("read").expect("a site");
+        if site.is_up {
+            let is_unexpected = !stored.expectations.is_empty() && !site.is_healthy;
+            let known = active.contains(&Fingerprint::StatusExpectation);
+            assert_eq!(known, is_unexpected, "{}: {active:?}", site.name);
+        }
+        let latest = self.now() + TIMER_MAX;
+        assert!(state.timer.is_none_or(|timer| timer.due <= latest), "{:?}", state.timer);
+    }
+
+    /// Compares the uptime of a site, which is counted, with its checks: over all of them, and outside windows.
+    async fn assert_counted(&self, site: &Watched) {
+        let client = self.service.client(&self.owner);
+        let mut days: BTreeMap<String, Counted> = BTreeMap::new();
+        for page in 1.. {
+            let query =
+                format!("type=status&automatic=true&status=completed&per_page=100&page={page}");
+            let listed = client.get(&format!("/sites/{}/checks?{query}", site.id)).await;
+            let checks = listed.body["data"].as_array().expect("checks");
+            for check in checks {
+                let day = check["created_at"].as_str().expect("a time")[..10].to_owned();
+                let is_up = u64::from(check["result"]["up"] == true);
+                let is_inside = u64::from(check["in_maintenance"] == true);
+                let counted = days.entry(day).or_default();
+                counted.checks += 1;
+                counted.up += is_up;
+                counted.inside += is_inside;
+                counted.up_inside += is_up * is_inside;
+            }
+            if checks.len() < 100 {
+                break;
+            }
+        }
+        let report = client.get(&format!("/sites/{}/reports/uptime?days=365", site.id)).await;
+        for day in report.body["data"]["days"].as_array().expect("days") {
+            let date = &day["date"].as_str().expect("a day")[..10];
+            let Counted { checks, up, inside, up_inside } = days.remove(date).unwrap_or_default();
+            assert_eq!([&day["total_checks"], &day["up_checks"]], [checks, up], "{date}");
+            let outside = &day["outside_maintenance"];
+            let reported = [&outside["total_checks"], &outside["up_checks"]].map(Value::as_u64);
+            let expected = (inside > 0).then_some([checks - inside, up - up_inside]);
+            assert_eq!(reported, expected.map_or([None; 2], |of| of.map(Some)), "{date}");
+        }
+        assert!(days.is_empty(), "not reported: {days:?}");
+    }
+
     /// Compares the sent messages with what happened.
     async fn judge(&self) -> Life {
         let store = &self.service.test.app.store;
         let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
-        let (confirmed, unconfirmed, held) = (self.confirmed, self.unconfirmed, self.held);
-        let mut life =
-            Life { deaths, jumps, full_disks, confirmed, unconfirmed, held, ..Life::default() };
+        let mut life = Life {
+            deaths,
+            jumps,
+            full_disks,
+            confirmed: self.confirmed,
+            unconfirmed: self.unconfirmed,
+            held: self.held,
+            in_windows: self.in_windows,
+            changed_windows: self.changed_windows,
+            ..Life::default()
+        };
         (life.received, life.repeated) = self.receivers.counts();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {
@@ -837,6 +1075,9 @@ impl World {
                 }
             }
         }
+        for site in &self.sites {
+            self.assert_counted(site).await;
+        }
         self.assert_nothing_is_outstanding().await;
         life
     }
@@ -853,6 +1094,12 @@ impl World {
             }
         }
         assert!(left.is_empty(), "{left:#?}");
+        let outstanding = self.service.test.app.store.overdue(Timestamp::MAX, EVERYTHING).await;
+        let mut owners: Vec<_> =
+            outstanding.expect("read").into_iter().map(|of| of.owner).collect();
+        // Issues that are active are followed up.
+        owners.retain(|owner| !matches!(owner, Some(Owner::Tool(..))));
+        assert!(owners.is_empty(), "{owners:?}");
     }
 
     pub(crate) fn log(&self) -> String {

@@ -27,6 +27,10 @@ pub(super) fn begin(
     events: Vec<Queued>,
 ) -> Vec<Action> {
     let due_now = progress.take_due(deliveries);
+    // An event without a time waits for somebody to enable the channel. Whoever did may have died before making it due,
+    // or found another process sending. The events after it would wait for it without end, and look again at once.
+    let as_due = |event: Queued| Queued { due: event.due.or(Some(progress.began_at)), ..event };
+    let events: Vec<_> = events.into_iter().map(as_due).collect();
     if let Some(end) = progress.context.quiet_until(progress.began_at) {
         let mut plan: Vec<_> =
             due_now.into_iter().map(|delivery| put_off(delivery, Some(end))).collect();

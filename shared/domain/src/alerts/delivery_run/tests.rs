@@ -282,6 +282,13 @@ fn a_program_gets_the_events_of_an_issue_in_their_order() {
             vec!["send opened", "notify owner: HTTP 500", "opened due never", "resolved due never"],
             counts(0, 1, 2),
         ),
+        // Whoever enabled the channel has died before the first of them was due again.
+        (
+            vec![event(1, 2, resolved), Queued { due: None, ..event(1, 1, opened) }],
+            vec![Takes, Takes],
+            vec!["send opened", "delete opened", "send resolved", "delete resolved"],
+            counts(2, 0, 0),
+        ),
         // After three failures the receiver is down, and the rest waits with it.
         (
             (1..=4).map(|number| event(number, 1, opened)).collect(),
