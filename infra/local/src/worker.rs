@@ -291,7 +291,10 @@ mod tests {
             }
         }
         assert_eq!((slow.requests(), quick.requests()), (12, 1), "each was asked once");
-        assert_eq!(test.queue.backlog(Destination::Tool(tool)).slow, 0);
+        // A check is saved before its message leaves the queue.
+        while test.queue.backlog(Destination::Tool(tool)).slow > 0 {
+            tokio::task::yield_now().await;
+        }
         consumer.abort();
     }
 

@@ -813,7 +813,7 @@ fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
     "#);
     let over = written(news(2, IncidentStatus::Resolved));
     let over = MessageParser::default().parse(&over).expect("a mail");
-    assert_eq!(over.subject(), Some("[Resolved] Orders are delayed"));
+    assert_eq!(over.subject(), Some("[Resolved] Meridian Goods: Orders are delayed"));
 }
 
 #[test]
