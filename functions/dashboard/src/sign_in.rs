@@ -6,7 +6,6 @@ use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::{Markup, html};
 use vedette_actions::mail_sign_in;
 use vedette_domain::accounts::account::User;
-use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::session::{
     Session, SessionCookie, SessionHash, SessionSecret, SignInLink,
 };
@@ -14,10 +13,9 @@ use vedette_domain::alerts::link;
 use vedette_domain::id::UserId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::validation::ValidationError;
 
 use crate::clock::Clock;
-use crate::form::{FormInput, sentence};
+use crate::form::FormInput;
 use crate::layout::Heading;
 use crate::look::Icon;
 use crate::{RequestContext, layout, session};
@@ -63,10 +61,9 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
         return Err(ApiError::NotFound);
     }
     let input = FormInput::sent(context.body);
-    let email = match parse_email(input.text("email")) {
+    let email = match input.email() {
         Ok(email) => email,
-        Err(error) => {
-            let why = ValidationError::new("email", sentence(&error.to_string()));
+        Err(why) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(how_to(
                 context,

@@ -5,17 +5,15 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{ActionError, confirm_subscription, subscribe, unsubscribe};
-use vedette_domain::accounts::email::parse_email;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId};
 use vedette_domain::status_pages::{PageAddress, PublishedPage, Subscription, SubscriptionRefusal};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
-use vedette_http::validation::ValidationError;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::form::{FormInput, sentence};
+use crate::form::FormInput;
 use crate::{RequestContext, layout};
 
 /// Shows the form.
@@ -28,10 +26,9 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
 pub(crate) async fn request(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let offered = Offered::read(context).await?;
     let input = FormInput::sent(context.body);
-    let email = match parse_email(input.text("email")) {
+    let email = match input.email() {
         Ok(email) => email,
-        Err(error) => {
-            let why = ValidationError::new("email", sentence(&error.to_string()));
+        Err(why) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(offered.form(context, status, &input.refused(why)));
         }

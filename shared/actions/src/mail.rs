@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::mail_limits::{
-    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX,
+    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit, REQUESTS, REQUESTS_TO_MAILBOX,
 };
 use vedette_domain::accounts::mailbox::Mailbox;
 use vedette_domain::accounts::refusal::AccountRefusal;
@@ -76,9 +76,14 @@ pub(crate) async fn ask(
         (format!("mailbox#{mailbox}"), REQUESTS_TO_MAILBOX, Allowance::MailboxIsFull),
     ] {
         // A request that one limit refuses does not count toward the limits after it.
-        if app.store.count(&subject, limit.window, app.clock.now()).await? > limit.times {
+        if exceeds(app, &subject, limit).await? {
             return Ok(spent);
         }
     }
     Ok(Allowance::Free)
+}
+
+/// Counts an event of a subject, and returns whether it exceeds a limit.
+pub(crate) async fn exceeds(app: &App, subject: &str, limit: Limit) -> Result<bool, StoreError> {
+    Ok(app.store.count(subject, limit.window, app.clock.now()).await? > limit.times)
 }

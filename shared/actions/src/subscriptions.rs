@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::accounts::mail_limits::counted_as;
+use vedette_domain::accounts::mail_limits::{Limit, counted_as};
 use vedette_domain::accounts::mailbox::Mailbox;
 use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId};
 use vedette_domain::message::{MailRequest, Message};
@@ -17,6 +17,7 @@ use vedette_runtime::App;
 use vedette_store::{StoreError, budget, is_full, retry_on_conflict};
 
 use crate::SubscriptionError;
+use crate::mail::exceeds;
 
 /// Asks the reader of an address by email to confirm a subscription, unless the address has one, or its mailbox has
 /// been asked too often. The same is read, written and sent whether or not the address has one.
@@ -31,25 +32,19 @@ pub async fn subscribe(
     email: &str,
     source: Source,
 ) -> Result<(), SubscriptionError> {
-    let (store, now) = (&app.store, app.clock.now());
-    let subject = format!("subscribed#{source}");
-    if store.count(&subject, SUBSCRIPTIONS_OF_SOURCE.window, now).await?
-        > SUBSCRIPTIONS_OF_SOURCE.times
-    {
-        let wait = SUBSCRIPTIONS_OF_SOURCE.until_next(now);
-        return Err(SubscriptionRefusal::AskedOften { wait }.into());
+    let too_often = |limit: Limit| {
+        let wait = limit.until_next(app.clock.now());
+        Err(SubscriptionRefusal::AskedOften { wait }.into())
+    };
+    if exceeds(app, &format!("subscribed#{source}"), SUBSCRIPTIONS_OF_SOURCE).await? {
+        return too_often(SUBSCRIPTIONS_OF_SOURCE);
     }
-    let subject = format!("subscribed-mailbox#{}", counted_as(Mailbox::of(email).as_str()));
-    if store.count(&subject, SUBSCRIPTIONS_OF_MAILBOX.window, now).await?
-        > SUBSCRIPTIONS_OF_MAILBOX.times
-    {
+    let mailbox = counted_as(Mailbox::of(email).as_str());
+    if exceeds(app, &format!("subscribed-mailbox#{mailbox}"), SUBSCRIPTIONS_OF_MAILBOX).await? {
         return Ok(());
     }
-    let subject = format!("subscribed-page#{page}");
-    if store.count(&subject, SUBSCRIPTIONS_OF_PAGE.window, now).await? > SUBSCRIPTIONS_OF_PAGE.times
-    {
-        let wait = SUBSCRIPTIONS_OF_PAGE.until_next(now);
-        return Err(SubscriptionRefusal::AskedOften { wait }.into());
+    if exceeds(app, &format!("subscribed-page#{page}"), SUBSCRIPTIONS_OF_PAGE).await? {
+        return too_often(SUBSCRIPTIONS_OF_PAGE);
     }
     let subscription =
         retry_on_conflict(budget::WRITE, || request(app, (team, page), email)).await?;

@@ -130,9 +130,7 @@ impl Store {
     /// Removes what is outstanding for a channel that was deleted.
     pub async fn delete_deliveries(&self, channel: ChannelRef) -> Result<(), StoreError> {
         let pk = keys::delivery_partition(channel.team, channel.id);
-        let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
-        let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
-        self.batch_delete(&left).await
+        self.delete_range(Range::new(&pk, Sort::All)).await.map(drop)
     }
 
     /// Changes of an issue that channels do not know yet, oldest first.

@@ -5,8 +5,8 @@ use vedette_domain::alerts::notification::{NOTIFICATIONS_KEPT, NOTIFICATIONS_SHO
 use vedette_domain::id::{IssueId, Partition};
 
 use crate::StoreError;
-use crate::item::{Stored, expiring, item, key_of, readable, stored};
-use crate::keys::{self, Key};
+use crate::item::{Stored, expiring, item, readable, stored};
+use crate::keys;
 use crate::table::{Condition, Range, Sort, Store};
 
 stored!(attributes: Notification);
@@ -45,10 +45,7 @@ impl Store {
     pub(crate) async fn purge_notifications(&self, site: Partition) -> Result<bool, StoreError> {
         const PAGE: usize = 500;
         let pk = keys::notification_partition(site);
-        let page = Range { limit: Some(PAGE), keys_only: true, ..Range::new(&pk, Sort::All) };
-        let found = self.query(page).await?;
-        let keys: Vec<Key> = found.iter().map(key_of).collect::<Result<_, _>>()?;
-        self.batch_delete(&keys).await?;
-        Ok(keys.len() == PAGE)
+        let page = Range { limit: Some(PAGE), ..Range::new(&pk, Sort::All) };
+        Ok(self.delete_range(page).await? == PAGE)
     }
 }

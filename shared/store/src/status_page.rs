@@ -18,7 +18,7 @@ use vedette_domain::status_pages::{
     PAGES_MAX, PUBLICATION_GRACE, PageAddress, Publication, PublishedPage, StatusPage, VERSION,
 };
 
-use crate::item::{Stored, item, key_of, number, outstanding, stored, string};
+use crate::item::{Stored, item, number, outstanding, stored, string};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
@@ -312,10 +312,9 @@ impl Store {
     ) -> Result<(), StoreError> {
         let pk = keys::status_page_partition(team);
         let sort = Sort::Prefix(keys::incident_prefix(page));
-        let left = self.query(Range { keys_only: true, ..Range::new(&pk, sort) }).await?;
-        let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
-        self.batch_delete(&left).await?;
-        self.purge_subscriptions(page).await?;
+        self.delete_range(Range::new(&pk, sort)).await?;
+        let pk = keys::subscription_partition(page);
+        self.delete_range(Range::new(&pk, Sort::All)).await?;
         self.batch_delete(&[keys::publication(team, page)]).await
     }
 }

@@ -6,8 +6,8 @@ use vedette_domain::status_pages::{
     Mailing, PUBLICATION_GRACE, PageIncident, SUBSCRIPTIONS_MAX, StatusPage, Subscription,
 };
 
-use crate::item::{Item, Stored, expiring, item, key_of, number, outstanding, stored, string};
-use crate::keys::{self, Key};
+use crate::item::{Item, Stored, expiring, item, number, outstanding, stored, string};
+use crate::keys;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError};
@@ -68,11 +68,6 @@ impl Store {
         read: &Subscription,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let counted = Change {
-            expression: "ADD n :one".into(),
-            values: vec![(":one", number(1))],
-            ..Change::default()
-        };
         let room = Condition::When(
             "attribute_not_exists(n) OR n < :most",
             vec![(":most", number(SUBSCRIPTIONS_MAX))],
@@ -80,7 +75,7 @@ impl Store {
         let confirmed = Subscription { confirmed_at: Some(now), ..read.clone() };
         let stored = item(&keys::subscription(read.page, read.id), &confirmed)?;
         self.transaction()
-            .update(&keys::subscription_count(read.page), counted, room)
+            .update(&keys::subscription_count(read.page), counted(1), room)
             .put(stored, unchanged(read))
             .check(&keys::status_page(read.team, read.page), Condition::Present)
             .commit(Audit::None)
@@ -95,17 +90,10 @@ impl Store {
     pub async fn delete_subscription(&self, read: &Subscription) -> Result<(), StoreError> {
         let place = keys::subscription(read.page, read.id);
         let transaction = self.transaction().delete(&place, unchanged(read));
+        let count = keys::subscription_count(read.page);
         let transaction = match read.confirmed_at {
+            Some(_) => transaction.update(&count, counted(-1), Condition::Present),
             None => transaction,
-            Some(_) => {
-                let counted = Change {
-                    expression: "ADD n :less".into(),
-                    values: vec![(":less", number(-1))],
-                    ..Change::default()
-                };
-                let count = keys::subscription_count(read.page);
-                transaction.update(&count, counted, Condition::Present)
-            }
         };
         transaction.commit(Audit::None).await
     }
@@ -164,14 +152,6 @@ impl Store {
         let place = keys::mailing(read.page, read.incident);
         self.transaction().delete(&place, same_mailing(read)).commit(Audit::None).await
     }
-
-    /// Removes everything about the subscribers of a deleted page.
-    pub(crate) async fn purge_subscriptions(&self, page: StatusPageId) -> Result<(), StoreError> {
-        let pk = keys::subscription_partition(page);
-        let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
-        let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
-        self.batch_delete(&left).await
-    }
 }
 
 /// Whether a subscription was not confirmed because the page has no room for another.
@@ -216,17 +196,17 @@ fn same_mailing(read: &Mailing) -> Condition {
     )
 }
 
+/// The change of the number of subscribers by so many.
+fn counted(by: i32) -> Change {
+    let values = vec![(":by", number(by))];
+    Change { expression: "ADD n :by".into(), values, ..Change::default() }
+}
+
 /// That a subscription is as it was read.
 fn unchanged(read: &Subscription) -> Condition {
-    let requested_at = (":at", string(read.requested_at.to_string()));
-    match read.confirmed_at {
-        None => Condition::When(
-            "requested_at = :at AND attribute_not_exists(confirmed_at)",
-            vec![requested_at],
-        ),
-        Some(_) => Condition::When(
-            "requested_at = :at AND attribute_exists(confirmed_at)",
-            vec![requested_at],
-        ),
-    }
+    let state = match read.confirmed_at {
+        None => "requested_at = :at AND attribute_not_exists(confirmed_at)",
+        Some(_) => "requested_at = :at AND attribute_exists(confirmed_at)",
+    };
+    Condition::When(state, vec![(":at", string(read.requested_at.to_string()))])
 }

@@ -327,6 +327,14 @@ impl Store {
         .boxed()
     }
 
+    /// Deletes the items of a range without a condition. Returns how many there were.
+    pub(crate) async fn delete_range(&self, range: Range<'_>) -> Result<usize, StoreError> {
+        let found = self.query(Range { keys_only: true, ..range }).await?;
+        let keys: Vec<Key> = found.iter().map(key_of).collect::<Result<_, _>>()?;
+        self.batch_delete(&keys).await?;
+        Ok(keys.len())
+    }
+
     /// Makes at most 25 writes without a condition. Writes that DynamoDB leaves unprocessed are requested again.
     pub(crate) fn batch_write(&self, mut waiting: Vec<WriteRequest>) -> Call<'_, ()> {
         async move {

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 use url::form_urlencoded;
+use vedette_domain::accounts::email::parse_email;
 use vedette_http::validation::ValidationError;
 
-use super::Problems;
 use super::label::Label;
+use super::{Problems, sentence};
 use crate::layout;
 use crate::look::Look;
 
@@ -40,6 +41,12 @@ impl FormInput {
     /// The same form, with what is wrong with it.
     pub(crate) fn refused(self, refusal: ValidationError) -> Self {
         Self { refusal: Some(refusal), ..self }
+    }
+
+    /// The address in the field `email`, or what is wrong with it.
+    pub(crate) fn email(&self) -> Result<&str, ValidationError> {
+        parse_email(self.text("email"))
+            .map_err(|error| ValidationError::new("email", sentence(&error.to_string())))
     }
 
     /// Adds a value to a field. For a field with several values, call it for each of them.
