@@ -221,6 +221,34 @@ async fn after_a_crash_one_subscriber_gets_an_email_twice_with_the_same_id() {
 }
 
 #[tokio::test]
+async fn after_a_crash_one_deferred_subscriber_gets_an_email_twice_with_the_same_id() {
+    let readers = Readers::start().await;
+    let all = ["ada@example.com", "grace@example.com"];
+    for email in all {
+        readers.subscribe(email, true).await;
+    }
+    readers.write_incident().await;
+    let (after, why) = (Duration::from_mins(5), || "the mailbox is full".to_owned());
+    readers.receive(SendOutcome::Held { after, why: why() });
+    let delayed = readers.mail().await;
+    let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
+    readers.receive(SendOutcome::Delivered);
+    readers.scene.service.advance_minutes(5);
+    // The lease, the first email, and then the process ends before it has saved the second.
+    let faults = readers.scene.service.test.faults();
+    faults.on_write(3, Fault::CrashBefore);
+    assert_eq!(faults.until_crash(readers.scene.service.write(message)).await, None);
+    let before = readers.scene.service.receivers.take_mails();
+    assert_eq!(before.len(), 2);
+    readers.scene.service.advance_minutes(2);
+    readers.redeliver().await;
+    assert!(readers.mail().await.is_empty());
+    let after = readers.scene.service.receivers.take_mails();
+    assert_eq!(after.len(), 1, "only the one that was not saved");
+    assert_eq!((&before[1].to, &before[1].id), (&after[0].to, &after[0].id));
+}
+
+#[tokio::test]
 async fn a_mail_server_that_is_away_delays_and_a_newer_update_replaces_an_older_one() {
     let readers = Readers::start().await;
     for email in ["ada@example.com", "kate@example.com"] {

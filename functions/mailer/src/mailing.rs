@@ -104,30 +104,28 @@ async fn continue_mailing(
 async fn try_again(
     app: &App,
     mailer: &impl Mailer,
-    mailing: Mailing,
+    mut mailing: Mailing,
     (began, lease): (Timestamp, Timestamp),
     email: impl Fn(&Subscription) -> (TransactionalMail, String),
 ) -> Result<(), MailerError> {
-    let (mut left, mut longest) = (Vec::new(), Duration::ZERO);
-    for (place, id) in mailing.deferred.iter().enumerate() {
+    let mut longest = Duration::ZERO;
+    while let Some(id) = mailing.next_deferred() {
         if app.clock.now().duration_since(began) >= SENDS_FOR {
-            // The next round begins with those that had no turn.
-            left.splice(0..0, mailing.deferred[place..].iter().copied());
-            break;
+            return pause(app, mailing, Duration::ZERO).await;
         }
-        let Some(subscriber) = app.store.subscription(mailing.page, *id).await? else { continue };
-        if let Some(after) = send(app, mailer, &subscriber, email(&subscriber)).await? {
-            left.push(*id);
-            longest = longest.max(after);
-        }
+        let failed = match app.store.subscription(mailing.page, id).await? {
+            Some(subscriber) => send(app, mailer, &subscriber, email(&subscriber)).await?,
+            None => None,
+        };
+        let next = mailing.clone().tried_again(failed.is_some());
+        mailing = app.store.save_mailing(&mailing, next, lease).await?;
+        longest = longest.max(failed.unwrap_or_default());
     }
-    let unsent = left.len();
-    if let Some(next) = mailing.clone().tried_again(left) {
-        let mailing = app.store.save_mailing(&mailing, next, lease).await?;
-        return pause(app, mailing, longest).await;
+    if let Some(next) = mailing.clone().next_round() {
+        return pause(app, next, longest).await;
     }
-    if unsent > 0 {
-        warn!(unsent, "gave up sending an update to subscribers");
+    if !mailing.deferred.is_empty() {
+        warn!(unsent = mailing.deferred.len(), "gave up sending an update to subscribers");
     }
     Ok(app.store.delete_mailing(&mailing).await?)
 }

@@ -165,22 +165,13 @@ pub(crate) fn mail_update<'a>(
     page: &StatusPage,
     incident: &PageIncident,
 ) -> Result<Transaction<'a>, StoreError> {
-    let update = u32::try_from(incident.updates.len()).unwrap_or(u32::MAX);
-    let mailing = Mailing {
-        team: page.team,
-        page: page.id,
-        incident: incident.id,
-        update,
-        after: None,
-        deferred: Vec::new(),
-        tries: 0,
-        leased_until: None,
-        rev: 0,
-    };
+    let mailing = Mailing::of(page, incident);
     let at = incident.updated_at;
     let due = at.saturating_add(PUBLICATION_GRACE).unwrap_or(at);
-    let is_newer =
-        Condition::When("attribute_not_exists(nth) OR nth < :nth", vec![(":nth", number(update))]);
+    let is_newer = Condition::When(
+        "attribute_not_exists(nth) OR nth < :nth",
+        vec![(":nth", number(mailing.update))],
+    );
     Ok(transaction.put(mailing_item(&mailing, due)?, is_newer))
 }
 

@@ -119,6 +119,9 @@ pub struct Mailing {
     /// Subscribers whose emails have failed, and are tried again at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<SubscriptionId>,
+    /// How many of the deferred subscribers, from the first, have had their turn in the current round and failed again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_again: usize,
     /// How often the email to the next subscriber, or those to all deferred ones, have failed.
     #[serde(default)]
     pub tries: u32,
@@ -153,6 +156,22 @@ pub struct IncidentNews {
 }
 
 impl Mailing {
+    /// What subscribers have to be sent about the last update of an incident.
+    pub fn of(page: &StatusPage, incident: &PageIncident) -> Self {
+        Self {
+            team: page.team,
+            page: page.id,
+            incident: incident.id,
+            update: u32::try_from(incident.updates.len()).unwrap_or(u32::MAX),
+            after: None,
+            deferred: Vec::new(),
+            failed_again: 0,
+            tries: 0,
+            leased_until: None,
+            rev: 0,
+        }
+    }
+
     /// Whether another process sends it, or it pauses. A lease that is longer than any is not valid: the clock was set
     /// back.
     pub fn is_leased(&self, now: Timestamp) -> bool {
@@ -209,23 +228,59 @@ impl Mailing {
         }
     }
 
-    /// The mailing after the emails to the deferred subscribers were tried again, and those to `left` have failed again;
-    /// `None` if nothing is left to do.
+    /// The deferred subscriber whose turn is next in the current round; `None` at the end of the round.
+    pub fn next_deferred(&self) -> Option<SubscriptionId> {
+        self.deferred.get(self.failed_again).copied()
+    }
+
+    /// The mailing after the turn of the [next deferred subscriber](Self::next_deferred).
     #[must_use]
-    pub fn tried_again(self, left: Vec<SubscriptionId>) -> Option<Self> {
+    pub fn tried_again(mut self, has_failed: bool) -> Self {
+        if has_failed {
+            self.failed_again += 1;
+        } else if self.next_deferred().is_some() {
+            self.deferred.remove(self.failed_again);
+        }
+        self
+    }
+
+    /// The mailing after a round of the deferred subscribers; `None` if nothing is left to do, or if the emails to those
+    /// that are left have failed too often.
+    #[must_use]
+    pub fn next_round(self) -> Option<Self> {
         // The first try was before they were deferred.
         let tries = self.tries + 1;
-        (!left.is_empty() && tries + 1 < TRIES_MAX).then_some(Self {
-            deferred: left,
+        (!self.deferred.is_empty() && tries + 1 < TRIES_MAX).then_some(Self {
+            failed_again: 0,
             tries,
             ..self
         })
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires it")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn mailing() -> Mailing {
+        Mailing {
+            team: TeamId(uuid::Uuid::from_u128(2)),
+            page: StatusPageId(uuid::Uuid::from_u128(1)),
+            incident: IncidentId(uuid::Uuid::from_u128(3)),
+            update: 1,
+            after: None,
+            deferred: Vec::new(),
+            failed_again: 0,
+            tries: 0,
+            leased_until: None,
+            rev: 1,
+        }
+    }
 
     #[test]
     fn an_address_has_one_subscription_whatever_its_case() {
@@ -264,24 +319,14 @@ mod tests {
     fn a_mailbox_that_never_accepts_keeps_nobody_else_waiting() {
         let (one, two) =
             (SubscriptionId(uuid::Uuid::from_u128(1)), SubscriptionId(uuid::Uuid::from_u128(2)));
-        let mut mailing = Mailing {
-            team: TeamId(uuid::Uuid::from_u128(2)),
-            page: StatusPageId(uuid::Uuid::from_u128(1)),
-            incident: IncidentId(uuid::Uuid::from_u128(3)),
-            update: 1,
-            after: Some(one),
-            deferred: Vec::new(),
-            tries: 0,
-            leased_until: None,
-            rev: 1,
-        };
+        let mut mailing = Mailing { after: Some(one), ..mailing() };
         mailing = mailing.failed(two);
         assert_eq!((mailing.after, &*mailing.deferred), (Some(two), &[two][..]));
         for _ in 2..TRIES_MAX {
-            mailing = mailing.tried_again(vec![two]).expect("something is left");
+            mailing = mailing.tried_again(true).next_round().expect("something is left");
         }
-        assert_eq!(mailing.clone().tried_again(vec![two]), None);
-        assert_eq!(mailing.clone().tried_again(Vec::new()), None);
+        assert_eq!(mailing.clone().tried_again(true).next_round(), None);
+        assert_eq!(mailing.clone().tried_again(false).next_round(), None);
 
         // If the mail server is away, nobody is left out soon.
         mailing =
@@ -295,19 +340,23 @@ mod tests {
     }
 
     #[test]
+    fn each_deferred_subscriber_has_one_turn_in_a_round() {
+        let [one, two, three] = [1, 2, 3].map(|id| SubscriptionId(uuid::Uuid::from_u128(id)));
+        let mut mailing = Mailing { deferred: vec![one, two, three], ..mailing() };
+        for (next, has_failed) in [(one, true), (two, false), (three, true)] {
+            assert_eq!(mailing.next_deferred(), Some(next));
+            mailing = mailing.tried_again(has_failed);
+        }
+        assert_eq!(mailing.next_deferred(), None);
+        mailing = mailing.next_round().expect("something is left");
+        assert_eq!((mailing.next_deferred(), mailing.tries), (Some(one), 1));
+        assert_eq!(mailing.deferred, [one, three]);
+    }
+
+    #[test]
     fn a_lease_ends_even_if_the_clock_was_set_back() {
         let at = |text: &str| text.parse::<Timestamp>().expect("a timestamp");
-        let mut mailing = Mailing {
-            team: TeamId(uuid::Uuid::from_u128(2)),
-            page: StatusPageId(uuid::Uuid::from_u128(1)),
-            incident: IncidentId(uuid::Uuid::from_u128(3)),
-            update: 1,
-            after: None,
-            deferred: Vec::new(),
-            tries: 0,
-            leased_until: None,
-            rev: 1,
-        };
+        let mut mailing = mailing();
         let now = at("2026-11-24T00:00:00Z");
         assert!(!mailing.is_leased(now));
         for (until, is_leased) in [
