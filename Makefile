@@ -109,7 +109,7 @@ run: rust ## Build and run the whole service on this machine (ARGS='--help' list
 		cargo build --locked --package vedette --no-default-features; built=$$?; wait; exit $$built
 	@cargo run --quiet --locked --package vedette --no-default-features -- serve $(ARGS)
 
-check: rust lints spelling ## Check formatting, lints and spelling
+check: rust lints spelling ## Check formatting, lints, spelling and style
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
@@ -132,6 +132,7 @@ test: rust lints spelling session ## Run all tests: formatting, lints, template,
 
 spelling: $(TYPOS)/ok
 	@$(TYPOS)/bin/typos
+	@python3 docs/style.py
 
 clippy: rust lints
 	cargo clippy --locked --workspace --all-targets -- -D warnings

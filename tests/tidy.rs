@@ -241,14 +241,6 @@ fn the_reference_names_every_variable() {
     }
 }
 
-/// The documentation that is written by hand.
-fn documentation() -> Vec<PathBuf> {
-    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
-    let mut pages: Vec<_> = pages.map(|page| root().join(page)).into();
-    pages.extend(files("docs", ".md"));
-    pages
-}
-
 #[test]
 fn the_first_pages_are_short() {
     for page in ["README.md", "ARCHITECTURE.md"] {
@@ -307,31 +299,6 @@ fn access_patterns_name_functions_that_exist() {
         named += 1;
     }
     assert!(named > 50, "{named} functions");
-}
-
-/// The words of `docs/style.md`, each with what to write instead.
-#[test]
-fn the_documentation_follows_its_style() {
-    let style = read("docs/style.md");
-    let (_, table) = style.split_once("| don't write | write |\n|---|---|\n").expect("the table");
-    let rows = table.lines().take_while(|line| line.starts_with('|'));
-    let words: Vec<(&str, &str)> =
-        rows.filter_map(|row| row.trim_matches(['|', ' ']).split_once(" | ")).collect();
-    assert!(words.len() > 8, "{words:?}");
-    for path in documentation() {
-        if path.ends_with("style.md") || path.ends_with("glossary.md") {
-            continue;
-        }
-        let text = read(&path).to_lowercase();
-        for (avoided, instead) in &words {
-            let found = text.match_indices(avoided).any(|(at, _)| {
-                let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-                let after = text[at + avoided.len()..].chars().next();
-                !is_letter(text[..at].chars().next_back()) && !is_letter(after)
-            });
-            assert!(!found, "{}: write {instead} instead of {avoided}", path.display());
-        }
-    }
 }
 
 #[test]

@@ -15,8 +15,8 @@ const { default: Provider } = await import(pathToFileURL(createRequire(`${module
 
 // It prints long warnings that this is for development only.
 console.warn = console.info = () => {};
-// Its own forms take any name and password; here the name is the mail address. As it comes, it tells that to
-// who asks with the token, and not in the ID token.
+// Its own forms accept any name and password; here the name is the email address. By default, the address is not in the
+// ID token: a client requests it with the access token.
 const unverified = "mallory@example.com";
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [{

@@ -359,7 +359,7 @@ async fn in_quiet_time_people_sleep_and_programs_wait() {
         panic!("{received:?}")
     };
     let receivers::Message::Alert(alert) = &notified.message else { panic!("{notified:?}") };
-    assert_eq!(alert.title(), "DOWN: site.test", "what is the case");
+    assert_eq!(alert.title(), "DOWN: site.test", "the current state");
     assert_eq!(alert.lines[1], "This also happened at 2026-11-20 10:01 UTC, for 5 min.");
     assert_eq!(to(&received, &program), ["issue.opened", "issue.resolved", "issue.opened"]);
 }

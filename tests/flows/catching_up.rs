@@ -82,7 +82,7 @@ async fn what_happened_while_channels_were_off_is_sent_in_order() {
     let [opened, resolved] = ["issue.opened", "issue.resolved"];
     assert_eq!(kinds, [resolved, opened, resolved, opened]);
     assert_eq!(events(&received, &program), expected);
-    assert_eq!(to(&received, &people), ["DOWN: site.test"], "what is the case");
+    assert_eq!(to(&received, &people), ["DOWN: site.test"], "the current state");
     scene.redeliver().await;
     assert_eq!(scene.notified(), [""; 0], "once");
     scene.turn(site, 200).await;

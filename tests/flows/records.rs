@@ -130,7 +130,7 @@ async fn another_url_and_cleared_expected_records_forget_what_was_learnt() {
         assert_eq!(again.status, 200, "there is nothing to forget");
         next(&scene, site, &["192.0.2.7"]).await;
         next(&scene, site, &["192.0.2.7"]).await;
-        assert_eq!(issue(&scene).await, None, "learnt anew");
+        assert_eq!(issue(&scene).await, None, "learnt again");
         assert_eq!(
             scene.client().patch(&path, &json!({ "url": "http://site.test/x" })).await.status,
             200

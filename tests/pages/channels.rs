@@ -245,7 +245,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     }
     assert!(said(&browser.get(&page).await).contains("Last test is on its way"));
     service.deliver_alerts().await;
-    assert_eq!(service.receivers.take().len(), 1, "whoever asks again gets the one under way");
+    assert_eq!(service.receivers.take().len(), 1, "a second request does not send a second test");
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("Last test delivered <time"), "{}", said(&listed));
 

@@ -105,7 +105,7 @@ fn start(
             error!("a request to the table panicked");
             drop(database);
             match open() {
-                Ok(anew) => database = anew,
+                Ok(reopened) => database = reopened,
                 Err(failed) => {
                     error!(error = %ErrorChain(&failed), "could not open the table again");
                     jobs.abandon();
