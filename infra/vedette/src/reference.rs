@@ -32,8 +32,9 @@ fn describe(text: &mut String, command: &mut Command, depth: usize) {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
+    use clap::error::ErrorKind;
     use vedette_runtime::config::environment;
 
     use super::*;
@@ -51,5 +52,74 @@ mod tests {
             return;
         }
         assert!(kept == renewed, "command-line.md is stale, run `make reference`");
+    }
+
+    /// Tests run the commands of the tutorial and the guides. Those in blocks that no test can run, such as commands for a
+    /// deployment, must at least exist.
+    #[test]
+    fn every_command_in_the_documentation_exists() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut pages = vec![root.join("README.md"), root.join("CHANGELOG.md")];
+        for folder in ["", "guides", "explanation", "reference"] {
+            let entries = fs::read_dir(root.join("docs").join(folder)).expect("a folder");
+            pages.extend(entries.map(|entry| entry.expect("an entry").path()));
+        }
+        let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md");
+        let mut found = 0;
+        for page in pages.iter().filter(|path| is_page(path)) {
+            let text = fs::read_to_string(page).expect("a page");
+            for line in shell_lines(&text) {
+                let words = words(&line);
+                let Some(at) = words.iter().position(|word| word == "vedette") else { continue };
+                // Other programs have arguments of that name, such as a user of systemd.
+                if words[..at].iter().any(|word| word != "sudo" && !word.contains('=')) {
+                    continue;
+                }
+                found += 1;
+                let parsed = crate::command_line::command().try_get_matches_from(&words[at..]);
+                // A placeholder, such as TEAM, is no id.
+                let is_wrong =
+                    |kind| kind != ErrorKind::ValueValidation && kind != ErrorKind::DisplayHelp;
+                if let Some(error) = parsed.err().filter(|error| is_wrong(error.kind())) {
+                    panic!("{}: {line}\n{error}", page.display());
+                }
+            }
+        }
+        assert!(found > 50, "{found} commands");
+    }
+
+    /// The lines of a page's blocks of shell commands. A command that goes on after a backslash is one line.
+    fn shell_lines(page: &str) -> Vec<String> {
+        let blocks = page.split("```").skip(1).step_by(2);
+        let blocks = blocks.filter_map(|block| {
+            block.strip_prefix("sh\n").or_else(|| block.strip_prefix("sh,ignore\n"))
+        });
+        let lines = |block: &str| -> Vec<String> {
+            block
+                .replace("\\\n", " ")
+                .lines()
+                .map(|line| line.trim_start_matches("$ ").to_owned())
+                .collect()
+        };
+        blocks.flat_map(lines).collect()
+    }
+
+    /// The words of the first command in a line, without quotes.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for letter in line.chars() {
+            match (quote, letter) {
+                (Some(open), _) if open == letter => quote = None,
+                (None, '\'' | '"') => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                (None, ' ') => words.extend(word.take()),
+                (None, '#' | '|' | '&' | ';' | '<' | '>' | ')') => break,
+                _ => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        words
     }
 }
