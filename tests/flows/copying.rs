@@ -3,17 +3,24 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vedette_actions::{CopyDone, CopyError, CopyOrder, copy_teams};
+use vedette_actions::{
+    CopyDone, CopyError, CopyOrder, confirm_subscription, copy_teams, subscribe,
+};
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::Filter;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{SiteId, UserId};
+use vedette_domain::id::{SiteId, StatusPageId, SubscriptionId, UserId};
+use vedette_domain::source::Source;
+use vedette_domain::status_pages::{PageAddress, Slug};
 use vedette_store::{CopyConflict, CopyRules};
 use vedette_testkit::channels::{add_channel, webhook};
 use vedette_testkit::{Client, Fault, Member, TestApp, new_team};
 
 use crate::scene::{Scene, URL};
+
+const SLUG: &str = "meridian";
+const SUBSCRIBER: &str = "kate@example.com";
 
 fn order(teams: &[&Member]) -> CopyOrder {
     let teams = teams.iter().map(|member| member.team).collect();
@@ -26,8 +33,8 @@ async fn copy(from: &TestApp, to: &TestApp, order: &CopyOrder) -> Result<CopyDon
     copy_teams(&from.app.store, &to.app.store, order, now, &|_| {}).await
 }
 
-/// A team with two sites, a channel, a resolved issue and an active one, and more checks than fit into a page of the
-/// table.
+/// A team with two sites, a channel, a resolved issue and an active one, more checks than fit into a page of the table,
+/// expectations, a maintenance window, and a status page with an incident and a subscriber.
 async fn history() -> Scene {
     let scene = Scene::start().await;
     let service = &scene.service;
@@ -51,7 +58,37 @@ async fn history() -> Scene {
     service.run_scheduled(other, Tool::Status).await;
     scene.run_timer(other).await;
     service.waiting();
+    add_what_the_specification_lacks(&scene, site).await;
     scene
+}
+
+async fn add_what_the_specification_lacks(scene: &Scene, site: SiteId) {
+    let (client, team) = (scene.client(), scene.owner.team);
+    let body = json!({ "response_time": 2000 });
+    let put = client.put(&format!("/sites/{site}/expectations"), &body).await;
+    assert_eq!(put.status, 200, "{put:?}");
+    let body = json!({ "name": "Updates", "sites": "all", "starts_at": "2030-01-06T02:00", "duration_minutes": 60 });
+    let window = client.post(&format!("/teams/{team}/maintenance-windows"), &body).await;
+    assert_eq!(window.status, 201, "{window:?}");
+    let path = format!("/teams/{team}/status-pages");
+    let components = json!([{ "site": site, "name": "Shop" }]);
+    let groups = json!([{ "name": "Meridian", "components": components }]);
+    let body = json!({ "slug": SLUG, "name": "Meridian", "groups": groups, "subscriptions": true });
+    let page = client.post(&path, &body).await;
+    assert_eq!(page.status, 201, "{page:?}");
+    let body = json!({ "title": "The shop is down", "text": "We are looking into it." });
+    let path = format!("{path}/{}/incidents", page.data("uuid"));
+    assert_eq!(client.post(&path, &body).await.status, 201);
+
+    let app = &scene.service.test.app;
+    let page = StatusPageId::parse(&page.data("uuid")).expect("an id");
+    let subscribed = subscribe(app, (team, page), SUBSCRIBER, Source::Unknown).await;
+    subscribed.expect("requested");
+    let pending = app.store.subscription(page, SubscriptionId::of(SUBSCRIBER)).await;
+    let pending = pending.expect("read").expect("pending");
+    confirm_subscription(app, &pending, app.clock.now()).await.expect("confirmed");
+    scene.service.consume().await;
+    scene.service.waiting();
 }
 
 /// Everything that the API returns about a team, by path.
@@ -64,6 +101,8 @@ async fn answers(test: &TestApp, owner: &Member) -> BTreeMap<String, String> {
         format!("/teams/{team}"),
         format!("/teams/{team}/monitoring"),
         format!("/teams/{team}/sites"),
+        format!("/teams/{team}/maintenance-windows"),
+        format!("/teams/{team}/status-pages"),
         "/issues?status=active&per_page=100".to_owned(),
         "/issues?status=resolved&per_page=100".to_owned(),
     ];
@@ -75,17 +114,29 @@ async fn answers(test: &TestApp, owner: &Member) -> BTreeMap<String, String> {
         let ids = listed.iter().filter_map(|row| row["uuid"].as_str());
         if path.ends_with("/sites") {
             waiting.extend(ids.flat_map(|id| {
-                let of_site =
-                    ["", "/checks?per_page=100", "/reports/uptime", "/reports/performance"];
+                let of_site = [
+                    "",
+                    "/checks?per_page=100",
+                    "/reports/uptime",
+                    "/reports/performance",
+                    "/expectations",
+                ];
                 of_site.map(|rest| format!("/sites/{id}{rest}"))
             }));
         } else if path.contains("/checks?") {
             waiting.extend(ids.map(|id| format!("/checks/{id}")));
         } else if path.starts_with("/issues?") {
             waiting.extend(ids.map(|id| format!("/issues/{id}")));
+        } else if path.ends_with("/status-pages") {
+            waiting.extend(ids.map(|id| format!("{path}/{id}/incidents")));
         }
         answers.insert(path, answer.body.to_string());
     }
+    // What readers are served, and who has subscribed.
+    let slug = PageAddress::parse(SLUG).expect("an address");
+    let published = test.app.store.published_by(&slug).await.expect("read").expect("published");
+    let subscribers = test.app.store.subscriptions_after(published.0.1, None, 10).await;
+    answers.insert(SLUG.to_owned(), format!("{published:?} {:?}", subscribers.expect("read")));
     answers
 }
 
@@ -96,7 +147,7 @@ async fn a_team_that_moves_and_comes_back_is_answered_for_as_before() {
     let (away, back) = (TestApp::start().await, TestApp::start().await);
     let before = answers(home, owner).await;
     let count = |part: &str| before.keys().filter(|path| path.starts_with(part)).count();
-    assert_eq!((count("/sites/"), count("/issues/")), (8, 2));
+    assert_eq!((count("/sites/"), count("/issues/")), (10, 2));
     assert!(count("/checks/") > 40, "{}", count("/checks/"));
 
     let done = copy(home, &away, &order(&[owner])).await.expect("copied");
@@ -186,6 +237,23 @@ async fn what_is_there_already_is_never_overwritten() {
         "{refused}"
     );
     assert!(there.app.store.copy_mark().await.expect("read").is_none());
+}
+
+#[tokio::test]
+async fn a_status_page_of_another_team_keeps_its_slug() {
+    let scene = history().await;
+    let (home, owner) = (&scene.service.test, &scene.owner);
+    let there = TestApp::start().await;
+    let other = new_team(&there, Plan::Growth).await;
+    let path = format!("/teams/{}/status-pages", other.team);
+    let body = json!({ "slug": SLUG, "name": "Another page" });
+    assert_eq!(Client::new(&there.app, &other).post(&path, &body).await.status, 201);
+    let before = there.table.dump().await;
+    let refused = copy(home, &there, &order(&[owner])).await.expect_err("the slug is taken");
+    let CopyError::Conflicts(conflicts) = &refused else { panic!("{refused}") };
+    assert!(conflicts.contains(&CopyConflict::Slug(Slug::parse(SLUG).expect("a slug"))));
+    assert!(refused.to_string().contains("a status page with the slug meridian"), "{refused}");
+    assert_eq!(there.table.dump().await, before, "nothing changed");
 }
 
 #[tokio::test]
