@@ -57,7 +57,7 @@ RULES = re.compile(
             r"The monitoring_settings\.tools\.performance\.settings\.url field must be on the site's domain .+\.",
             r"The name field must contain a visible character\.",
             # There are some six hundred names, which openapi.json does not list.
-            r"The time_zone field must be a name of the IANA database, such as Europe/Berlin\.",
+            r"The time_zone field must be an IANA time zone name, such as Europe/Berlin\.",
             # A pattern says which digits a time has, but not which months have 31 days. A recurrence has no pattern.
             r"The starts_at field must be a local time from 2000 to 2199, such as 2026-11-29T02:00\.",
             r"The recurrence field must .+\.",

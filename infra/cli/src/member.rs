@@ -22,7 +22,7 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::new_role())]
         role: Role,
     },
-    /// Give a member another role; a team keeps an owner
+    /// Give a member another role; a team must keep an owner
     Role {
         #[command(flatten)]
         who: Who,
@@ -30,7 +30,7 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::role())]
         role: Role,
     },
-    /// Remove a member from a team; a team keeps an owner
+    /// Remove a member from a team; a team must keep an owner
     Remove {
         #[command(flatten)]
         who: Who,

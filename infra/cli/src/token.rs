@@ -123,7 +123,9 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failur
         }
         Err(tokens) => {
             let count = tokens.len();
-            Err(Failure::refused(format!("{email} has {count} such tokens; name one by --hash")))
+            Err(Failure::refused(format!(
+                "{email} has {count} such tokens; choose one with --hash"
+            )))
         }
     }
 }

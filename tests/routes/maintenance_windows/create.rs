@@ -102,7 +102,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         (
             "time_zone",
             json!("Europe/Atlantis"),
-            "The time_zone field must be a name of the IANA database, such as Europe/Berlin.",
+            "The time_zone field must be an IANA time zone name, such as Europe/Berlin.",
         ),
         ("duration_minutes", json!(0), "The duration_minutes field must be at least 1."),
         (

@@ -361,7 +361,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
     2026-11-20 09:56:01 UTC  test  HTTP 400
     2026-11-20 09:57:01 UTC  test  HTTP 404
 
-    Nothing waits.
+    Nothing is waiting.
     ");
 }
 

@@ -112,7 +112,7 @@ async fn what_is_wrong_is_refused() {
         (
             format!("maintenance start {SITE} --for 8d"),
             2,
-            "a maintenance window takes at most 7 days".to_owned(),
+            "a maintenance window lasts at most 7 days".to_owned(),
         ),
         (
             format!("maintenance add {team} --start 2026-11-20T08:00 --for 5m"),

@@ -29,7 +29,7 @@ pub struct StatusPage {
     pub team: TeamId,
     /// Its name in the URL.
     pub slug: Slug,
-    /// Its name, usually that of the organization.
+    /// Its name, usually the organization's.
     pub name: String,
     /// What the team has to say to all readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

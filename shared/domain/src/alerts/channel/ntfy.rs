@@ -61,7 +61,7 @@ impl fmt::Debug for NtfyToken {
 }
 
 const DESTINATION: ChannelField = ChannelField {
-    help: "the URL of the topic, which is a password, or the name of a topic at https://ntfy.sh",
+    help: "the URL of the topic, which is as secret as a password, or the name of a topic at https://ntfy.sh",
     ..URL
 };
 
