@@ -89,7 +89,7 @@ async fn an_address_is_unsubscribed_by_its_reader() {
     insta::assert_snapshot!(text(said(&done)), @r#"This address is unsubscribed No alerts of the channel Ops are sent to ada@example.com . To get them again, ask the team that monitors these websites to enable the channel."#);
     let channel = stored(&test).await;
     let disabled = channel.disabled.as_ref().expect("disabled");
-    assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its reader"));
+    assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its recipient"));
     // Neither a second time nor an older mail changes anything.
     for (method, page) in
         [("POST", "unsubscribe"), ("GET", "unsubscribe"), ("GET", "confirm"), ("POST", "confirm")]

@@ -85,7 +85,7 @@ async fn what_is_wrong_is_shown_beside_its_field_and_kept() {
         ),
         (
             "name=Night&duration_minutes=60&starts_at=2026-11-19T02%3A00&time_zone=UTC&recurrence=&rule=",
-            "The maintenance window would be over already.",
+            "The maintenance window would already be over. Choose a later start.",
         ),
         (
             "name=Night&duration_minutes=60&starts_at=2026-11-21T02%3A00&time_zone=UTC&recurrence=&rule=FREQ%3DWEEKLY%3BBYDAY%3DMO",

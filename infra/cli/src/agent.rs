@@ -242,6 +242,9 @@ mod tests {
         for number in 0..WITNESSES_MAX {
             bench.json(&format!("agent add a{number}")).await;
         }
-        assert_eq!(bench.refused("agent add one-more").await, "a service has at most 8 agents");
+        assert_eq!(
+            bench.refused("agent add one-more").await,
+            "a service can have at most 8 agents; revoke one first"
+        );
     }
 }

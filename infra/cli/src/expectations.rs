@@ -191,7 +191,11 @@ impl Command {
                 let site = find(app, *site).await?.stored.site;
                 let record = OwnershipRecord::of(&site);
                 let record = record.ok_or_else(|| {
-                    Failure::refused("the host of this site is an IP address or too long a name, so it cannot have this record".to_owned())
+                    Failure::refused(
+                        "the host of this site is an IP address or too long a name, so it cannot \
+                         have this record"
+                            .to_owned(),
+                    )
                 })?;
                 let proven = app.txt_records.prove(&site).await;
                 let problem = proven.err().map(|why| why.to_string());
@@ -309,7 +313,7 @@ mod tests {
         let team = bench.team("ada", "starter").await;
         bench.site(&team).await;
         let show = format!("expectations show {SITE}");
-        insta::assert_snapshot!(bench.run(&show).await.out, @"Nothing but an answer to GET is expected.");
+        insta::assert_snapshot!(bench.run(&show).await.out, @"There are no expectations. Checks send GET.");
         let set = format!(
             "expectations set {SITE} --body-contains Welcome --json-equals /status=ok \
              --json-equals /ready=true --header-contains content-type:json --response-time 2000 \
@@ -358,7 +362,7 @@ mod tests {
             let value = value.clone();
             Box::pin(async move { Ok(vec![value]) })
         });
-        insta::assert_snapshot!(bench.run(&set).await.out, @"Nothing but an answer to POST is expected.");
+        insta::assert_snapshot!(bench.run(&set).await.out, @"There are no expectations. Checks send POST.");
         let set = format!("{set} --content-type text/plain --response-time 900");
         insta::assert_snapshot!(bench.run(&set).await.out, @r"
         method              POST

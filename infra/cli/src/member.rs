@@ -216,7 +216,10 @@ mod tests {
         bench.json(&add("bob")).await;
         bench.json(&add("cleo")).await;
         let said = bench.refused(&add("dan")).await;
-        assert_eq!(said, "the starter plan has 3 seats, and all are taken");
+        assert_eq!(
+            said,
+            "the starter plan has 3 seats, and all are taken; remove a member or withdraw an invitation first"
+        );
         bench.json(&format!("plan set {team} agency")).await;
         bench.json(&add("dan")).await;
     }

@@ -117,7 +117,7 @@ async fn what_is_wrong_is_refused() {
         (
             format!("maintenance add {team} --start 2026-11-20T08:00 --for 5m"),
             1,
-            "The maintenance window would be over already.".to_owned(),
+            "The maintenance window would already be over. Choose a later start.".to_owned(),
         ),
     ] {
         let ran = bench.run(&command).await;

@@ -493,7 +493,7 @@ fn a_topic_of_ntfy_is_given_by_its_url_or_its_name() {
             "alerts",
             "tk secret",
             "token",
-            "The access token must be at most 255 letters, digits and signs.",
+            "The access token must have at most 255 characters, without spaces or accented letters.",
         ),
     ] {
         let Err(FieldsError::Field(error)) = read(destination, token) else {

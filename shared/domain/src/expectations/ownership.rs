@@ -35,7 +35,9 @@ pub struct OwnershipRecord {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotProven {
     /// The host is an IP address, or its name is too long to be preceded by a label.
-    #[error("the host cannot have the DNS TXT record that proves its ownership")]
+    #[error(
+        "the host is an IP address or too long a name, so it cannot have the DNS TXT record that proves ownership"
+    )]
     NoRecord,
     /// No record has the value.
     #[error("the DNS TXT record {} with the value {} is missing", .0.name, .0.value)]
