@@ -41,7 +41,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
     let path = link(said(&theirs.post(&page, form).await));
     let decline = format!("{path}/decline");
     let mut guest = Browser::new(&test);
-    let invalid = "No longer valid: the sender can’t invite people any more";
+    let invalid = "No longer valid: the sender can no longer invite people";
     assert_eq!(guest.get(&path).await.status(), 200);
     assert!(!said(&browser.get(&page).await).contains(invalid));
 
@@ -188,7 +188,7 @@ async fn who_is_invited_may_decline_and_nobody_learns_whether_they_have_an_accou
         assert_eq!(invited.post(&decline, "").await.status(), 404);
         assert_eq!(seats(&test, &owner).await, [1, 0, 1]);
         let entry = format!(
-            "<td><em>the reader of the address</em></td><td>Declined the invitation of \
+            "<td><em>the recipient of the address</em></td><td>Declined the invitation for \
              <b><bdi>{email}</bdi></b></td>"
         );
         let shown = browser.get(&log).await;

@@ -188,7 +188,7 @@ async fn a_calendar_program_reads_the_windows_by_an_address_that_can_be_withdraw
     browser.post(&format!("{path}/unshare"), "").await;
     assert_eq!(ask(test, "GET", address).await.status(), 404);
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
-    assert!(said(&log).contains("Withdrew the address of the calendar"));
+    assert!(said(&log).contains("Revoked the address of the calendar"));
 }
 
 #[tokio::test]
