@@ -715,7 +715,7 @@ fn letters_say_what_their_link_is_for() {
         (
             TransactionalMailKind::Subscription { page: team() },
             "Confirm your subscription",
-            "Somebody, probably you, wants this address to get updates about incidents on the status page “Web <b> https: / /evil. example”.",
+            "Somebody, probably you, asked to send updates about incidents on the status page “Web <b> https: / /evil. example” to this address.",
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();

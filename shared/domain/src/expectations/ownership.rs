@@ -17,11 +17,11 @@ const TOKEN_BYTES: usize = 16;
 /// The longest DNS name, in characters (RFC 1035).
 const NAME_MAX: usize = 253;
 
-/// The TXT record that the owner of a site's host publishes, so that status checks of the site's team may send POSTs
-/// there.
+/// The TXT record that the owner of a site's host publishes, so that status checks of the site's team may send POST
+/// requests there.
 ///
-/// The token is derived from the team and the host, so it is stored nowhere. It is no secret: only who controls the
-/// host's DNS zone can publish it, and it permits one team's POSTs to one host.
+/// The token is derived from the team and the host, so it is stored nowhere. It is not a secret: only somebody who
+/// controls the host's DNS zone can publish it, and it allows one team's POST requests to one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnershipRecord {
