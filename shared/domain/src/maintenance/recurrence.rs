@@ -320,7 +320,7 @@ impl ByDay {
         match self.nth {
             0 => weekday.to_owned(),
             -1 => format!("the last {weekday}"),
-            nth @ ..=-2 => format!("the {} last {weekday}", ordinal(nth.abs())),
+            nth @ ..=-2 => format!("the {}-to-last {weekday}", ordinal(nth.abs())),
             nth => format!("the {} {weekday}", ordinal(nth)),
         }
     }
@@ -338,7 +338,7 @@ impl fmt::Display for ByDay {
 fn month_day(day: i8) -> String {
     match day {
         -1 => "the last day".to_owned(),
-        ..=-2 => format!("the {} last day", ordinal(day.abs())),
+        ..=-2 => format!("the {}-to-last day", ordinal(day.abs())),
         _ => format!("the {}", ordinal(day)),
     }
 }
