@@ -67,7 +67,7 @@ try {
   assert.match(await window.text(), /This browser/);
   await window.inspect();
 
-  for (const [email, why] of [["grace@example.com", /has no account here/], [unverified, /has verified it/]]) {
+  for (const [email, why] of [["grace@example.com", /has no account here/], [unverified, /verified email address/]]) {
     const window = await signIn(email);
     assert.match(await window.text(), why);
     await window.inspect();

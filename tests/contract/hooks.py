@@ -57,13 +57,14 @@ RULES = re.compile(
             r"The monitoring_settings\.tools\.performance\.settings\.url field must be on the site's domain .+\.",
             r"The name field must contain a visible character\.",
             # There are some six hundred names, which openapi.json does not list.
-            r"The time_zone field must be a name of the IANA database, such as Europe/Berlin\.",
+            r"The time_zone field must be an IANA time zone name, such as Europe/Berlin\.",
             # A pattern says which digits a time has, but not which months have 31 days. A recurrence has no pattern.
             r"The starts_at field must be a local time from 2000 to 2199, such as 2026-11-29T02:00\.",
             r"The recurrence field must .+\.",
-            r"The maintenance window (would be over already|must start on a day of its recurrence|is not active)\.",
+            r"The maintenance window would already be over\. Choose a later start\.",
+            r"The maintenance window (must start on a day of its recurrence|is not active)\.",
             r"The maintenance window names a site that the team does not have\.",
-            r"A team has at most 50 maintenance windows that are not over\.",
+            r"A team has at most 50 maintenance windows that are active or planned\. Remove one first\.",
             r"A team has at most 5 status pages\.",
             r"The slug is taken\.",
             r"The status page shows a site that the team does not have\.",
@@ -77,12 +78,12 @@ RULES = re.compile(
             r"The title field must contain a visible character\.",
             # openapi.json describes each expectation without the method.
             r"The expectations\.[0-9]+\.kind field needs the method GET or POST, because a response to HEAD has no body\.",
-            r"The expectations\.[0-9]+\.kind field must not be response_time a second time\.",
+            r"The expectations\.[0-9]+\.kind field must not be a second response_time; one is enough\.",
             r"The post field (needs the method POST|is required with the method POST)\.",
             r"The post\.body field is required\.",
             r"The post\.body field must not be longer than 4096 bytes\.",
             r"The method field must not be POST: the DNS TXT record .+",
-            r"The method field must not be POST: the host cannot have the DNS TXT record .+",
+            r"The method field must not be POST: the host is an IP address or too long a name.+",
             r"The url field must not have another host while status checks send POST: .+",
             # Patterns say which characters a host name has, but not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",

@@ -58,5 +58,5 @@ async fn a_test_of_a_channel_whose_reader_has_withdrawn_meanwhile_is_not_under_w
     let left = app.store.deliveries((&channel).into()).await.expect("read");
     assert_eq!(left.queued, []);
     let outcome = left.state.last_test.expect("an outcome");
-    assert_eq!(outcome.failed.as_deref(), Some("its reader has not confirmed the channel"));
+    assert_eq!(outcome.failed.as_deref(), Some("its recipient has not confirmed the address"));
 }

@@ -341,7 +341,7 @@ async fn a_target_that_is_down_is_down_whatever_its_record_says() {
     let answer = scene.client().patch(&format!("/sites/{site}"), &unreachable).await;
     let said = answer.body["errors"]["url"][0].as_str().expect("a message").to_owned();
     assert!(
-        said.ends_with("the host cannot have the DNS TXT record that proves its ownership."),
+        said.ends_with("the host is an IP address or too long a name, so it cannot have the DNS TXT record that proves ownership."),
         "{said}"
     );
     let Scene { target, service, owner } = scene;

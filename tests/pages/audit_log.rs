@@ -112,7 +112,7 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Revoked their API token de996d391bbd",
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Made their API token de996d391bbd, for teams:read, sites:read",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Gave Grace the role Admin, before Member",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Withdrew the invitation of alan@example.com",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Withdrew the invitation for alan@example.com",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Invited alan@example.com, as Viewer",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Removed the channel &lt;i&gt;Ops",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Enabled the channel &lt;i&gt;Ops",
@@ -318,7 +318,7 @@ async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
     insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"
     [
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Enabled the channel Ops",
-        "the reader of the address | Unsubscribed from the channel Mail",
+        "the recipient of the address | Unsubscribed from the channel Mail",
     ]
     "#);
 }

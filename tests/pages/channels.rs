@@ -84,10 +84,9 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     }
     let full = form.replace("Ops", "One+more").replace("password", "another");
     let full = browser.post(&page, &full).await;
-    assert!(
-        main_part(&full)
-            .contains("The team has 20 channels, which is the most that a team can have.")
-    );
+    assert!(main_part(&full).contains(
+        "The team has 20 channels, which is the most that a team can have; remove one first."
+    ));
 }
 
 #[tokio::test]
@@ -124,7 +123,7 @@ async fn a_topic_of_ntfy_is_added_with_its_token() {
         (
             "kind=ntfy&to=password&ntfy-token=pass+word",
             "ntfy-token",
-            "The access token must be at most 255 letters, digits and signs.",
+            "The access token must have at most 255 characters, without spaces or accented letters.",
         ),
     ] {
         let refused = browser.post(&page, form).await;
@@ -163,7 +162,7 @@ async fn an_address_is_asked_first_and_again() {
     let [channel] = &channels(&service.test, &owner).await[..] else { panic!("one channel") };
     let refused = browser.post(&format!("{page}/{}/test", channel.id), "").await;
     assert_eq!(refused.status(), 422);
-    let why = "The reader of ops@example.com has not confirmed it yet.";
+    let why = "Ops@example.com is not confirmed yet: its recipient must follow the link in the confirmation email.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let again = browser.post(&format!("{page}/{}/resend", channel.id), "").await;
     assert_eq!(sent_to(&again), format!("{page}?said=resent"));
@@ -183,7 +182,7 @@ async fn a_team_asks_an_address_three_times_a_day_whichever_way() {
     sent_to(&browser.post(&of("resend"), "").await);
     sent_to(&browser.post(&of("disable"), "").await);
     sent_to(&browser.post(&of("enable"), "").await);
-    let why = "Ops@example.com was asked too often today; ask again tomorrow.";
+    let why = "Ops@example.com was sent too many emails today; try again tomorrow.";
     sent_to(&browser.post(&of("disable"), "").await);
     sent_to(&browser.post(&of("remove"), "").await);
     let refused = browser.post(&page, "kind=email&to=Ops%40example.com").await;
@@ -208,7 +207,7 @@ async fn one_channel_of_a_team_leads_to_a_url() {
         let refused = browser.post(&page, form).await;
         assert_eq!(refused.status(), 409, "{form}");
         let why =
-            "id=\"to-problem\" role=\"alert\">The team's channel Ops already leads to this URL.";
+            "id=\"to-problem\" role=\"alert\">The team's channel Ops already sends to this URL.";
         assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
         assert!(!body(&refused).contains("password"));
     }

@@ -349,7 +349,7 @@ async fn resuming_is_offered_where_the_team_enables_a_tool() {
     let changed = json!({ "monitoring_settings": { "tools": tools } });
     assert_eq!(service.client(&owner).patch(&team, &changed).await.status, 200);
     let shown = browser.get(&page).await;
-    assert!(said(&shown).contains("The team has all checks off."), "{}", said(&shown));
+    assert!(said(&shown).contains("The team has turned off all checks."), "{}", said(&shown));
     assert!(
         !said(&shown).contains("Resume monitoring</button>")
             && !said(&shown).contains("Pause monitoring</button>")

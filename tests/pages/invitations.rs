@@ -41,7 +41,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
     let path = link(said(&theirs.post(&page, form).await));
     let decline = format!("{path}/decline");
     let mut guest = Browser::new(&test);
-    let invalid = "No longer valid: the sender can’t invite people any more";
+    let invalid = "No longer valid: the sender can no longer invite people";
     assert_eq!(guest.get(&path).await.status(), 200);
     assert!(!said(&browser.get(&page).await).contains(invalid));
 
@@ -188,7 +188,7 @@ async fn who_is_invited_may_decline_and_nobody_learns_whether_they_have_an_accou
         assert_eq!(invited.post(&decline, "").await.status(), 404);
         assert_eq!(seats(&test, &owner).await, [1, 0, 1]);
         let entry = format!(
-            "<td><em>the reader of the address</em></td><td>Declined the invitation of \
+            "<td><em>the recipient of the address</em></td><td>Declined the invitation for \
              <b><bdi>{email}</bdi></b></td>"
         );
         let shown = browser.get(&log).await;
@@ -232,7 +232,7 @@ async fn a_team_that_has_asked_for_all_its_confirmations_can_still_invite() {
     let channels = format!("/teams/{}/channels", owner.team);
     let refused = browser.post(&channels, "kind=email&to=ops%40example.com").await;
     assert_eq!(refused.status(), 422);
-    let why = "The team has requested too many confirmations of addresses today";
+    let why = "The team has sent too many confirmation emails today";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     sent_to(&browser.post(&page(&owner), "email=grace%40example.com&role=viewer").await);
     assert_eq!(sent_mails(&test).await.len(), 1);
@@ -271,7 +271,7 @@ async fn a_mailbox_is_asked_three_times_by_a_team_and_twelve_times_by_all_whatev
         }
         let refused = browser.post(&channels, &ask(allowed)).await;
         assert_eq!(refused.status(), 422, "team {number}");
-        let why = format!("kate+{allowed}@example.com was asked too often today");
+        let why = format!("kate+{allowed}@example.com was sent too many emails today");
         assert!(main_part(&refused).contains(&why), "{}", main_part(&refused));
         // An invitation counts as another email to the same mailbox.
         let invited = browser.post(&page(&owner), "email=KATE%40example.com&role=viewer").await;

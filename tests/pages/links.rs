@@ -65,11 +65,11 @@ cross-origin-opener-policy: same-origin
 cross-origin-resource-policy: same-origin
 strict-transport-security: max-age=31536000
 
-<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><div id="band"></div><main class="lone" id="main"><div class="stack"><svg class="mark" width="40" height="40" viewBox="0 0 28 28" aria-hidden="true"><rect width="28" height="28" rx="7.5"></rect><path d="M7 11.5 12.5 20.5 19 11.8"></path><circle cx="20.75" cy="7.75" r="2.6"></circle></svg><h1>Confirm this address</h1></div><p>Send alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form class="stack lg" method="post"><button class="main">Confirm</button></form></main></body></html>
+<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><div id="band"></div><main class="lone" id="main"><div class="stack"><svg class="mark" width="40" height="40" viewBox="0 0 28 28" aria-hidden="true"><rect width="28" height="28" rx="7.5"></rect><path d="M7 11.5 12.5 20.5 19 11.8"></path><circle cx="20.75" cy="7.75" r="2.6"></circle></svg><h1>Confirm this address</h1></div><p>Send alerts from the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form class="stack lg" method="post"><button class="main">Confirm</button></form></main></body></html>
     "##);
     assert_eq!(stored(&test).await.since, None, "a scanner that follows links confirms nothing");
     let confirmed = ask(&test, "POST", &path("confirm")).await;
-    insta::assert_snapshot!(text(said(&confirmed)), @r#"This address is confirmed Alerts of the channel Ops are sent to ada@example.com . Each of them has a link to unsubscribe."#);
+    insta::assert_snapshot!(text(said(&confirmed)), @r#"This address is confirmed Alerts from the channel Ops are sent to ada@example.com . Each of them has a link to unsubscribe."#);
     let channel = stored(&test).await;
     assert_eq!((channel.since, channel.rev), (Some(test.now()), 2));
     for method in ["GET", "POST"] {
@@ -83,13 +83,13 @@ async fn an_address_is_unsubscribed_by_its_reader() {
     let test = start("Ops").await;
     ask(&test, "POST", &path("confirm")).await;
     let asked = ask(&test, "GET", &path("unsubscribe")).await;
-    insta::assert_snapshot!(text(said(&asked)), @r#"Unsubscribe this address Send no more alerts of the channel Ops to ada@example.com ? Unsubscribe"#);
+    insta::assert_snapshot!(text(said(&asked)), @r#"Unsubscribe this address Send no more alerts from the channel Ops to ada@example.com ? Unsubscribe"#);
     assert!(stored(&test).await.is_on());
     let done = ask(&test, "POST", &path("unsubscribe")).await;
-    insta::assert_snapshot!(text(said(&done)), @r#"This address is unsubscribed No alerts of the channel Ops are sent to ada@example.com . To get them again, ask the team that monitors these websites to enable the channel."#);
+    insta::assert_snapshot!(text(said(&done)), @r#"This address is unsubscribed No alerts from the channel Ops are sent to ada@example.com . To get them again, ask the team that monitors these websites to enable the channel."#);
     let channel = stored(&test).await;
     let disabled = channel.disabled.as_ref().expect("disabled");
-    assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its reader"));
+    assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its recipient"));
     // Neither a second time nor an older mail changes anything.
     for (method, page) in
         [("POST", "unsubscribe"), ("GET", "unsubscribe"), ("GET", "confirm"), ("POST", "confirm")]
@@ -169,7 +169,7 @@ async fn an_issue_is_named_and_nothing_of_it_is_shown() {
     let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("an id");
     let issue = IssueId::new(site, Fingerprint::StatusDown, test.now());
     let shown = ask(&test, "GET", &link::issue("", issue)).await;
-    insta::assert_snapshot!(text(said(&shown)), @r#"Sign in to see this issue Members of the team see this issue here after they sign in . The API and the command line show it, too: GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01 vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01"#);
+    insta::assert_snapshot!(text(said(&shown)), @r#"Sign in to see this issue Members of the team see this issue here after they sign in . You can also read it with the API or the command line: GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01 vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01"#);
     for wrong in [TEAM, "x", "%3Cscript%3E"] {
         assert_eq!(ask(&test, "GET", &format!("/issues/{wrong}")).await.status(), 404, "{wrong}");
     }

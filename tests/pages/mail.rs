@@ -369,7 +369,7 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let refused = browser.post(after(own, "action=\""), "").await;
     assert_eq!(refused.status(), 422);
-    let why = "grace@example.com was asked too often today; ask again tomorrow.";
+    let why = "grace@example.com was sent too many emails today; try again tomorrow.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     assert!(asked(&test).is_empty());
     test.advance(SignedDuration::from_hours(24));
@@ -403,7 +403,7 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
     }
     let refused = Browser::new(&test).post(&path, "").await;
     assert_eq!(refused.status(), 409);
-    let why = "The starter plan has 3 seats, and all are taken.";
+    let why = "The starter plan has 3 seats, and all are taken; remove a member or withdraw an invitation first.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     assert_eq!(Browser::new(&test).get(&path).await.status(), 200, "it still works");
 }

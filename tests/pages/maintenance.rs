@@ -85,7 +85,7 @@ async fn what_is_wrong_is_shown_beside_its_field_and_kept() {
         ),
         (
             "name=Night&duration_minutes=60&starts_at=2026-11-19T02%3A00&time_zone=UTC&recurrence=&rule=",
-            "The maintenance window would be over already.",
+            "The maintenance window would already be over. Choose a later start.",
         ),
         (
             "name=Night&duration_minutes=60&starts_at=2026-11-21T02%3A00&time_zone=UTC&recurrence=&rule=FREQ%3DWEEKLY%3BBYDAY%3DMO",
@@ -188,7 +188,7 @@ async fn a_calendar_program_reads_the_windows_by_an_address_that_can_be_withdraw
     browser.post(&format!("{path}/unshare"), "").await;
     assert_eq!(ask(test, "GET", address).await.status(), 404);
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
-    assert!(said(&log).contains("Withdrew the address of the calendar"));
+    assert!(said(&log).contains("Revoked the address of the calendar"));
 }
 
 #[tokio::test]

@@ -148,7 +148,7 @@ async fn people_are_invited_within_the_seats_that_are_left() {
     assert_eq!(seats(&test, &owner).await, [1, 2, 3], "an invitation takes a seat");
     let own = email_of(&test, owner.user).await;
     let third = email_of(&test, new_team(&test, Plan::Agency).await.user).await;
-    let full = "The starter plan has 3 seats, and all are taken.";
+    let full = "The starter plan has 3 seats, and all are taken; remove a member or withdraw an invitation first.";
     for (email, role, field, why) in [
         (own.as_str(), "member", "email", "is already a member, with the role owner."),
         (email.as_str(), "member", "email", "is already invited."),

@@ -198,7 +198,7 @@ async fn an_address_is_verified_by_the_provider_alone() {
         json!({ "email": null }),
     ] {
         let lies = with_claims(claims);
-        scene.refuses(lies, 403, "which email address is yours, and that it has verified it").await;
+        scene.refuses(lies, 403, "did not give a verified email address").await;
     }
     let verified_at = async || {
         let account = scene.test.app.store.account(invited).await.expect("an account");
@@ -231,12 +231,12 @@ async fn what_the_token_leaves_out_the_provider_is_asked_for() {
     assert_eq!(sent_to(&scene.sign_in(ADA).await), "/", "some providers write it as a string");
 
     let not_verified = json!({ "sub": subject, "email": ADA, "email_verified": false });
-    scene.refuses(lies(not_verified), 403, "that it has verified it").await;
+    scene.refuses(lies(not_verified), 403, "did not give a verified email address").await;
     let another = json!({ "sub": "another", "email": ADA, "email_verified": true });
-    scene.refuses(lies(another), 502, "finds the reason in the log").await;
+    scene.refuses(lies(another), 502, "find the reason in the log").await;
     let nobody = with_answer("/userinfo", ProviderAnswer::Status(500, "no".to_owned()));
     let asked = Lies { answers: nobody.answers, ..lies(json!({})) };
-    scene.refuses(asked, 502, "finds the reason in the log").await;
+    scene.refuses(asked, 502, "find the reason in the log").await;
 }
 
 #[tokio::test]
@@ -256,11 +256,11 @@ async fn a_token_that_is_not_for_this_sign_in_signs_nobody_in() {
         json!({ "exp": null }),
         json!({ "sub": null }),
     ] {
-        scene.refuses(with_claims(claims), 502, "finds the reason in the log").await;
+        scene.refuses(with_claims(claims), 502, "find the reason in the log").await;
     }
     for signature in [Signature::Forged, Signature::Secret, Signature::None] {
         let lies = Lies { signature, ..Lies::default() };
-        scene.refuses(lies, 502, "finds the reason in the log").await;
+        scene.refuses(lies, 502, "find the reason in the log").await;
     }
     scene.op.lie(Lies::default());
     assert_eq!(sent_to(&scene.sign_in(ADA).await), "/", "all else was right");
@@ -315,8 +315,8 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
     let (_, state) = path.split_once("&state=").expect("a state");
     for (error, status, why) in [
         ("access_denied", 403, "You declined"),
-        ("server_error", 502, "finds the reason"),
-        ("%3Cb%3E", 502, "finds the reason"),
+        ("server_error", 502, "find the reason"),
+        ("%3Cb%3E", 502, "find the reason"),
     ] {
         let path = format!("/oidc/callback?error={error}&error_description=x%3Ci%3E&state={state}");
         let refused = scene.get(&path, &cookie).await;
@@ -336,7 +336,7 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
         ProviderAnswer::Redirect(format!("{}/elsewhere", scene.op.issuer)),
     ];
     for answer in useless.clone() {
-        scene.refuses(with_answer("/token", answer), 502, "finds the reason in the log").await;
+        scene.refuses(with_answer("/token", answer), 502, "find the reason in the log").await;
     }
     let unknown = status(400, r#"{ "error": "invalid_grant" }"#);
     scene.refuses(with_answer("/token", unknown), 400, "Start again").await;
@@ -346,7 +346,7 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
         let begun = send_with(&scene.test, dashboard, &head("GET", "/oidc"), "").await;
         assert_eq!(begun.status(), 502, "{begun:?}");
         assert!(!begun.headers().contains_key(LOCATION) && cookies(&begun).is_empty());
-        assert!(main_part(&begun).contains("finds the reason in the log"), "{begun:?}");
+        assert!(main_part(&begun).contains("find the reason in the log"), "{begun:?}");
     };
     for path in ["/.well-known/openid-configuration", "/keys"] {
         for answer in useless.clone() {

@@ -22,7 +22,7 @@ async fn a_report_says_day_by_day_how_a_site_was() {
     let page = said(&page);
     for text in [
         "85 % of the checks",
-        "<dt>Incidents</dt><dd>1</dd>",
+        "<dt>Issues</dt><dd>1</dd>",
         "<dt>Downtime</dt><dd>4 h</dd>",
         "<td>6 of 8</td>",
         "<td>137 ms</td><td>400 ms</td>",

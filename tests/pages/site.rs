@@ -44,10 +44,10 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
         "EC of 256 bits, P-256",
         "2027-01-01 00:00:00 UTC",
         "<th scope=\"row\">A</th><td><bdi>a.test</bdi></td><td><bdi>192.0.2.1</bdi></td><td>300 s</td>",
-        "Not known, as no resolver answered: MX.",
+        "Unknown, because no resolver answered: MX.",
         "2027-11-01 00:00 UTC",
         "32 broken of 99 links on 7 pages",
-        "The site has more pages than are crawled.",
+        "The site has more pages than Vedette crawls.",
         "<td><bdi>javascript:alert(1)</bdi></td>",
         "<a href=\"https://gone.test/&quot;x\" rel=\"noreferrer noopener\">",
         "No answer",
@@ -240,7 +240,7 @@ async fn performance_checks_wait_for_a_browser_on_a_machine_that_has_none() {
     let (mut service, owner, site) = watched().await;
     service.test.app.service.tools.retain(|tool| *tool != Tool::Performance);
     let path = format!("/sites/{site}");
-    let hint = "Waits for a browser. <code>vedette browser install</code> installs one.";
+    let hint = "Waiting for a browser. Install one with <code>vedette browser install</code>.";
     let page = Browser::of(&service.test, owner.user).await.get(&path).await;
     assert!(!body(&page).contains(hint), "somebody may want none");
     service.test.app.service.lacks_browser = true;

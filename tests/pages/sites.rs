@@ -109,7 +109,7 @@ async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
     let mut browser = Browser::of(&service.test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
     let form = browser.get(&format!("{team}/sites/new")).await;
-    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, https:// is used, unless there is a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
+    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
     let webhook = "kind=webhook&name=Pager&to=https%3A%2F%2Fhooks.test%2Fin";
     // The answer shows the key with which notifications are signed.
     assert_eq!(browser.post(&format!("{team}/channels"), webhook).await.status(), 200);
@@ -311,7 +311,7 @@ async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks(
     let tried = add(&format!("{port}/a?b=c%0A{port}/d")).await;
     assert!(sent_to(&tried).ends_with("?added=2&watched=0&https=0&http=2"), "{}", sent_to(&tried));
     let list = browser.get(sent_to(&tried)).await;
-    let words = "2 ports without a scheme answered over http:// and are watched so.";
+    let words = "2 ports without a scheme answered over http:// and are monitored that way.";
     assert!(text(said(&list)).contains(words), "{}", text(said(&list)));
     let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
     let of = |url: String| sites.iter().find(|row| row.url.as_str() == url).expect("a site");

@@ -84,7 +84,7 @@ async fn a_reader_subscribes_confirms_and_unsubscribes() {
     for _ in 0..2 {
         let answer = ask(&test, "POST", &end).await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed If your link is complete, no more updates are sent to its address.");
+            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed No more updates are sent to your address. If you still get some, open the complete link in one of them.");
         }
         assert_eq!(test.app.store.subscriptions(page.id).await.expect("read"), 0);
     }

@@ -24,7 +24,7 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_what_is_none_is_refused() {
     }
     let refused = browser.post(&path, "time_zone=Europe%2FAtlantis").await;
     assert_eq!(refused.status(), 422);
-    assert!(main_part(&refused).contains("Must be a name of the IANA database"));
+    assert!(main_part(&refused).contains("Must be an IANA time zone name"));
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     assert!(said(&log).contains("Europe/Berlin"));
 }

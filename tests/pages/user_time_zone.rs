@@ -32,7 +32,7 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_given_up_again() {
     assert!(said(&page).contains("Saved."));
     let refused = browser.post(PATH, "time_zone=Europe%2FAtlantis").await;
     assert_eq!(refused.status(), 422);
-    assert!(main_part(&refused).contains("Must be a name of the IANA database"));
+    assert!(main_part(&refused).contains("Must be an IANA time zone name"));
 }
 
 /// The last words of a page, which name the zone of its times.

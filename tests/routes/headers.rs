@@ -82,7 +82,7 @@ async fn bodies_may_come_compressed() {
     assert_refused(&refused, 400, "The request body must be valid gzip.");
     let other = service.client(&owner).with_header("content-encoding", "br");
     let refused = other.send("POST", &path, "{}".into()).await;
-    assert_refused(&refused, 415, "The request body must be sent as it is, or encoded with gzip.");
+    assert_refused(&refused, 415, "The request body must be uncompressed or compressed with gzip.");
     assert_eq!(refused.header("accept-encoding"), "gzip");
     // A client without permission is refused first.
     let stranger = service.client_with(None).with_header("content-encoding", "br");

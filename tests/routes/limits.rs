@@ -40,7 +40,8 @@ const TYPES: &str = "must be one of A, AAAA, CNAME, MX, NS, TXT";
 const INTEGER: &str = "must be an integer";
 const BOOLEAN: &str = "must be true or false";
 const EMPTY: &str = "must not be empty";
-const FRAMING: &str = "must not be a header of the connection or of a body";
+const FRAMING: &str =
+    "must not be a header that belongs to the connection or the body, such as Content-Length";
 const TOO_SMALL: &str = "must be at least 1";
 const TOO_LARGE: &str = "must not be greater than 2147483647";
 

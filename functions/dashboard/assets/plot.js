@@ -3,7 +3,7 @@
 // table, which say the same, are there without this script: the table has the values of the lines, and the
 // picture has the single checks and the failed ones.
 
-const HINT = "Drag over the plot to look closer.";
+const HINT = "Drag across the chart to zoom in.";
 const MIDNIGHT = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone });
 const dated = (seconds) => new Date(seconds * 1000);
 

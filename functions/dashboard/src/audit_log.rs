@@ -97,7 +97,7 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> 
                         @if let Some(user) = users.get(&user) { br; span.quiet { (user.email) } }
                     }
                     Actor::Operator => em { "the operator" },
-                    Actor::Reader => em { "the reader of the address" },
+                    Actor::Reader => em { "the recipient of the address" },
                 }
             }
             td { (what(entry, users, clock)) }
@@ -139,7 +139,7 @@ fn what(
         AuditEvent::SiteDeleted { name, .. } => html! { "Deleted the site " (called(name)) },
         AuditEvent::TokenCreated { user, hash, scopes } => {
             let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
-            html! { "Made " (whose(user)) " API token " code { (hash) } ", for " (scopes.join(", ")) }
+            html! { "Created " (whose(user)) " API token " code { (hash) } ", for " (scopes.join(", ")) }
         }
         AuditEvent::TokenRevoked { user, hash } => {
             html! { "Revoked " (whose(user)) " API token " code { (hash) } }
@@ -159,17 +159,17 @@ fn what(
             html! { "Invited " (called(email)) ", as " (role_word(*role)) }
         }
         AuditEvent::InvitationWithdrawn { email } => {
-            html! { "Withdrew the invitation of " (called(email)) }
+            html! { "Withdrew the invitation for " (called(email)) }
         }
         AuditEvent::InvitationDeclined { email } => {
-            html! { "Declined the invitation of " (called(email)) }
+            html! { "Declined the invitation for " (called(email)) }
         }
         AuditEvent::Channel { name, change } => html! { (of_channel(*change)) " " (called(name)) },
         AuditEvent::CalendarShared => {
-            html! { "Made a new address for the calendar of maintenance windows" }
+            html! { "Created a new address for the calendar of maintenance windows" }
         }
         AuditEvent::CalendarUnshared => {
-            html! { "Withdrew the address of the calendar of maintenance windows" }
+            html! { "Revoked the address of the calendar of maintenance windows" }
         }
         AuditEvent::MaintenanceWindow { name, change } => {
             html! { (of_window(*change)) " " (called(name)) }

@@ -29,7 +29,7 @@ pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Respon
         return Ok(opened.present_state(context));
     }
     let question =
-        html! { "Send alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
+        html! { "Send alerts from the channel " (opened.name()) " to " (opened.address()) "?" };
     Ok(layout::form(context, "Confirm this address", &question, "Confirm"))
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Re
     if opened.channel.disabled.is_some() {
         return Ok(opened.present_state(context));
     }
-    let question = html! { "Send no more alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
+    let question = html! { "Send no more alerts from the channel " (opened.name()) " to " (opened.address()) "?" };
     Ok(layout::form(context, "Unsubscribe this address", &question, "Unsubscribe"))
 }
 
@@ -97,13 +97,13 @@ impl Opened {
     fn present_state(&self, context: RequestContext<'_>) -> Response {
         let (title, content) = if self.channel.is_on() {
             let content = html! {
-                p { "Alerts of the channel " (self.name()) " are sent to " (self.address()) "." }
+                p { "Alerts from the channel " (self.name()) " are sent to " (self.address()) "." }
                 p { "Each of them has a link to unsubscribe." }
             };
             ("This address is confirmed", content)
         } else {
             let content = html! {
-                p { "No alerts of the channel " (self.name()) " are sent to " (self.address()) "." }
+                p { "No alerts from the channel " (self.name()) " are sent to " (self.address()) "." }
                 p { "To get them again, ask the team that monitors these websites to enable the channel." }
             };
             ("This address is unsubscribed", content)

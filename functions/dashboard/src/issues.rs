@@ -69,7 +69,7 @@ pub(crate) async fn show(
 
 fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
     let content = html! {
-        p { "Members of the team see this issue here after they " a href="/sign-in" { "sign in" } ". The API and the command line show it, too:" }
+        p { "Members of the team see this issue here after they " a href="/sign-in" { "sign in" } ". You can also read it with the API or the command line:" }
         p { code { "GET /api/v1/issues/" (issue) } }
         p { code { "vedette issue show " (issue) } }
     };

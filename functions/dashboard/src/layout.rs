@@ -308,7 +308,7 @@ fn degraded(context: RequestContext<'_>, clock: Clock<'_>) -> Markup {
                 aside.band.info aria-label="Demo" {
                     div.wrap {
                         (Look::Info.shape())
-                        p { b { "This is a demo." } " Its sites and their history are made up. Start without --demo to watch sites of your own." }
+                        p { b { "This is a demo." } " Its sites and their history are made up. Start without --demo to monitor your own sites." }
                     }
                 }
             }

@@ -274,7 +274,7 @@ fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
             a href={ "/sites/" (site.id) } { bdi { (site.name) } }
         }
         @if known.len() > NAMED { " and " (words::counted(known.len() - NAMED, "other site", "other sites")) }
-        @if known.is_empty() { "Sites that were deleted" }
+        @if known.is_empty() { "Deleted sites" }
     }
 }
 

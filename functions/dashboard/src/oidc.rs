@@ -117,11 +117,11 @@ fn spent(context: RequestContext<'_>) -> Response {
     let why = html! {
         "It was not started in this browser, it has already ended, or it took more than 15 minutes. Start again."
     };
-    refused(context, StatusCode::BAD_REQUEST, "This sign-in does not work", &why)
+    refused(context, StatusCode::BAD_REQUEST, "This sign-in is not valid", &why)
 }
 
 fn declined(context: RequestContext<'_>) -> Response {
-    let why = html! { "You declined, or the provider does not admit you to this service." };
+    let why = html! { "You declined, or the provider does not let you use this service." };
     refused(context, StatusCode::FORBIDDEN, "You are not signed in", &why)
 }
 
@@ -139,23 +139,27 @@ fn failed(context: RequestContext<'_>, failure: &Failure) -> Response {
         Failure::UnknownCode => spent(context),
         Failure::NoAddress => {
             let why = html! {
-                "The provider must say which email address is yours, and that it has verified it."
+                "The provider did not give a verified email address for you."
             };
-            refused(context, StatusCode::FORBIDDEN, "Your address is not known", &why)
+            refused(context, StatusCode::FORBIDDEN, "Your email address is unknown", &why)
         }
         Failure::Resting => {
             let why = html! {
                 "The provider did not answer a moment ago. Try again in a few seconds."
             };
-            let mut response =
-                refused(context, StatusCode::SERVICE_UNAVAILABLE, "The sign-in must wait", &why);
+            let mut response = refused(
+                context,
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Sign-in is not available right now",
+                &why,
+            );
             let wait = HeaderValue::from(retry_after(REST));
             response.headers_mut().insert(RETRY_AFTER, wait);
             response
         }
         Failure::NoAnswer(_) | Failure::Unusable(_) | Failure::Untrusted(_) => {
             let why = html! {
-                "The provider did not answer, or gave an invalid answer. The operator of this service finds the reason \
+                "The provider did not answer, or gave an invalid answer. The operator of this service can find the reason \
                 in the log."
             };
             refused(context, StatusCode::BAD_GATEWAY, "The sign-in failed", &why)

@@ -52,7 +52,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     match context.app.store.set_up(&link, &user, &team, &begun).await {
         Err(error) if error.has_failed(LINK) => return Ok(spent(context)),
         Err(error) if error.has_failed(ADDRESS) => {
-            let why = ValidationError::new("email", "A user has this address already.");
+            let why = ValidationError::new("email", "A user already has this address.");
             return Ok(form(context, StatusCode::CONFLICT, &input.refused(why)));
         }
         made => made?,
@@ -98,7 +98,7 @@ fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> R
             (input.input("email", "email", "Email address"))
             button.main { "Create account" }
         }
-        p.quiet.small { "The address stays on this machine. Sign-in links are made for it." }
+        p.quiet.small { "The address stays on this machine. It is used to sign you in." }
     };
     layout::page(context, status, "Welcome to Vedette", &content)
 }

@@ -141,8 +141,8 @@ fn new_page(team: TeamId, input: FormInput) -> Markup {
             header { h2 { "Create status page" } }
             (input.unsaved(["slug", "name"].into_iter()))
             div.fields {
-                (input.input("name", "text", ("Name", "Usually that of your organization.")))
-                (input.input("slug", "text", ("Slug", "The end of its address, such as meridian.")))
+                (input.input("name", "text", ("Name", "Usually your organization’s name.")))
+                (input.input("slug", "text", ("Slug", "The last part of its address, such as meridian.")))
             }
             footer { button.main { "Create status page" } }
         }

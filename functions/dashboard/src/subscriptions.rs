@@ -186,7 +186,6 @@ fn expired(context: RequestContext<'_>) -> Response {
 }
 
 fn ended(context: RequestContext<'_>) -> Response {
-    let content =
-        html! { p { "If your link is complete, no more updates are sent to its address." } };
+    let content = html! { p { "No more updates are sent to your address. If you still get some, open the complete link in one of them." } };
     layout::page(context, StatusCode::OK, "You are not subscribed", &content)
 }

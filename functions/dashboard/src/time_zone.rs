@@ -64,7 +64,7 @@ fn page(
     let content = beside_others(team.id, Part::TimeZone, &content);
     let heading = Heading::new("Notifications").lead(html! {
         p.quiet {
-            "When and how people are told of issues, on all channels."
+            "When and how people are notified of issues, on all channels."
             @if !may_change { " Owners and admins can change it." }
         }
     });
@@ -76,7 +76,7 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
         header {
             div {
                 h2 { "Time zone" }
-                p.quiet.small { "Quiet time follows the clocks of this zone. Pages and notifications show its time, unless their reader has chosen another zone." }
+                p.quiet.small { "Quiet time, pages and notifications use this time zone. People can choose another one for their own pages and emails." }
             }
         }
     };

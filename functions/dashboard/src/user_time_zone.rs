@@ -53,7 +53,7 @@ fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Respo
         input
     });
     let choices: Vec<_> =
-        [Choice::new(OF_TEAM, "Like the team")].into_iter().chain(zones()).collect();
+        [Choice::new(OF_TEAM, "Same as the team")].into_iter().chain(zones()).collect();
     let content = html! {
         (done)
         form.card method="post" action="/time-zone" novalidate {
@@ -63,7 +63,7 @@ fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Respo
         }
     };
     let heading = Heading::new("Time zone").lead(html! {
-        p.quiet { "Your pages and the alerts that you get by email show times in this zone." }
+        p.quiet { "Your pages and the alerts that you get by email show times in this time zone." }
     });
     Ok(layout::own_page(context, status, heading, &content))
 }

@@ -41,8 +41,8 @@ pub(crate) struct Run {
     /// A PEM file with certificate authorities to trust for the service, in addition to the system's
     #[arg(long, value_name = "FILE", env = "VEDETTE_AGENT_CA")]
     ca_file: Option<PathBuf>,
-    /// Allow http:// for a service on another machine. Anybody on the way can then read the token and sites' request
-    /// headers
+    /// Allow http:// for a service on another machine. Anybody on the network between them can then read the token and
+    /// the sites' request headers
     #[arg(long)]
     allow_http: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Command {
         /// The name of its location, such as frankfurt
         name: Location,
     },
-    /// List agents, with when each was last seen
+    /// List agents, and when each was last seen
     List,
     /// Give an agent a new token, which is shown once; the old one stops working
     Rotate {
@@ -130,7 +130,9 @@ async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
         )));
     }
     if agents.len() >= WITNESSES_MAX {
-        return Err(Failure::refused(format!("a service has at most {WITNESSES_MAX} agents")));
+        return Err(Failure::refused(format!(
+            "a service can have at most {WITNESSES_MAX} agents; revoke one first"
+        )));
     }
     let secret = app.entropy.secret().map_err(Failure::because)?;
     let agent = Agent::new(name.clone(), secret.hash(), app.clock.now());
@@ -240,6 +242,9 @@ mod tests {
         for number in 0..WITNESSES_MAX {
             bench.json(&format!("agent add a{number}")).await;
         }
-        assert_eq!(bench.refused("agent add one-more").await, "a service has at most 8 agents");
+        assert_eq!(
+            bench.refused("agent add one-more").await,
+            "a service can have at most 8 agents; revoke one first"
+        );
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn recurrence(text: &str) -> Result<Recurrence, String> {
 
 /// A time zone by its IANA name.
 pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
-    NamedZone::parse(text).ok_or("expected a name of the IANA database, such as Europe/Berlin")
+    NamedZone::parse(text).ok_or("expected an IANA time zone name, such as Europe/Berlin")
 }
 
 pub(crate) fn site_id(text: &str) -> Result<SiteId, &'static str> {
@@ -216,10 +216,10 @@ pub(crate) fn duration(text: &str) -> Result<SignedDuration, &'static str> {
     if duration.is_positive() { Ok(duration) } else { Err(NO_DURATION) }
 }
 
-const NO_DURATION: &str = "expected a time such as 2h, 90m or 3d";
+const NO_DURATION: &str = "expected a duration such as 2h, 90m or 3d";
 
 pub(crate) fn instant(text: &str) -> Result<Timestamp, &'static str> {
-    text.parse().map_err(|_| "expected an instant such as 2026-11-20T18:00:00Z")
+    text.parse().map_err(|_| "expected a time such as 2026-11-20T18:00:00Z")
 }
 
 fn one_of<T, const N: usize>(

@@ -43,11 +43,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Send a test to a channel, and wait for the outcome
+    /// Send a test message to a channel, and wait for the outcome
     Test {
         #[command(flatten)]
         which: Which,
-        /// Seconds to wait for it
+        /// Seconds to wait for the outcome
         #[arg(
             long,
             value_name = "SECONDS",
@@ -56,7 +56,7 @@ pub(crate) enum Command {
         )]
         wait: u64,
     },
-    /// Confirm an email address on its reader's behalf
+    /// Confirm an email address on its recipient's behalf
     Confirm {
         #[command(flatten)]
         which: Which,
@@ -70,11 +70,11 @@ pub(crate) enum Command {
     Disable {
         #[command(flatten)]
         which: Which,
-        /// The reason, as people see it
+        /// The reason, which the team sees
         #[arg(long, value_parser = args::name, default_value = "disabled by an operator")]
         reason: String,
     },
-    /// Remove a channel, and everything that waits for it
+    /// Remove a channel, and all alerts that are waiting to be sent to it
     Remove {
         #[command(flatten)]
         which: Which,
@@ -172,7 +172,7 @@ async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
         Err(found) => {
             let count = found.len();
             Err(Failure::refused(format!(
-                "the team has {count} channels {asked}; name one by its uuid"
+                "the team has {count} channels named {asked}; give the uuid of one"
             )))
         }
     }

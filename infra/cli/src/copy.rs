@@ -23,7 +23,7 @@ const DEPLOYMENT: &str = "aws";
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// The source: a data folder, aws:STACK, or aws for the deployment that the environment names
+    /// The source: a data folder, aws:STACK, or aws for the deployment that environment variables name
     #[arg(value_parser = place)]
     from: Place,
     /// The destination; a folder that no service uses, which is created if it is missing
@@ -201,7 +201,7 @@ impl Show for Shown {
     fn text(&self) -> String {
         let Self { teams, users, sites, issues, checks, items, written, resumed } = self;
         let begun =
-            if *resumed { " (the rest was there from a copy that was cut off)" } else { "" };
+            if *resumed { " (the rest was already there from an interrupted copy)" } else { "" };
         record([
             ("Teams", teams.to_string()),
             ("Users", users.to_string()),
@@ -210,7 +210,7 @@ impl Show for Shown {
             ("Rows of checks", checks.to_string()),
             ("Items compared", format!("{items}, all equal")),
             ("Items written", format!("{written}{begun}")),
-            ("Channels", "disabled; `vedette channel enable` has them send again".to_owned()),
+            ("Channels", "disabled; enable them with `vedette channel enable`".to_owned()),
         ])
     }
 }

@@ -22,11 +22,11 @@ pub(crate) enum Command {
     Show {
         #[command(flatten)]
         which: Which,
-        /// The most messages to show for each queue
+        /// The maximum number of messages to show for each queue
         #[arg(long, default_value_t = 20)]
         limit: usize,
     },
-    /// Send messages again. Each takes effect once, however often it is sent
+    /// Send messages again; each takes effect only once
     Redrive {
         #[command(flatten)]
         which: Which,

@@ -31,7 +31,7 @@ pub(crate) enum Command {
     },
     /// Replace what a site's status checks expect
     ///
-    /// Everything that is not named is removed, or gets its default.
+    /// Replaces all earlier expectations. Options that are omitted get their defaults.
     Set {
         /// The site
         #[arg(value_parser = args::site_id)]
@@ -39,13 +39,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         wanted: Box<Wanted>,
     },
-    /// Show the DNS record with which the owner of a site's host agrees to POSTs
+    /// Show the DNS record by which the owner of a site's host allows POST requests
     Ownership {
         /// The site
         #[arg(value_parser = args::site_id)]
         site: SiteId,
     },
-    /// Expect nothing but an answer
+    /// Remove all expectations
     Clear {
         /// The site
         #[arg(value_parser = args::site_id)]
@@ -56,22 +56,22 @@ pub(crate) enum Command {
 /// What to expect.
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
-    /// Text that the first 512 KB of the body contain; may be repeated, as the others
+    /// Text that the first 512 KB of the body must contain; may be repeated, like the next four options
     #[arg(long, value_name = "TEXT")]
     body_contains: Vec<String>,
-    /// Text that the first 512 KB of the body do not contain
+    /// Text that the first 512 KB of the body must not contain
     #[arg(long, value_name = "TEXT")]
     body_lacks: Vec<String>,
-    /// Value of a header
+    /// Value that a header must have
     #[arg(long, value_name = "NAME: VALUE")]
     header_equals: Vec<String>,
-    /// Text that a header contains
+    /// Text that a header must contain
     #[arg(long, value_name = "NAME: TEXT")]
     header_contains: Vec<String>,
-    /// Value at a JSON pointer: /status = ok, /ready = true
+    /// Value that the JSON body must have at a pointer: /status = ok, /ready = true
     #[arg(long, value_name = "POINTER = VALUE")]
     json_equals: Vec<String>,
-    /// Milliseconds after which the site is slow
+    /// Response time in milliseconds above which the site is slow
     #[arg(long, value_name = "MS")]
     response_time: Option<String>,
     /// Method of the request; POST needs the record that `expectations ownership` shows
@@ -121,7 +121,9 @@ impl Wanted {
         let usage = |why: String| Err(Failure::Usage(why));
         let post = self.post()?;
         if lines.is_empty() && post.is_none() {
-            return usage("name something to expect, or use `expectations clear`".to_owned());
+            return usage(
+                "give at least one expectation, or remove all with `expectations clear`".to_owned(),
+            );
         }
         if lines.len() > EXPECTATIONS_MAX {
             return usage(format!("a site can have {EXPECTATIONS_MAX} expectations"));
@@ -189,7 +191,11 @@ impl Command {
                 let site = find(app, *site).await?.stored.site;
                 let record = OwnershipRecord::of(&site);
                 let record = record.ok_or_else(|| {
-                    Failure::refused("a host that is an IP address has no such record".to_owned())
+                    Failure::refused(
+                        "the host of this site is an IP address or too long a name, so it cannot \
+                         have this record"
+                            .to_owned(),
+                    )
                 })?;
                 let proven = app.txt_records.prove(&site).await;
                 let problem = proven.err().map(|why| why.to_string());
@@ -252,7 +258,7 @@ impl Show for Shown<'_> {
     fn text(&self) -> String {
         let Self { method, post, expectations, issues } = self;
         if expectations.is_empty() {
-            return format!("Nothing but an answer to {method} is expected.\n");
+            return format!("There are no expectations. Checks send {method}.\n");
         }
         let post = post.as_ref().map(|ShownPost { content_type, body_bytes }| {
             ("post", format!("{body_bytes} bytes of {content_type}"))
@@ -307,7 +313,7 @@ mod tests {
         let team = bench.team("ada", "starter").await;
         bench.site(&team).await;
         let show = format!("expectations show {SITE}");
-        insta::assert_snapshot!(bench.run(&show).await.out, @"Nothing but an answer to GET is expected.");
+        insta::assert_snapshot!(bench.run(&show).await.out, @"There are no expectations. Checks send GET.");
         let set = format!(
             "expectations set {SITE} --body-contains Welcome --json-equals /status=ok \
              --json-equals /ready=true --header-contains content-type:json --response-time 2000 \
@@ -356,7 +362,7 @@ mod tests {
             let value = value.clone();
             Box::pin(async move { Ok(vec![value]) })
         });
-        insta::assert_snapshot!(bench.run(&set).await.out, @"Nothing but an answer to POST is expected.");
+        insta::assert_snapshot!(bench.run(&set).await.out, @"There are no expectations. Checks send POST.");
         let set = format!("{set} --content-type text/plain --response-time 900");
         insta::assert_snapshot!(bench.run(&set).await.out, @r"
         method              POST
@@ -390,7 +396,7 @@ mod tests {
         let team = bench.team("ada", "starter").await;
         bench.site(&team).await;
         for (options, said) in [
-            ("", "name something to expect, or use `expectations clear`"),
+            ("", "give at least one expectation, or remove all with `expectations clear`"),
             ("--method POST", "--method POST needs --body-file"),
             ("--body-file x --response-time 5", "--body-file needs --method POST"),
             (

@@ -42,7 +42,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
-    /// Withdraw an acknowledgement: reminders are sent again
+    /// Undo an acknowledgement, so that reminders are sent again
     Unack {
         #[command(flatten)]
         act: Act,
@@ -65,7 +65,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SnoozeEnd {
-    /// Until when, as an instant in the future
+    /// When reminders start again: 2026-11-20T18:00:00Z
     #[arg(long, value_name = "TIME", value_parser = args::instant)]
     until: Option<Timestamp>,
     /// For how long: 2h, 90m, 3d
@@ -85,7 +85,7 @@ impl SnoozeEnd {
             _ => return Ok(None),
         };
         if until <= now {
-            return Err(Failure::Usage(format!("{} is past", moment(until))));
+            return Err(Failure::Usage(format!("{} is in the past", moment(until))));
         }
         Ok(Some(until))
     }
@@ -96,7 +96,7 @@ pub(crate) struct Act {
     /// The issue
     #[arg(value_parser = args::issue_id)]
     issue: Uuid,
-    /// Email address of the member who acts, who may be anybody in the site's team except viewers
+    /// Email address of the member who does this: anybody in the site's team except viewers
     #[arg(long = "as", value_name = "EMAIL", value_parser = args::email)]
     email: String,
 }

@@ -90,16 +90,16 @@ enum Command {
     Member(member::Command),
     /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),
-    /// Access tokens of the API
+    /// Access tokens for the API
     #[command(subcommand)]
     Token(token::Command),
     /// What a team may use
     #[command(subcommand)]
     Plan(plan::Command),
-    /// Issues of sites, and decisions about them
+    /// Issues, and decisions about them
     #[command(subcommand)]
     Issue(issue::Command),
-    /// When problems of sites are expected
+    /// Maintenance windows, in which problems with sites are expected
     #[command(subcommand)]
     Maintenance(maintenance::Command),
     /// What people outside a team see of its sites
@@ -133,12 +133,12 @@ enum Command {
     Health,
     /// Print the metrics of the service on this machine
     ///
-    /// In Prometheus's text format: lag and length of the queues, checks, deliveries, responses. `serve --metrics`
-    /// serves the same at an address.
+    /// In Prometheus's text format: lag and length of the queues, checks, deliveries and responses. `serve --metrics` also
+    /// serves them over HTTP.
     Metrics,
     /// Show problems with the service, and what to do about them
     ///
-    /// Examines the structure of the table's file, and its reconciler. With --aws, examines the whole
+    /// Examines the structure of the table's file, and looks for overdue work. With --aws, examines the whole
     /// deployment: credentials, stack, table, queues, dead letters, event sources, concurrency,
     /// schedules.
     Doctor(doctor::Doctor),
@@ -155,11 +155,11 @@ enum Command {
     /// Replaces nothing: it refuses a folder that is not empty or that a service uses, and a backup that is damaged or
     /// was made by a newer version.
     Restore(backup::Restore),
-    /// Copy teams with their history between a data folder and a deployment, or two folders
+    /// Copy teams with their history between data folders and deployments
     ///
-    /// First stop the service of the source folder, or pause the teams with `plan deactivate`. At the end, all items of
-    /// both tables are compared. The copied channels are disabled. A team, user or address that already exists in the
-    /// destination is never overwritten. If a copy is interrupted, run it again to finish it.
+    /// First stop the service of the source folder, or pause the teams with `plan deactivate`. At the end, the command
+    /// compares all items of both tables. The copied channels are disabled. A team, user or address that already exists
+    /// in the destination is never overwritten. If a copy is interrupted, run it again to finish it.
     Copy(copy::Copy),
     /// Run one tool on a URL
     ///

@@ -35,9 +35,9 @@ pub(crate) enum Command {
         #[arg(value_parser = args::team_id)]
         team: TeamId,
     },
-    /// Add a window that starts later, once or again and again
+    /// Add a window that starts later, once or repeatedly
     Add(Add),
-    /// Start a window now, for as long as a command runs or a time passes
+    /// Start a window now, for a given time or for as long as a command runs
     ///
     /// With a command, the window ends when the command does, whether it succeeds or not, and the exit code is the
     /// command's. If this program is killed, the window ends when its time has passed.
@@ -72,16 +72,16 @@ pub(crate) struct Add {
     /// The team
     #[arg(value_parser = args::team_id)]
     team: TeamId,
-    /// When it starts for the first time, on the clocks of its time zone: 2026-11-29T02:00
+    /// When it first starts, in its time zone: 2026-11-29T02:00
     #[arg(long, value_name = "TIME", value_parser = args::start)]
     start: DateTime,
-    /// How long it takes: 30m, 2h, 3d
+    /// How long it lasts: 30m, 2h, 3d
     #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
     duration: SignedDuration,
-    /// A time zone of the IANA database, such as Europe/Berlin; that of the team if omitted
+    /// An IANA time zone name, such as Europe/Berlin; the team's time zone if omitted
     #[arg(long, value_parser = args::time_zone)]
     time_zone: Option<NamedZone>,
-    /// When it recurs: a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU
+    /// When it recurs: an RFC 5545 rule, such as FREQ=WEEKLY;BYDAY=SU
     #[arg(long, value_name = "RULE", value_parser = args::recurrence)]
     repeat: Option<Recurrence>,
     /// Display name
@@ -100,7 +100,7 @@ pub(crate) struct Start {
     /// All sites of this team
     #[arg(long, value_parser = args::team_id, conflicts_with = "sites")]
     team: Option<TeamId>,
-    /// How long it takes at most: 30m, 2h, 3d
+    /// How long it lasts at most: 30m, 2h, 3d
     #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
     duration: SignedDuration,
     /// Display name
@@ -262,7 +262,7 @@ fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
     u32::try_from(minutes.max(1))
         .ok()
         .filter(|minutes| *minutes <= DURATION_MAX_MINUTES)
-        .ok_or_else(|| Failure::Usage("a maintenance window takes at most 7 days".to_owned()))
+        .ok_or_else(|| Failure::Usage("a maintenance window lasts at most 7 days".to_owned()))
 }
 
 /// The sites with these UUIDs or URLs, each with its team.
@@ -315,7 +315,7 @@ async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
         [site] => Ok(site),
         [] => Err(Failure::refused(format!("no team monitors {url}"))),
         _ => {
-            Err(Failure::refused(format!("several teams monitor {url}; name the site by its UUID")))
+            Err(Failure::refused(format!("several teams monitor {url}; give the UUID of the site")))
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::new_role())]
         role: Role,
     },
-    /// Give a member another role; a team keeps an owner
+    /// Give a member another role; a team must keep an owner
     Role {
         #[command(flatten)]
         who: Who,
@@ -30,7 +30,7 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::role())]
         role: Role,
     },
-    /// Remove a member from a team; a team keeps an owner
+    /// Remove a member from a team; a team must keep an owner
     Remove {
         #[command(flatten)]
         who: Who,
@@ -216,7 +216,10 @@ mod tests {
         bench.json(&add("bob")).await;
         bench.json(&add("cleo")).await;
         let said = bench.refused(&add("dan")).await;
-        assert_eq!(said, "the starter plan has 3 seats, and all are taken");
+        assert_eq!(
+            said,
+            "the starter plan has 3 seats, and all are taken; remove a member or withdraw an invitation first"
+        );
         bench.json(&format!("plan set {team} agency")).await;
         bench.json(&add("dan")).await;
     }

@@ -11,7 +11,7 @@ use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Change a team's plan; leaves it active or inactive
+    /// Change a team's plan; an inactive plan stays inactive
     Set {
         /// The team
         #[arg(value_parser = args::team_id)]

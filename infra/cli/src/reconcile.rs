@@ -58,11 +58,11 @@ impl Show for Shown {
     fn text(&self) -> String {
         let Self { sites, put, missing, removed, retired, .. } = self;
         let mut text = format!(
-            "{sites} sites: {put} schedules made as they should be, of which {missing} were \
+            "{sites} sites: {put} schedules written, of which {missing} were \
              missing; {removed} removed.\n"
         );
         if *retired > 0 {
-            text += &format!("Removed {retired} schedules of the other kind.\n");
+            text += &format!("Removed {retired} schedules that the current mode does not use.\n");
         }
         text
     }

@@ -57,7 +57,7 @@ pub(crate) fn pages_base<'a>(
     }
 }
 
-const NO_BASE: &str = "the address of the deployment's dashboard is not known; set it with --url";
+const NO_BASE: &str = "the address of the deployment's dashboard is unknown; set it with --url";
 
 #[derive(Serialize)]
 struct Created {

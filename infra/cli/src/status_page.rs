@@ -68,13 +68,13 @@ pub(crate) struct Create {
     /// The team
     #[arg(value_parser = args::team_id)]
     team: TeamId,
-    /// The end of its address: lowercase letters, digits and hyphens
+    /// The last part of its address: lowercase letters, digits and hyphens
     #[arg(long, value_parser = args::slug)]
     slug: Slug,
-    /// Its name, usually that of the organization
+    /// Its name, usually the organization's
     #[arg(long, value_parser = args::published_name)]
     name: String,
-    /// Only a long link leads to the page
+    /// Only people with its long link can open the page
     #[arg(long)]
     unlisted: bool,
     /// Readers can subscribe to its incidents by email
@@ -86,7 +86,7 @@ pub(crate) struct Create {
 pub(crate) struct Edit {
     #[command(flatten)]
     which: Which,
-    /// The end of its address
+    /// The last part of its address
     #[arg(long, value_parser = args::slug)]
     slug: Option<Slug>,
     /// Its name
@@ -95,16 +95,16 @@ pub(crate) struct Edit {
     /// A message to all readers; empty for none
     #[arg(long, value_parser = args::page_message)]
     message: Option<String>,
-    /// Only a long link leads to the page
+    /// Only people with its long link can open the page
     #[arg(long, conflicts_with = "listed")]
     unlisted: bool,
-    /// Its slug leads to the page; an earlier link no longer works
+    /// Anybody can open the page at its slug; the long link stops working
     #[arg(long)]
     listed: bool,
     /// Readers can subscribe to its incidents by email
     #[arg(long, conflicts_with = "no_subscriptions")]
     subscriptions: bool,
-    /// Nobody can subscribe, and subscribers are sent nothing
+    /// Nobody can subscribe, and subscribers get no emails
     #[arg(long)]
     no_subscriptions: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) enum Command {
         /// The team
         #[arg(value_parser = args::team_id)]
         team: TeamId,
-        /// A name of the IANA database, such as Europe/Berlin, or UTC
+        /// An IANA time zone name, such as Europe/Berlin, or UTC
         #[arg(value_parser = args::time_zone)]
         zone: NamedZone,
     },

@@ -123,7 +123,9 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failur
         }
         Err(tokens) => {
             let count = tokens.len();
-            Err(Failure::refused(format!("{email} has {count} such tokens; name one by --hash")))
+            Err(Failure::refused(format!(
+                "{email} has {count} such tokens; choose one with --hash"
+            )))
         }
     }
 }
@@ -304,7 +306,7 @@ mod tests {
         let second = bench.json(create).await;
         let revoke = "token revoke --email ada@example.com";
         let said = bench.refused(&format!("{revoke} --name ci")).await;
-        assert_eq!(said, "ada@example.com has 2 such tokens; name one by --hash");
+        assert_eq!(said, "ada@example.com has 2 such tokens; choose one with --hash");
         let hash = second["hash"].as_str().expect("a hash");
         let revoked = bench.run(&format!("{revoke} --hash {}", &hash[..8])).await;
         assert_eq!(revoked.out, format!("Token {hash}, ci, no longer works.\n"));

@@ -22,7 +22,7 @@ pub(crate) enum Command {
         /// Email address, unique regardless of case
         #[arg(long, value_parser = args::email)]
         email: String,
-        /// Mark the address as verified; the API refuses users until it is
+        /// Mark the address as verified; until then, the API refuses the user
         #[arg(long)]
         verified: bool,
     },
@@ -32,15 +32,15 @@ pub(crate) enum Command {
         #[arg(value_parser = args::email)]
         email: String,
     },
-    /// Choose the time zone of a user's pages and email
+    /// Choose the time zone of a user's dashboard and emails
     TimeZone {
         /// The user's address
         #[arg(value_parser = args::email)]
         email: String,
-        /// A name of the IANA database, such as Europe/Berlin
+        /// An IANA time zone name, such as Europe/Berlin
         #[arg(value_parser = args::time_zone, required_unless_present = "of_team")]
         zone: Option<NamedZone>,
-        /// Remove the user's zone, so that the zone of each team applies
+        /// Remove the user's time zone, so that each team's time zone applies
         #[arg(long, conflicts_with = "zone")]
         of_team: bool,
     },

@@ -102,7 +102,7 @@ impl Report {
 
     fn lines(&self) -> Vec<String> {
         let what = |notice: Notice| match self.is_over {
-            true => format!("Over: {}", notice.what),
+            true => format!("Resolved: {}", notice.what),
             false => format!("{} {}", notice.what, notice.remedy),
         };
         self.problems.iter().map(|ongoing| what(ongoing.into())).collect()

@@ -15,25 +15,25 @@ use crate::operator::{OPERATOR_URL, Operator};
 
 const ENVIRONMENT: &str = "\
 Environment:
-  VEDETTE_BASE_URL       Base address of links in answers, ending in /api/v1
-                         [default: the host that the client asked]
-  VEDETTE_THROTTLE       Requests a minute and token; four times as many for a user [default: 60]
+  VEDETTE_BASE_URL       Base address of links in responses, ending in /api/v1
+                         [default: the host in the request]
+  VEDETTE_THROTTLE       Requests per minute for each token; a user may make four times as many [default: 60]
   VEDETTE_TRUSTED_PROXIES
                          Networks of proxies in front of this process, whose X-Forwarded-For is trusted,
                          separated by commas [default: none]
   VEDETTE_ALLOW_TARGETS  Networks that checks may reach although they are not public,
                          separated by commas: 127.0.0.0/8,10.0.0.0/8
   VEDETTE_ALLOW_RECEIVERS  Networks that alerts may reach although they are not public
-  VEDETTE_CONNECT_TO     Other addresses for checks, separated by commas: HOST:PORT:ADDRESS:PORT
-  VEDETTE_EXTRA_ROOTS    PEM file of further certificate authorities that checks trust
-  VEDETTE_OIDC_ISSUER    OpenID provider at which people sign in to the pages, with VEDETTE_OIDC_CLIENT_ID,
+  VEDETTE_CONNECT_TO     Where checks connect instead, separated by commas: HOST:PORT:ADDRESS:PORT
+  VEDETTE_EXTRA_ROOTS    PEM file with additional certificate authorities that checks trust
+  VEDETTE_OIDC_ISSUER    OpenID provider through which people sign in, with VEDETTE_OIDC_CLIENT_ID,
                          VEDETTE_OIDC_CLIENT_SECRET and VEDETTE_OIDC_LABEL
   VEDETTE_LOG            Log filter: info, debug, vedette_checker=debug
   NO_COLOR               Set to anything: no colors on a terminal";
 
-/// Run the whole service on this machine: API, pages, checks and alerts in one process
+/// Run the whole service on this machine: API, dashboard, checks and alerts
 ///
-/// Prints a link that works once. On an empty folder, the link leads to the setup of the first account and the first
+/// Prints a link that works once. In an empty folder, the link leads to the setup of the first account and the first
 /// site; later, it signs you in. All data is in the data folder and survives a crash.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = ENVIRONMENT)]
@@ -48,22 +48,22 @@ pub struct Options {
     )]
     pub data: PathBuf,
 
-    /// Where the API listens; port 0 takes a free port
+    /// Where the service listens; port 0 picks a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
 
-    /// Where Prometheus reads the metrics of this process, at /metrics; an address that only this machine reaches. They
-    /// are also at `vedette metrics` and at the Unix socket in the data folder
+    /// Where Prometheus reads the metrics of this process, at /metrics; the address must be one that only this machine
+    /// can reach. `vedette metrics` and the Unix socket in the data folder also provide them
     #[arg(long, env = "VEDETTE_METRICS_LISTEN", value_name = "IP:PORT", value_parser = loopback)]
     pub metrics: Option<SocketAddr>,
 
-    /// Host names, separated by commas, under which people reach the service, in addition to IP addresses,
-    /// localhost and the host in VEDETTE_BASE_URL; requests for other hosts are refused
+    /// Host names of the service, separated by commas, in addition to IP addresses, localhost and the host in
+    /// VEDETTE_BASE_URL; requests for other hosts are refused
     #[arg(long, env = "VEDETTE_HOSTS", value_name = "NAMES", value_delimiter = ',')]
     pub hosts: Vec<HostName>,
 
-    /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs
-    /// every five seconds; stored times stay real
+    /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs every five seconds;
+    /// stored times are real
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time_scale)]
     pub minute: TimeScale,
 
@@ -77,13 +77,13 @@ pub struct Options {
     #[arg(long, env = OPERATOR_URL, value_name = "URL", hide_env_values = true)]
     pub operator_url: Option<Operator>,
 
-    /// Print a token of the API for scripts, and keep it in the file `token` of the data folder. An empty folder gets
-    /// an owner and a team for it
+    /// Print an API token for scripts, and keep it in the file `token` in the data folder. In an empty folder, this
+    /// also creates an owner and a team
     #[arg(long)]
     pub token: bool,
 
-    /// Show a team with a month of made-up history, whose sites this process serves itself; in a separate folder,
-    /// data-demo unless --data names another
+    /// Show a team with a month of made-up history, whose sites this process serves itself; its data is in data-demo
+    /// unless --data names another folder
     #[arg(long)]
     pub demo: bool,
 

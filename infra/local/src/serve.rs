@@ -70,7 +70,9 @@ fn configured(options: &Options) -> Result<Configured, ConfigError> {
     })?;
     let send = SendConfig::read(&environment, MailTransport::Folder(options.data.join("mail")))?;
     if matches!(options.operator_url, Some(Operator::Mail(_))) && !send.mail.reaches_people() {
-        let problem = "names an address, and mails go nowhere: VEDETTE_SMTP is not set".to_owned();
+        let problem =
+            "is an email address, but emails cannot be sent, because VEDETTE_SMTP is not set"
+                .to_owned();
         return Err(ConfigError { name: OPERATOR_URL, problem });
     }
     let provider = ProviderConfig::read(&environment)?;

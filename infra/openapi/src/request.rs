@@ -49,15 +49,14 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
 
 /// A team's new time zone.
 pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
-    let schema = zone("A name from the IANA database, such as `Europe/Berlin`; null for UTC.");
+    let schema = zone("An IANA time zone name, such as `Europe/Berlin`; null for UTC.");
     Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
 }
 
 /// A user's new time zone.
 pub(crate) fn user_time_zone(schemas: &mut Schemas) -> Body {
-    let schema = zone(
-        "A name from the IANA database, such as `Europe/Berlin`; null for the zone of each team.",
-    );
+    let schema =
+        zone("An IANA time zone name, such as `Europe/Berlin`; null for each team's time zone.");
     Body { is_required: true, schema: schemas.named("UserTimeZoneUpdate", schema) }
 }
 
@@ -107,26 +106,24 @@ fn window() -> Value {
                 "items": { "type": "string", "format": "uuid" },
             },
             "starts_at": {
-                "description": "When the window starts for the first time, from 2000 to 2199: \
-                                what the clocks of its time zone show then. A new window \
-                                without it starts now.",
+                "description": "When the window first starts: a local time in its time zone, from \
+                                2000 to 2199. A new window without it starts now.",
                 "type": ["string", "null"],
                 "pattern": START,
             },
             "time_zone": {
-                "description": "A name from the IANA database. The default is the time zone of \
-                                the team.",
+                "description": "An IANA time zone name. The default is the team's time zone.",
                 "type": ["string", "null"],
                 "maxLength": TIME_ZONE_NAME_MAX,
             },
             "duration_minutes": {
-                "description": "How long the window takes, up to 7 days.",
+                "description": "How long the window lasts, up to 7 days.",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": DURATION_MAX_MINUTES,
             },
             "recurrence": {
-                "description": "When the window recurs: a recurrence rule of RFC 5545 with \
+                "description": "When the window recurs: an RFC 5545 recurrence rule with \
                                 `FREQ` (`DAILY`, `WEEKLY` or `MONTHLY`), `INTERVAL`, `BYDAY`, \
                                 `BYMONTHDAY` and `UNTIL` (in UTC), such as \
                                 `FREQ=WEEKLY;BYDAY=SU`. The window must start on one of these \
@@ -168,7 +165,7 @@ pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
     let schema = json!({
         "type": "object",
         "properties": { "sites": {
-            "description": "A string that is not a valid URL or name fails on its own.",
+            "description": "An entry whose URL or name is invalid fails without affecting the others.",
             "type": "array",
             "minItems": 1,
             "maxItems": SITES_MAX,

@@ -55,12 +55,16 @@ pub(crate) fn tags() -> Vec<Value> {
         ("time-zone", "The time zone of a team."),
         ("user-time-zone", "The time zone of the owner of the token."),
         ("metrics", "A team's sites for Prometheus."),
-        ("maintenance-windows", "Times in which problems of sites are expected."),
+        ("maintenance-windows", "Times at which problems with sites are expected."),
         ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),
         ("expectations", "What the status checks of a site expect."),
         ("status-pages", "What people outside a team see of its sites."),
         ("incidents", "What a team tells the readers of a status page about a problem."),
-        ("issues", "Problems of sites. The API only reads issues; decisions are made elsewhere."),
+        (
+            "issues",
+            "Problems with sites. Issues are read-only in the API; people acknowledge and resolve them in \
+             the dashboard or with `vedette issue`.",
+        ),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

@@ -17,7 +17,7 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
     let of_missed = missed_event(schemas);
     let days = MISSED_TIME.as_hours() / 24;
     let about_missed = format!(
-        "Sent when a webhook that was off is enabled again, if it missed more than \
+        "Sent when a disabled webhook is enabled again, if it missed more than \
          {MISSED_MAX} openings and resolutions, or if the first of them was more than {days} \
          days ago. None of them is sent. `GET /issues` shows the current state."
     );
@@ -95,11 +95,11 @@ fn issue_event(schemas: &mut Schemas) -> Value {
     let issue = schemas.of::<IssueResource>();
     let data = json!({
         "description": format!(
-            "The issue as it was then. The checks and the header that they send are left out. \
-             If the body would exceed {BODY_LIMIT} bytes, the context, the oldest entries of \
-             the timeline and the ends of long texts are left out too. Events that a webhook \
-             missed while it was off are sent later; for an opening before the last one, they \
-             have neither the summary nor the context."
+            "The issue as it was then. The checks and the header that they send are left out. If \
+             the body would exceed {BODY_LIMIT} bytes, the context, the oldest entries of the \
+             timeline and the ends of long texts are left out too. Events that a webhook missed \
+             while it was disabled are sent later; for an opening before the last one, they have \
+             neither the summary nor the context."
         ),
         "allOf": [
             issue,

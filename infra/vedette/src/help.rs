@@ -48,7 +48,7 @@ mod tests {
         Usage: vedette [OPTIONS] <COMMAND>
 
         Monitor:
-          serve         Run the whole service on this machine: API, pages, checks and alerts in one process
+          serve         Run the whole service on this machine: API, dashboard, checks and alerts
           probe         Run one tool on a URL
           expectations  What the status checks of a site expect
           agent         Confirm outages from another location
@@ -59,18 +59,18 @@ mod tests {
           member        Who belongs to a team
           plan          What a team may use
           sign-in       Create a one-time link that signs a user in
-          token         Access tokens of the API
+          token         Access tokens for the API
 
         Issues and alerts:
-          issue         Issues of sites, and decisions about them
+          issue         Issues, and decisions about them
           channel       Channels: where a team's alerts go
-          maintenance   When problems of sites are expected
+          maintenance   Maintenance windows, in which problems with sites are expected
           status-page   What people outside a team see of its sites
 
         Backups and moves:
           backup        Back up the data of the service on this machine to a file, even while it runs
           restore       Restore a backup into an empty data folder
-          copy          Copy teams with their history between a data folder and a deployment, or two folders
+          copy          Copy teams with their history between data folders and deployments
 
         Operation:
           browser       Install the browser that performance checks need

@@ -1,4 +1,4 @@
-//! Access tokens of the API.
+//! Access tokens for the API.
 
 use std::collections::BTreeSet;
 

@@ -83,7 +83,7 @@ impl CheckMethod {
     }
 }
 
-/// The method of a status check, as people choose it.
+/// The request method of a status check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
@@ -93,7 +93,7 @@ pub enum RequestMethod {
     Get,
     /// The response has no body.
     Head,
-    /// The request has a body too. The owner of the host must have agreed to it.
+    /// The request has a body too. The owner of the host must have allowed it.
     Post,
 }
 
@@ -130,7 +130,7 @@ impl std::fmt::Display for RequestMethod {
     }
 }
 
-/// Something that a response must be like.
+/// A condition that a response must meet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -257,9 +257,9 @@ impl Expectation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IssuePolicies {
-    /// Of `status:expectation`.
+    /// For `status:expectation`.
     pub expectation: IssuePolicy,
-    /// Of `status:slow`.
+    /// For `status:slow`.
     pub slow: IssuePolicy,
 }
 

@@ -110,7 +110,7 @@ pub enum BackupError {
     Exists(PathBuf),
     /// A backup next to its table would be lost with it.
     #[error(
-        "{} is the data folder itself: choose a folder elsewhere, at best on another disk", .0.display()
+        "{} is the data folder itself: choose another folder, preferably on another disk", .0.display()
     )]
     InDataFolder(PathBuf),
     /// Another process is making a backup there.

@@ -177,7 +177,7 @@ impl FileFault {
                 format!("remove '{path}' if it is there, and restart the service, which creates it again")
             }
             (_, Some(TOKEN)) => format!(
-                "remove '{path}' if it is there, and restart the service, which makes a new token"
+                "remove '{path}' if it is there, and restart the service, which creates a new token"
             ),
             (FileProblem::Symlink, _) => format!(
                 "stop Vedette and put the file itself at '{path}'; only the data folder may be a link"
@@ -187,12 +187,12 @@ impl FileFault {
             }
             (_, Some(FORMAT)) => format!("run `echo {FORMAT_VERSION} > '{path}'`"),
             (FileProblem::Truncated { .. }, Some(LOG)) => {
-                "restart the service: it goes on with what is left. If it refuses to start because \
+                "restart the service: it continues with what is left. If it refuses to start because \
                  vedette.db is damaged, put vedette.db back from a backup"
                     .to_owned()
             }
-            (_, Some(LOG | LOG_INDEX)) => "restart the service: a clean stop brings what it still holds \
-                into vedette.db. A crash before that loses what was saved since"
+            (_, Some(LOG | LOG_INDEX)) => "restart the service: a clean stop moves its contents into \
+                vedette.db. A crash before that loses what was saved since"
                 .to_owned(),
             (_, Some(DATABASE)) => {
                 "stop the service, put vedette.db back from a backup, remove vedette.db-wal and \

@@ -50,18 +50,18 @@ pub enum ApiError {
     BadRequest(&'static str),
     /// The request names a host that is not ours.
     #[error(
-        "This service does not answer for the host in the address. Its operator may name that in VEDETTE_HOSTS."
+        "This service does not serve the host in the address. Its operator can add the host to VEDETTE_HOSTS."
     )]
     Misdirected,
     /// The body did not arrive in time.
-    #[error("The request body took too long.")]
+    #[error("The request body took too long to arrive.")]
     RequestTimeout,
     /// The body is larger than its [`BodySender`](crate::body::BodySender) may send, before or after decoding.
     #[error("The request body is too large.")]
     PayloadTooLarge,
     /// A team's metrics would have more series than one response may have.
     #[error(
-        "The metrics of this team would have {series} series, and at most {max} are served. Read the sites by GET \
+        "The metrics of this team would have {series} series, and at most {max} are served. Read the sites with GET \
          /teams/{{team}}/sites instead."
     )]
     TooManySeries {
@@ -71,7 +71,7 @@ pub enum ApiError {
         max: usize,
     },
     /// The body has an unknown encoding.
-    #[error("The request body must be sent as it is, or encoded with gzip.")]
+    #[error("The request body must be uncompressed or compressed with gzip.")]
     UnsupportedEncoding,
     /// The request is well-formed but invalid.
     #[error(transparent)]

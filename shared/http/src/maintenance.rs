@@ -52,7 +52,7 @@ fn read(fields: &Fields<'_>, duration: &Field<'_>, errors: &mut Errors) -> Windo
     });
     let sites = fields.field("sites").nullable(|field| {
         if field.value().and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            field.refuse(errors, "must name a site, or be null for all sites");
+            field.refuse(errors, "must list at least one site, or be null for all sites");
             return None;
         }
         field.list(SITES_MAX, errors, |item, errors| {
@@ -74,7 +74,7 @@ fn read(fields: &Fields<'_>, duration: &Field<'_>, errors: &mut Errors) -> Windo
     let zone = fields.field("time_zone").nullable(|field| {
         let zone = NamedZone::parse(&field.string(TIME_ZONE_NAME_MAX, errors)?);
         if zone.is_none() {
-            field.refuse(errors, "must be a name of the IANA database, such as Europe/Berlin");
+            field.refuse(errors, "must be an IANA time zone name, such as Europe/Berlin");
         }
         zone
     });

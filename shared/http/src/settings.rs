@@ -186,7 +186,7 @@ fn read_header_name(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
         return None;
     }
     if !is_sendable_header(&name) {
-        field.refuse(errors, "must not be a header of the connection or of a body");
+        field.refuse(errors, "must not be a header that belongs to the connection or the body, such as Content-Length");
         return None;
     }
     Some(name)

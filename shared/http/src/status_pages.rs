@@ -187,7 +187,10 @@ fn uuid<T>(field: &Field<'_>, parse: impl Fn(&str) -> Option<T>, errors: &mut Er
 fn instant(field: &Field<'_>, errors: &mut Errors) -> Option<Timestamp> {
     let instant = field.string(INSTANT_MAX, errors)?.parse().ok();
     if instant.is_none() {
-        field.refuse(errors, "must be an instant, such as 2026-11-24T02:46:00+01:00");
+        field.refuse(
+            errors,
+            "must be a date and time with a UTC offset, such as 2026-11-24T02:46:00+01:00",
+        );
     }
     instant
 }

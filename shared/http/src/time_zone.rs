@@ -20,7 +20,7 @@ pub fn parse_time_zone(body: &Map<String, Value>) -> Result<Option<NamedZone>, V
         let name = field.string(TIME_ZONE_NAME_MAX, &mut errors)?;
         let zone = NamedZone::parse(&name);
         if zone.is_none() {
-            field.refuse(&mut errors, "must be a name of the IANA database, such as Europe/Berlin");
+            field.refuse(&mut errors, "must be an IANA time zone name, such as Europe/Berlin");
         }
         zone
     });

@@ -265,9 +265,7 @@ impl Received {
     fn why_cut(&self, deadline: Duration) -> Option<String> {
         match self {
             Self::Soon(Ok(())) | Self::Late(Some(Ok(()))) => None,
-            Self::Soon(Err(_)) | Self::Late(Some(Err(_))) => {
-                Some("a body that breaks off".to_owned())
-            }
+            Self::Soon(Err(_)) | Self::Late(Some(Err(_))) => Some("an incomplete body".to_owned()),
             Self::Late(None) => {
                 Some(format!("a body that does not end within {} s", deadline.as_secs_f64()))
             }

@@ -73,7 +73,7 @@ impl Problem {
                 "Agents have been silent for more than 90 seconds ({agents}): outages are confirmed without them."
             ),
             Self::MailHeld { why } => {
-                format!("No mail can be sent ({why}): alerts and other emails wait.")
+                format!("No mail can be sent ({why}): alerts and other emails are waiting.")
             }
         }
     }
@@ -83,9 +83,9 @@ impl Problem {
         match self {
             Self::NotWritable { .. } => {
                 "Free space on the disk that holds the data folder, or make the folder writable again; the \
-                 service goes on by itself."
+                 service then continues by itself."
             }
-            Self::NotSynced { .. } => "Look for errors of the disk in the system's log.",
+            Self::NotSynced { .. } => "Look for disk errors in the system's log.",
             Self::ClockJumped { .. } => {
                 "Check the machine's time. If it is right, run `vedette doctor --accept-clock`. \
                  Otherwise, Vedette trusts the clock again when it has not jumped for 24 hours."
@@ -96,8 +96,8 @@ impl Problem {
                  is no longer needed."
             }
             Self::MailHeld { .. } => {
-                "Check the mail server, its credentials and the address of the sender; what waits is sent \
-                 once it takes mail again."
+                "Check the mail server, its credentials and the address of the sender; waiting emails are \
+                 sent once it accepts mail again."
             }
         }
     }
@@ -170,7 +170,7 @@ impl Health {
             ongoing.retain(|Ongoing { since, problem }| {
                 let ends = is_over(problem);
                 if ends {
-                    info!(%since, "over: {}", problem.what());
+                    info!(%since, "resolved: {}", problem.what());
                 }
                 !ends
             });

@@ -164,7 +164,7 @@ async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
                 { "kind": "response_time", "max_ms": 2 },
             ] }),
             "expectations.1.kind",
-            "must not be response_time a second time",
+            "must not be a second response_time; one is enough",
         ),
         (json!({ "expectations": [], "issues": [] }), "issues", "must be an object"),
         (json!({ "expectations": [], "issues": { "down": {} } }), "issues.down", "is not known"),
@@ -365,6 +365,6 @@ async fn a_post_needs_the_record_of_its_own_team() {
 
     let address = new_site(&service, &owner, "http://192.0.2.1").await;
     let answer = put(&service, &owner, address, &body).await;
-    let why = "the host cannot have the DNS TXT record that proves its ownership";
+    let why = "the host is an IP address or too long a name, so it cannot have the DNS TXT record that proves ownership";
     assert_invalid(&answer, "method", &format!("The method field must not be POST: {why}."));
 }

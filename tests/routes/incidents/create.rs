@@ -119,7 +119,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
             "started_at",
             json!("yesterday"),
             "started_at",
-            "The started_at field must be an instant, such as 2026-11-24T02:46:00+01:00.",
+            "The started_at field must be a date and time with a UTC offset, such as 2026-11-24T02:46:00+01:00.",
         ),
         ("color", json!("red"), "color", "The color field is not known."),
     ] {

@@ -76,7 +76,11 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
     for (field, value, message) in [
         ("name", json!(too_long), "The name field must not be longer than 100 characters."),
         ("name", json!("a\nb"), "The name field must not contain control characters."),
-        ("sites", json!([]), "The sites field must name a site, or be null for all sites."),
+        (
+            "sites",
+            json!([]),
+            "The sites field must list at least one site, or be null for all sites.",
+        ),
         ("sites", json!("all"), "The sites field must be an array."),
         ("sites", json!(many), "The sites field must not have more than 100 items."),
         (
@@ -102,7 +106,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         (
             "time_zone",
             json!("Europe/Atlantis"),
-            "The time_zone field must be a name of the IANA database, such as Europe/Berlin.",
+            "The time_zone field must be an IANA time zone name, such as Europe/Berlin.",
         ),
         ("duration_minutes", json!(0), "The duration_minutes field must be at least 1."),
         (
@@ -124,18 +128,18 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         (
             "recurrence",
             json!("FREQ=WEEKLY;UNTIL=20261121T000000Z"),
-            "The maintenance window would be over already.",
+            "The maintenance window would already be over. Choose a later start.",
         ),
         ("duration", json!(30), "The duration field is not known."),
     ] {
         let field_of = match message {
-            "The maintenance window would be over already." => "starts_at",
+            "The maintenance window would already be over. Choose a later start." => "starts_at",
             _ => field,
         };
         assert_invalid(&post(&service, &owner, &with(field, value)).await, field_of, message);
     }
     let over = json!({ "starts_at": "2026-11-20T09:00", "duration_minutes": 54 });
-    let message = "The maintenance window would be over already.";
+    let message = "The maintenance window would already be over. Choose a later start.";
     assert_invalid(&post(&service, &owner, &over).await, "starts_at", message);
     let listed = service.client(&owner).get(&path(&owner)).await;
     assert_eq!(listed.body, json!({ "data": [] }));
@@ -148,7 +152,8 @@ async fn a_team_has_fifty_windows_and_those_that_are_over_do_not_count() {
         assert_eq!(post(&service, &owner, &weekly()).await.status, 201);
     }
     assert_eq!(post(&service, &owner, &json!({ "duration_minutes": 1 })).await.status, 201);
-    let message = "A team has at most 50 maintenance windows that are not over.";
+    let message =
+        "A team has at most 50 maintenance windows that are active or planned. Remove one first.";
     assert_invalid(&post(&service, &owner, &weekly()).await, "window", message);
     service.advance_minutes(1);
     assert_eq!(post(&service, &owner, &weekly()).await.status, 201);

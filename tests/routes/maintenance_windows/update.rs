@@ -65,7 +65,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         (
             json!({ "recurrence": null, "starts_at": "2026-11-01T02:00" }),
             "starts_at",
-            "The maintenance window would be over already.",
+            "The maintenance window would already be over. Choose a later start.",
         ),
         (json!({ "uuid": "1" }), "uuid", "The uuid field is not known."),
     ] {

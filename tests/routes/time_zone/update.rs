@@ -35,7 +35,7 @@ async fn a_zone_is_chosen_in_any_case_and_given_up_again() {
 async fn what_is_no_zone_is_refused_and_changes_nothing() {
     let (service, owner) = Service::with_team().await;
     patch(&service, &owner, &json!({ "time_zone": "Europe/Berlin" })).await;
-    let unknown = "The time_zone field must be a name of the IANA database, such as Europe/Berlin.";
+    let unknown = "The time_zone field must be an IANA time zone name, such as Europe/Berlin.";
     for name in ["Europe/Atlantis", "CEST", "+02:00", "Etc/Unknown", "../../etc/localtime"] {
         let answer = patch(&service, &owner, &json!({ "time_zone": name })).await;
         assert_invalid(&answer, "time_zone", unknown);

@@ -33,7 +33,7 @@ async fn what_is_no_zone_is_refused_and_changes_nothing() {
     let (service, owner) = Service::with_team().await;
     patch(&service, &owner, &json!({ "time_zone": "Europe/Berlin" })).await;
     let before = service.test.table.dump().await;
-    let unknown = "The time_zone field must be a name of the IANA database, such as Europe/Berlin.";
+    let unknown = "The time_zone field must be an IANA time zone name, such as Europe/Berlin.";
     for (body, message) in [
         (json!({ "time_zone": "Europe/Atlantis" }), unknown),
         (json!({ "time_zone": "+02:00" }), unknown),

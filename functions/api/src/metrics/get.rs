@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(refusal.status(), 413);
         assert_eq!(
             refusal.message(),
-            "The metrics of this team would have 10008 series, and at most 10000 are served. Read the sites by GET \
+            "The metrics of this team would have 10008 series, and at most 10000 are served. Read the sites with GET \
              /teams/{team}/sites instead."
         );
     }

@@ -150,7 +150,7 @@ pub(super) fn form(
                         input id=(DESTINATION) name=(DESTINATION) required autocomplete="off" value=(input.destination())
                             aria-describedby=[to.described()] aria-invalid=[to.invalid()];
                         (to.shown())
-                        p.help { "The recipient of an email address must confirm it." }
+                        p.help { "An email address must be confirmed by its recipient." }
                     }
                     div.fld {
                         label for="name" { "Name" }
@@ -162,7 +162,7 @@ pub(super) fn form(
                 }
                 @for kind in ChannelKind::ALL { (options(kind, why)) }
                 details.list {
-                    summary { "Choose notifications (all unless something is ticked)" }
+                    summary { "Choose notifications (all if you select none)" }
                     (wanted(input))
                 }
                 div.row { button.main { "Add channel" } }
@@ -199,7 +199,7 @@ pub(super) fn edit_form(
                 }
                 div {
                     p { b { "Notifications" } }
-                    p.help { "All unless something is ticked." }
+                    p.help { "Select none to send all." }
                     (wanted(input))
                 }
                 p.help { "To send them elsewhere, add another channel and delete this one." }

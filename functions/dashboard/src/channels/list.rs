@@ -32,7 +32,7 @@ const SAID: [(&str, &str); 8] = [
     ("tested", "Test notification on its way. The result appears below."),
     ("enabled", "Channel enabled."),
     ("disabled", "Channel disabled. Nothing more is sent to it."),
-    ("resent", "Sending what was waiting."),
+    ("resent", "Sending the notifications that were waiting."),
     ("removed", "Channel deleted."),
 ];
 
@@ -242,7 +242,7 @@ fn actions(channel: &Channel, standing: Standing) -> Markup {
                         form method="post" action=(path("disable")) { button { (Icon::Pause.shape()) "Disable" } }
                         hr;
                     }
-                    p.head { "Deletes it with all that waits for it." }
+                    p.head { "Also deletes notifications that are waiting." }
                     form method="post" action=(path("remove")) {
                         button.bad { (Icon::Delete.shape()) "Delete channel" }
                     }

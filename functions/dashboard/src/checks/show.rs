@@ -28,7 +28,7 @@ pub(crate) async fn show(
             dl.facts.in {
                 dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
                 dt { "Reason" } dd { (cause(id)) }
-                @if check.in_maintenance { dt { "Maintenance" } dd { "Yes: it opened and resolved no issue" } }
+                @if check.in_maintenance { dt { "Maintenance" } dd { "Yes, so the check neither opened nor resolved an issue" } }
                 (times(check, context.clock(Some(&access.site.team.team))))
             }
             footer.small {
@@ -71,7 +71,7 @@ fn times(check: &Check, clock: Clock<'_>) -> Markup {
 fn failure(error: &CheckError) -> Markup {
     html! {
         section.card {
-            header { h2 { "Why it could not run" } }
+            header { h2 { "Why the check could not run" } }
             div.in.stack.gm {
                 p { bdi { (error.message) } }
                 @if let Some(data) = error.data.as_object() { (value::fields(data)) }

@@ -61,7 +61,7 @@ fn ssl(result: &SslResult) -> Markup {
 
 fn dns(result: &DnsResult) -> Markup {
     if let Some(failure) = &result.lookup_failure {
-        return html! { "Cannot be looked up: " bdi { (failure) } };
+        return html! { "Lookup failed: " bdi { (failure) } };
     }
     let records: usize =
         DnsRecordType::ALL.into_iter().map(|kind| result.records.of(kind).len()).sum();

@@ -27,7 +27,7 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
     let (text, help) = match name {
         "incident_status_codes" => (
             "Failure status codes",
-            "Responses that count as a failure. No response always counts.",
+            "Responses that count as a failure. A missing response always counts.",
         ),
         "failures_to_open" => ("Failures to open an issue", IN_A_ROW),
         "successes_to_resolve" => ("Successes to resolve it", "Successful checks in a row."),
@@ -41,18 +41,18 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
         ),
         "expiry_days" => ("Warn before expiry (days)", ""),
         "hard_failures_only" => {
-            ("Only failed lookups open issues", "Changed and missing records don’t.")
+            ("Only failed lookups open issues", "Changed or missing records don’t.")
         }
         "monitored_record_types" => ("Record types to monitor", ""),
         "min_broken_count" => ("Broken links that count as a failure", "In one crawl."),
         "consecutive_breaches_to_open" => ("Failures to open an issue", IN_A_ROW),
-        "ignore_paths" => ("Paths to ignore", "One per line; * stands for anything."),
+        "ignore_paths" => ("Paths to ignore", "One per line. * matches any text."),
         "ignore_external_links" => ("Ignore links to other hosts", ""),
         "ignore_redirects" => ("Ignore redirects", ""),
-        "url" => ("Page to audit", "On the site’s own host. Empty for its root."),
-        "min_score" => ("Lowest score", "From 0 to 100."),
-        "max_ttfb_ms" => ("Slowest first byte (ms)", NO_LIMIT),
-        "max_load_time_seconds" => ("Slowest Time to Interactive (s)", NO_LIMIT),
+        "url" => ("Page to audit", "On the site’s own host. Leave empty for its root."),
+        "min_score" => ("Minimum score", "From 0 to 100."),
+        "max_ttfb_ms" => ("Maximum Time to First Byte (ms)", NO_LIMIT),
+        "max_load_time_seconds" => ("Maximum Time to Interactive (s)", NO_LIMIT),
         _ => return None,
     };
     Some(Label { text, help })

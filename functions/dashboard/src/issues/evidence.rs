@@ -72,7 +72,7 @@ pub(crate) fn phases(timing: Timing) -> Markup {
                     span { i class=(class(name)) {} span.blk { (name) b.ink { (milliseconds(*ms)) } } }
                 }
             }
-            @if drawn > 100.5 { p.quiet.small { "Short phases are drawn wider than to scale." } }
+            @if drawn > 100.5 { p.quiet.small { "Short phases are not drawn to scale." } }
         }
     }
 }

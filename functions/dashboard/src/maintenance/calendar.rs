@@ -65,15 +65,15 @@ pub(super) fn part(context: RequestContext<'_>, team: &Team) -> Markup {
             div.in.stack.gm {
                 @match &team.calendar {
                     Some(key) => {
-                        p { "Subscribe to this address in a calendar program. Anybody who has it can see names and times of the windows." }
+                        p { "Subscribe to this address in a calendar program. Anybody who has it can see the names and times of the windows." }
                         pre { code { (link::calendar(base, team.id, key)) } }
                         div.row {
                             form method="post" action=(address("share")) { button { "Replace address" } }
-                            form method="post" action=(address("unshare")) { button.bad { "Withdraw address" } }
+                            form method="post" action=(address("unshare")) { button.bad { "Revoke address" } }
                         }
                     }
                     None => {
-                        p.quiet { "Calendar programs can subscribe to the windows by an address that only members see." }
+                        p.quiet { "Calendar programs can subscribe to the windows at a secret address, which only members see." }
                         form method="post" action=(address("share")) { button { "Create address" } }
                     }
                 }

@@ -132,7 +132,7 @@ pub(super) fn edit(
         form.card method="post" action={ (path(team.id)) "/" (window.id) "/edit" } novalidate {
             (input.unsaved(NAMES.into_iter()))
             @if has_lost_all {
-                p.in { "The sites of this window were deleted. If you tick none, it is for all sites." }
+                p.in { "The sites of this window were deleted. If you select none, it is for all sites." }
             }
             (fields(input, "", &lengths, &of_sites(&offered, sites.len(), input)))
             footer {
@@ -151,12 +151,12 @@ fn fields(input: &FormInput, start: &str, lengths: &[Choice], sites: &Markup) ->
     let repeats = REPEATS.map(|(rule, words)| Choice::new(rule, words));
     html! {
         div.fields {
-            (input.input("name", "text", ("Name", "For example Deployment.")))
+            (input.input("name", "text", ("Name", "For example, Deployment.")))
             (input.select("duration_minutes", "Duration", lengths))
             (input.input("starts_at", "datetime-local", ("Starts", start)))
             (input.select("time_zone", "Time zone", &zones().collect::<Vec<_>>()))
             (input.select("recurrence", "Repeats", &repeats))
-            (input.input(OTHER_RULE, "text", ("Other rule", "A rule of RFC 5545, such as FREQ=MONTHLY;BYDAY=2TU.")))
+            (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
             (sites)
         }
     }
@@ -168,9 +168,9 @@ fn of_sites(sites: &[&DirectoryRow], of: usize, input: &FormInput) -> Markup {
         sites.iter().map(|site| Choice::new(site.id, site.name.clone())).collect();
     let help = match of > OFFERED {
         true => {
-            "For all sites, tick none. The list has the first 200; others have maintenance in their own menu."
+            "Select none for all sites. The list has the first 200. Start maintenance of other sites from the menu on their pages."
         }
-        false => "For all sites, tick none.",
+        false => "Select none for all sites.",
     };
     html! { @if !offered.is_empty() { (input.ticks("sites", ("Sites", help), &offered)) } }
 }

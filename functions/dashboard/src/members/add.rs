@@ -99,7 +99,7 @@ pub(crate) async fn renew(
     }
 }
 
-/// If email is configured, emails a new link to the reader of the address, and to nobody else. Otherwise shows it.
+/// If email is configured, emails a new link to the recipient of the address, and to nobody else. Otherwise shows it.
 async fn hand_over(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
@@ -134,7 +134,7 @@ fn link_page(
                 pre { code { (link::invitation(&address, secret)) } }
                 p.quiet {
                     "It works once, until " (context.clock(Some(&team.team)).instant(invitation.expires_at))
-                    ", and can’t be shown again. Whoever has this address joins with the role "
+                    ", and can’t be shown again. Anybody who has this link can join with the role "
                     (role_word(invitation.role)) "."
                 }
                 div { a.btn href={ "/teams/" (team.id()) "/members" } { "Done" } }

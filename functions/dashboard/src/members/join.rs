@@ -135,7 +135,7 @@ fn welcome(
             p { "A sign-in link is on its way to this address." }
         } @else {
             p {
-                "The operator of this service confirms that the address is yours and gives you a sign-in link:"
+                "Ask the operator of this service to confirm that the address is yours, and to give you a sign-in link:"
             }
             p { code { "vedette user verify " (invitation.email) } }
             p { code { "vedette sign-in " (invitation.email) } }
@@ -161,7 +161,7 @@ fn for_another(context: RequestContext<'_>, invitation: &Invitation, user: &User
             "It is for " b { bdi { (invitation.email) } } ", and you are signed in as "
             b { bdi { (user.email) } } "."
         }
-        p { "To answer it, sign out, and then open this link again." }
+        p { "To accept or decline it, sign out, and then open this link again." }
     };
     let title = "This invitation is for somebody else";
     layout::own_page(context, StatusCode::FORBIDDEN, title, &content)
@@ -180,5 +180,5 @@ fn spent(context: RequestContext<'_>) -> Response {
         }
         p { "An owner or admin of the team can invite you again." }
     };
-    layout::own_page(context, StatusCode::NOT_FOUND, "This invitation does not work", &content)
+    layout::own_page(context, StatusCode::NOT_FOUND, "This invitation is not valid", &content)
 }

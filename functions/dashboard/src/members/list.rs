@@ -217,7 +217,7 @@ fn invitations(view: &MembersView<'_>) -> Markup {
                             p.quiet.small {
                                 (role_word(invitation.role)) " · "
                                 @if *is_valid { "Expires " (view.clock.instant(invitation.expires_at)) }
-                                @else { "No longer valid: the sender can’t invite people any more" }
+                                @else { "No longer valid: the sender can no longer invite people" }
                             }
                         }
                         @if view.may_manage() {

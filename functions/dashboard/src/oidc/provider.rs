@@ -101,7 +101,7 @@ pub(super) enum Failure {
     #[error("the provider does not know the code")]
     UnknownCode,
     /// The provider does not name an address, or does not confirm it.
-    #[error("the provider confirms no email address")]
+    #[error("the provider did not confirm an email address")]
     NoAddress,
 }
 
@@ -357,10 +357,10 @@ impl Untrusted {
             Self::UnknownKey => "it is not signed with the provider's key",
             Self::Signature => "its signature is wrong",
             Self::Issuer => "another issuer made it",
-            Self::Audience => "it is for somebody else",
+            Self::Audience => "it is for another client",
             Self::Nonce => "it is for another sign-in",
             Self::Expired => "it has expired",
-            Self::Claims => "what it says is wrong",
+            Self::Claims => "its claims are invalid",
         }
     }
 }

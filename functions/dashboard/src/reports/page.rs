@@ -52,7 +52,7 @@ fn respond(
     content: &Markup,
 ) -> Response {
     let site = &access.stored.site;
-    let title = Heading::new(format!("Report of {}", site.name))
+    let title = Heading::new(format!("Report for {}", site.name))
         .below(format!("/teams/{}", site.team), "Sites")
         .below(format!("/sites/{}", site.id), &site.name);
     layout::team_page(context, (&access.team.team, NavTab::Sites), status, title, content)
@@ -96,11 +96,11 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
             @if let Some(ms) = table.uptime.average_response_time {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }
-            dt { "Incidents" } dd { (table.incidents.len()) }
+            dt { "Issues" } dd { (table.incidents.len()) }
             dt { "Downtime" } dd { (time::duration(down)) }
         } }
         @if let Some(since) = table.known_since {
-            p { "Incidents before " (clock.instant(since)) " are not all known any more." }
+            p { "Some issues before " (clock.instant(since)) " are no longer known." }
         }
     }
 }
@@ -108,12 +108,12 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
 fn incidents(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     html! {
         section.card {
-        header { h2 { "Incidents" } }
+        header { h2 { "Issues" } }
         @if table.incidents.is_empty() {
-            p.in.quiet { "No incidents." }
+            p.in.quiet { "No issues." }
         } @else {
             table.t.cards-t {
-                (layout::columns("Issues that were active, the oldest first", &["Opened", "Resolved", "Lasted", "Issue"]))
+                (layout::columns("Issues that were active, oldest first", &["Opened", "Resolved", "Duration", "Issue"]))
                 tbody {
                     @for incident in &table.incidents {
                         tr {
@@ -140,7 +140,7 @@ fn days(days: &[Row]) -> Markup {
         section.card {
         header { h2 { "Days" } }
         div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
-            (layout::columns("UTC days", &["Day", "Uptime", "Checks up", "Mean response", "Slowest", "Incidents", "Downtime"]))
+            (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Issues", "Downtime"]))
             tbody {
                 @for Row { uptime, mean_ms, incidents } in days {
                     tr {

@@ -114,10 +114,10 @@ impl Section {
             Self::Tool(Tool::BrokenLinks) => "Crawls the site and finds broken links.",
             Self::Tool(Tool::Performance) => "Measures with Lighthouse how fast the site loads.",
             Self::RequestHeader => {
-                "A header sent with status, broken link and performance checks, to let them through a firewall for example."
+                "A header sent with status, broken link and performance checks, for example to let them through a firewall."
             }
             Self::QuietTime => {
-                "Notifications wait every day between these times, in the team's time zone, and are sent when they end."
+                "Every day between these times, in the team’s time zone, notifications are held. They are sent when quiet time ends."
             }
             Self::Escalation => "Reminds people of open issues that nobody has acknowledged.",
         }

@@ -133,7 +133,7 @@ fn notified_after(settings: &Settings) -> String {
     let again = cadence.min(status.settings.confirmation_retry_minutes);
     let minutes = cadence + again * (failures - 1);
     format!(
-        "As saved: people are notified after {}, at most about {} after the site goes down.",
+        "With the saved settings, people are notified after {}, at most about {} after the site goes down.",
         counted(failures as usize, "failed check", "failed checks in a row"),
         counted(minutes as usize, "minute", "minutes"),
     )

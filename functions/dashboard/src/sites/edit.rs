@@ -195,7 +195,7 @@ fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
         details.card.part {
             summary { h2 { "Request header" } }
             p.in.quiet.small {
-                "Sent with status, broken link and performance checks. Without a name, the team’s is used: "
+                "Sent with status, broken link and performance checks. Without a name, the team’s header is used: "
                 @match team { Some(name) => { bdi { (name) } } None => "none" } "."
             }
             div.fields { @for control in setting::of_header() { (control.shown(input)) } }
@@ -210,7 +210,7 @@ fn records_part(access: &SiteAccess, input: &FormInput) -> Markup {
     html! {
         details.card.part open[is_wrong] {
             summary { h2 { "Expected DNS records" } }
-            p.in.quiet.small { "One value per line. If there are none at all, the records of the first check are expected." }
+            p.in.quiet.small { "One value per line. If you enter none, the records of the first check are expected." }
             div.fields {
                 @for kind in DnsRecordType::ALL {
                     (input.textarea(&format!("{RECORDS}.{kind}"), format!("{kind} records").as_str(), 2))

@@ -307,7 +307,7 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
             div.empty {
                 p {
                     b {
-                        @if search.is_empty() { "No sites here." }
+                        @if search.is_empty() { "No sites in this state." }
                         @else { "No sites match “" bdi { (search) } "”" @if state.is_some() { " in this state" } "." }
                     }
                 }

@@ -67,7 +67,7 @@ impl Done {
                     @for (number, scheme) in [(https, "https"), (http, "http")] {
                         @if number > 0 {
                             (counted(number, "port", "ports")) " without a scheme answered over " (scheme) ":// and "
-                            @if number == 1 { "is" } @else { "are" } " watched so. "
+                            @if number == 1 { "is" } @else { "are" } " monitored that way. "
                         }
                     }
                     @if watched > 0 {
@@ -134,7 +134,7 @@ pub(crate) async fn add(
                 continue;
             }
             Ok(OneOfMany::OutOfTime) => {
-                "There was no time left for this one. Please send it again.".to_owned()
+                "There was no time left to add this one. Send it again.".to_owned()
             }
             Err(error) => ApiError::from(error).message(),
         };
@@ -237,7 +237,7 @@ async fn form(
                         }
                     }
                     p.help {
-                        "Without http:// or https://, https:// is used, unless there is a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to "
+                        "Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to "
                         (SITES_MAX) " URLs at a time."
                     }
                 }

@@ -62,7 +62,7 @@ const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 /// The notices of forms, by the value in the URL.
 const SAID: [(&str, &str); 4] = [
     ("queued", "Checks finished."),
-    ("saved", "Saved. Schedules follow within a minute."),
+    ("saved", "Saved. Schedules are updated within a minute."),
     ("paused", "Monitoring paused. This site is no longer checked automatically."),
     ("resumed", "Monitoring resumed."),
 ];
@@ -275,7 +275,7 @@ fn menu(view: &SiteView<'_>) -> Markup {
                     } @else if checks(&access.team.settings) {
                         form method="post" action=(path("resume")) { button { (Icon::Play.shape()) "Resume monitoring" } }
                     } @else {
-                        p.head { "The team has all checks off." }
+                        p.head { "The team has turned off all checks." }
                     }
                     @if team.windows.until(site.id, view.clock.now, view.clock.now).is_none() { (maintenance::menu(site)) }
                 }
@@ -348,7 +348,7 @@ fn notice(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
         return html! {
             (layout::note(Look::Info, &html! {
                 b { "Checking now: " (tools.join(", ")) "." }
-                " This page is loaded again every " (REFRESH_SECONDS) " seconds until the results are here."
+                " This page reloads every " (REFRESH_SECONDS) " seconds until the results are in."
             }))
         };
     }

@@ -116,13 +116,13 @@ async fn form(
                 header { h2 { "Page" } }
                 div.fields {
                     (input.input("name", "text", "Name"))
-                    (input.input("slug", "text", ("Slug", "The end of its address.")))
+                    (input.input("slug", "text", ("Slug", "The last part of its address.")))
                     (input.textarea("message", ("Message", "Shown to all readers at the top."), 3))
-                    (input.tick("unlisted", "yes", ("Unlisted", "Only a long link leads to the page. A page that is listed and unlisted again has another link.")))
+                    (input.tick("unlisted", "yes", ("Unlisted", "Only people with its long link can open the page. If you list the page and later unlist it again, it gets a new link.")))
                     @if context.app.service.sends_mail || page.offers_subscriptions {
                         (input.tick("subscriptions", "yes", ("Email updates", "Readers can subscribe to incidents. Each update that you write is emailed to them.")))
                     }
-                    (input.tick("maintenance_names", "yes", ("Publish the names of maintenance windows", "Otherwise, planned maintenance is called Maintenance.")))
+                    (input.tick("maintenance_names", "yes", ("Publish the names of maintenance windows", "Otherwise, planned maintenance appears as “Maintenance”.")))
                 }
             }
             (components(&lines, &input, sites.len() > OFFERED))
@@ -195,7 +195,7 @@ fn components(lines: &[Line], input: &FormInput, has_more: bool) -> Markup {
         section.card {
             header { h2 { "Components" } }
             p.in.quiet {
-                "Tick what the page shows. Readers see the published name, and never the name or the URL of the site. "
+                "Select what the page shows. Readers see the published name, and never the name or the URL of the site. "
                 "At most " (COMPONENTS_MAX) " components."
                 @if has_more { " Other sites can be added through the API." }
             }
@@ -218,7 +218,7 @@ fn component(line: &Line, input: &FormInput) -> Markup {
                 div.fields {
                     (field("name", "Published name"))
                     (field("group", "Group"))
-                    (input.number(&format!("place:{key}"), "Place", (1, 999)))
+                    (input.number(&format!("place:{key}"), "Position", (1, 999)))
                     (input.tick("time", key, "Publish its response time"))
                 }
             }
@@ -231,7 +231,7 @@ fn removal(page: &StatusPage) -> Markup {
         details.card.part {
             summary { "Delete status page…" }
             form.in.stack method="post" action={ (path_of(page)) "/delete" } {
-                p { b { "Readers no longer find the page, and its incidents are deleted." } " Your sites stay as they are." }
+                p { b { "Readers can no longer open the page, and its incidents are deleted." } " Your sites stay as they are." }
                 div.row { button.grave { "Delete status page" } }
             }
         }

@@ -262,7 +262,7 @@ fn next_update(of: &StatusPage, incident: &PageIncident, refused: Option<FormInp
             div.fields {
                 (input.select("status", "Status", &statuses()))
                 (input.textarea("text", "Text", 3))
-                (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
+                (input.input("next_update_by", "datetime-local", ("Next update by", "Optional. In the time zone of the team.")))
             }
             footer { button.main { "Publish update" } }
         }
@@ -293,11 +293,11 @@ fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
             header { h2 { "Write incident" } }
             (input.unsaved(NAMES.into_iter()))
             div.fields {
-                (input.input("title", "text", ("Title", "What is wrong, for example Orders are delayed.")))
+                (input.input("title", "text", ("Title", "What is wrong. For example, Orders are delayed.")))
                 (input.select("impact", "Impact", &impacts))
                 (input.select("status", "Status", &statuses()))
                 (input.textarea("text", ("Text", "What readers can do, and what you are doing."), 3))
-                (input.input("next_update_by", "datetime-local", ("Next update by", "In the time zone of the team. You can leave it empty.")))
+                (input.input("next_update_by", "datetime-local", ("Next update by", "Optional. In the time zone of the team.")))
                 @if !components.is_empty() { (input.ticks("components", ("Components", ""), &components)) }
             }
             footer { button.main { "Publish incident" } }

@@ -75,7 +75,7 @@ impl MailConfig {
         }
         let from = from.map(|address| Mailbox::new(Some(name.to_owned()), address));
         if from.is_none() && matches!(way, MailTransport::Smtp(_)) {
-            return Err(invalid(MAIL_FROM, "is not set, and mails need a sender"));
+            return Err(invalid(MAIL_FROM, "is not set, and emails need a sender"));
         }
         Ok(Self { from, way, hold: Hold::default() })
     }

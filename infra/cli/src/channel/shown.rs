@@ -279,7 +279,7 @@ impl Show for Failures {
             }
         };
         let waiting = match &self.waiting[..] {
-            [] => "Nothing waits.\n".to_owned(),
+            [] => "Nothing is waiting.\n".to_owned(),
             waiting => {
                 let never = if self.disabled.is_some() { "once enabled" } else { "given up" };
                 let rows = waiting.iter().map(|it| {

@@ -223,7 +223,7 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
         assert_eq!(added.code, 0, "{number}");
     }
     let more = bench.add(&team, "slack", local, "").await;
-    let said = "the team has 20 channels, which is the most that a team can have";
+    let said = "the team has 20 channels, which is the most that a team can have; remove one first";
     assert_eq!((more.code, more.said.as_str()), (1, said));
 
     let one = bench.channel(&team, "1").await;
@@ -231,7 +231,7 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
     let twin = Channel { id, rev: 1, ..one.clone() };
     bench.app.store.put_channel(&twin, Audit::None).await.expect("saved");
     let said = bench.refused(&format!("channel show {team} 1")).await;
-    assert_eq!(said, "the team has 2 channels 1; name one by its uuid");
+    assert_eq!(said, "the team has 2 channels named 1; give the uuid of one");
     bench.json(&format!("channel show {team} {}", one.id)).await;
 }
 
@@ -305,7 +305,10 @@ async fn an_address_is_asked_before_it_receives_anything() {
     assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
     let test = format!("channel test {team} ada@example.com");
     let said = bench.refused(&test).await;
-    assert_eq!(said, "the reader of ada@example.com has not confirmed it yet");
+    assert_eq!(
+        said,
+        "ada@example.com is not confirmed yet: its recipient must follow the link in the confirmation email"
+    );
 
     // The email asks for confirmation. If it is lost in a spam folder, it can be sent again.
     bench.deliver(&channel, SendOutcome::Delivered).await;
@@ -361,7 +364,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
     2026-11-20 09:56:01 UTC  test  HTTP 400
     2026-11-20 09:57:01 UTC  test  HTTP 404
 
-    Nothing waits.
+    Nothing is waiting.
     ");
 }
 
@@ -400,8 +403,7 @@ async fn a_test_that_its_host_has_no_room_for_is_sent_later() {
     vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
     bench.deliver(&channel, SendOutcome::Delivered).await;
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
-    let expected =
-        "the channel's host gets no more messages this minute; the test will be sent in the next";
+    let expected = "the channel's host has reached its limit of messages for this minute; the test will be sent in the next one";
     assert_eq!(said, expected);
     assert_eq!(bench.waiting(&channel).await.len(), 1);
     bench.pass(65);

@@ -214,7 +214,7 @@ async fn examine_dead_letters(deployed: &Deployed, health: &mut Health) {
                 health.problem(
                     format!("messages of `{name}` that were given up: {count}"),
                     format!(
-                        "see what they are with `vedette dlq show {name}`, mend the cause, then \
+                        "see what they are with `vedette dlq show {name}`, fix the cause, then \
                          `vedette dlq redrive {name}`"
                     ),
                 );
@@ -377,7 +377,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     };
     let found = health.found();
     (found.sites, found.schedules) = (Some(drift.sites), Some(drift.wanted));
-    let reconcile = "`vedette reconcile` makes them what the table says";
+    let reconcile = "run `vedette reconcile` to rebuild them from the table";
     if drift.missing > 0 {
         health.problem(
             format!("schedules that are missing: {} of {}", drift.missing, drift.wanted),
@@ -399,8 +399,8 @@ async fn examine_schedules(app: &App, health: &mut Health) {
 
 /// Finds out since when polled runs have not been sent.
 async fn examine_dispatch(app: &App, health: &mut Health) {
-    let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
-                  that calls it each minute is switched on";
+    let remedy = "look in the log of the function `dispatch` for why it fails, and check that the \
+                  schedule that calls it every minute is enabled";
     let last = match app.store.sent_minute().await {
         Ok(minute) => {
             minute.and_then(|minute| Timestamp::from_second(minute.checked_mul(60)?).ok())

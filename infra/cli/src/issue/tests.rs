@@ -298,7 +298,7 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     bench.app.store.put_delivery_state(place, &delivery).await.expect("written");
     let failures = format!("channel failures {team} Ops");
     let known = bench.run(&failures).await.out;
-    assert!(known.ends_with("Nothing waits.\n"), "{known}");
+    assert!(known.ends_with("Nothing is waiting.\n"), "{known}");
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
     insta::assert_snapshot!(bench.run(&failures).await.out, @r"
     The channel is on.

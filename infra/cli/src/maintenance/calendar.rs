@@ -16,7 +16,7 @@ use crate::{Failure, args, team};
 pub(crate) enum Command {
     /// Show the address
     Show(Feed),
-    /// Create an address; the one before no longer works
+    /// Create an address; the previous one stops working
     Create(Feed),
     /// Revoke the address
     Revoke {

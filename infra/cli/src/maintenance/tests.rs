@@ -112,12 +112,12 @@ async fn what_is_wrong_is_refused() {
         (
             format!("maintenance start {SITE} --for 8d"),
             2,
-            "a maintenance window takes at most 7 days".to_owned(),
+            "a maintenance window lasts at most 7 days".to_owned(),
         ),
         (
             format!("maintenance add {team} --start 2026-11-20T08:00 --for 5m"),
             1,
-            "The maintenance window would be over already.".to_owned(),
+            "The maintenance window would already be over. Choose a later start.".to_owned(),
         ),
     ] {
         let ran = bench.run(&command).await;

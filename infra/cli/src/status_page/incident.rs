@@ -43,7 +43,7 @@ pub(crate) enum IncidentCommand {
 pub(crate) struct Write {
     #[command(flatten)]
     which: Which,
-    /// What is wrong, in a sentence
+    /// What is wrong, in one sentence
     #[arg(long, value_parser = args::incident_title)]
     title: String,
     /// What readers can do, and what the team is doing
@@ -52,7 +52,7 @@ pub(crate) struct Write {
     /// How much it affects the components
     #[arg(long, value_parser = args::impact(), default_value = "minor")]
     impact: Impact,
-    /// How far the work has come
+    /// The state of the work on it
     #[arg(long, value_parser = args::incident_status(), default_value = "investigating")]
     status: IncidentStatus,
     /// A component that it concerns, by its UUID
@@ -70,7 +70,7 @@ pub(crate) struct Update {
     /// What has changed
     #[arg(long, value_parser = args::update_text)]
     text: String,
-    /// How far the work has come; as before if omitted
+    /// The state of the work on it; unchanged if omitted
     #[arg(long, value_parser = args::incident_status())]
     status: Option<IncidentStatus>,
 }

@@ -24,7 +24,7 @@ pub(crate) fn expectations(schemas: &mut Schemas) -> Body {
         "type": "object",
         "properties": {
             "method": {
-                "description": "The method of the request. Expectations of the body need `GET` or `POST`.",
+                "description": "The method of the request. Expectations about the body need `GET` or `POST`.",
                 "type": "string",
                 "enum": RequestMethod::ALL,
                 "default": RequestMethod::default(),
@@ -46,7 +46,7 @@ pub(crate) fn expectations(schemas: &mut Schemas) -> Body {
 
 fn post() -> Value {
     json!({
-        "description": "What is posted, with the method `POST` only. What is omitted stays as it is.",
+        "description": "What to post, for the method `POST` only. Omitted fields stay as they are.",
         "type": "object",
         "properties": {
             "content_type": {
@@ -118,12 +118,12 @@ fn one_of_each() -> Vec<Value> {
         kind(
             "body_contains",
             "The first 512 KB of the body contain a text.",
-            json!({ "text": text("The text. Upper and lower case differ.") }),
+            json!({ "text": text("The text, which is case-sensitive.") }),
         ),
         kind(
             "body_lacks",
             "The first 512 KB of the body do not contain a text.",
-            json!({ "text": text("The text. Upper and lower case differ.") }),
+            json!({ "text": text("The text, which is case-sensitive.") }),
         ),
         kind(
             "header_equals",
@@ -142,7 +142,7 @@ fn one_of_each() -> Vec<Value> {
         ),
         kind(
             "response_time",
-            "The response takes no longer than this. Otherwise the site is slow.",
+            "The response takes no longer than this; otherwise the site is slow.",
             json!({ "max_ms": max_ms }),
         ),
     ]

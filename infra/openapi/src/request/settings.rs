@@ -193,7 +193,7 @@ fn quiet_time(schemas: &mut Schemas) -> Value {
 fn escalation(schemas: &mut Schemas) -> Value {
     let minutes = ESCALATION_PRESETS.map(|preset| preset.minutes);
     let intervals = json!({
-        "description": "Minutes since the issue opened; 0 reminds at once.",
+        "description": "Minutes since the issue opened; 0 sends a reminder at once.",
         "type": "array",
         "maxItems": CHOICES_MAX,
         "items": { "type": "integer", "enum": minutes },

@@ -48,8 +48,8 @@ fn status_page() -> Value {
         "type": "object",
         "properties": {
             "uuid": {
-                "description": "The component of the page that it is. Without it, it is the one \
-                                that shows the site or, if there is none, a new one.",
+                "description": "The component to keep. If omitted, the component that shows the \
+                                site is kept or, if there is none, a new one is created.",
                 "type": ["string", "null"],
                 "format": "uuid",
             },
@@ -76,35 +76,34 @@ fn status_page() -> Value {
         "type": "object",
         "properties": {
             "slug": {
-                "description": "The end of the page's address. No other page of the service has \
-                                the same.",
+                "description": "The last part of the page's address. It is unique in the service.",
                 "type": "string",
                 "pattern": SLUG,
                 "minLength": SLUG_MIN,
                 "maxLength": SLUG_MAX,
             },
             "name": {
-                "description": "The page's name, usually that of the organization.",
+                "description": "The page's name, usually the organization's.",
                 "type": "string",
                 "pattern": NAME,
                 "maxLength": PUBLISHED_NAME_MAX,
             },
             "message": {
-                "description": "What the team has to say to all readers; null for nothing.",
+                "description": "A message to all readers; null for none.",
                 "type": ["string", "null"],
                 "pattern": TEXT,
                 "maxLength": MESSAGE_MAX,
             },
             "unlisted": {
-                "description": "Whether only a secret link leads to the page. A page that is \
-                                listed and then unlisted again has another link. The default is \
-                                `false`.",
+                "description": "Whether the page can only be opened with its secret link. A page \
+                                that is listed and then unlisted again gets a new link. The \
+                                default is `false`.",
                 "type": "boolean",
             },
             "maintenance_names": {
-                "description": "Whether planned maintenance has the names of the team's \
-                                maintenance windows. Otherwise, it is called \"Maintenance\". \
-                                The default is `false`.",
+                "description": "Whether planned maintenance appears under the names of the team's \
+                                maintenance windows. Otherwise, it appears as \"Maintenance\". The \
+                                default is `false`.",
                 "type": "boolean",
             },
             "subscriptions": {
@@ -149,7 +148,7 @@ fn incident() -> Value {
         "type": "object",
         "properties": {
             "title": {
-                "description": "What is wrong, in a sentence.",
+                "description": "What is wrong, in one sentence.",
                 "type": "string",
                 "pattern": NAME,
                 "maxLength": INCIDENT_TITLE_MAX,
@@ -171,13 +170,13 @@ fn incident() -> Value {
                 "format": "date-time",
             },
             "next_update_by": {
-                "description": "By when the team promises the next update; null without a \
-                                promise.",
+                "description": "The time by which the team promises the next update; null if it \
+                                promises none.",
                 "type": ["string", "null"],
                 "format": "date-time",
             },
             "status": {
-                "description": "How far the work has come. A new incident is `investigating`; an \
+                "description": "The state of the work on it. A new incident is `investigating`; an \
                                 update without it keeps the status.",
                 "enum": IncidentStatus::ALL.map(IncidentStatus::as_str),
             },

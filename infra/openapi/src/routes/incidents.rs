@@ -34,7 +34,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         route: "incidents.create",
         summary: "Publish an incident",
         description: "An addition to the specification. While the incident is not resolved, the \
-                      components that it concerns are shown at least as its impact says: \
+                      components that it concerns are shown as at least as bad as its impact: \
                       degraded for `minor` and `major`, down for `critical`.",
         query: Vec::new(),
         body: Some(request::new_incident(schemas)),
@@ -57,8 +57,8 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "incidents.update",
         summary: "Change an incident, or publish an update",
-        description: "An addition to the specification. `text` adds an update, whose `status` is \
-                      that of the incident from then on. Other fields that are omitted stay as \
+        description: "An addition to the specification. `text` adds an update, and `status` \
+                      becomes the status of the incident. Other fields that are omitted stay as \
                       they are.",
         query: Vec::new(),
         body: Some(request::changed_incident(schemas)),

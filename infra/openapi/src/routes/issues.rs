@@ -67,7 +67,7 @@ fn evidence(schemas: &mut Schemas) -> Operation {
         summary: "The evidence of an issue",
         description: "An addition to the specification: requests and responses of the status \
                       checks of an issue. At most 4 KB of each check are kept, compressed, and \
-                      deleted with the site. Costs at most 3 read units more than `GET` an issue.",
+                      deleted with the site. Costs at most 3 read units more than `GET /issues/{issue}`.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The evidence.", schemas.data::<EvidenceResource>()),

@@ -21,8 +21,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "maintenance-calendar.create",
             summary: "Create an address for the calendar",
-            description: "An addition to the specification: creates a new address. The one \
-                          before no longer works.",
+            description: "An addition to the specification: creates a new address. The previous \
+                          one stops working.",
             query: Vec::new(),
             body: None,
             success: Success {
@@ -33,7 +33,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "maintenance-calendar.delete",
             summary: "Revoke the address of the calendar",
-            description: "An addition to the specification: the address no longer works.",
+            description: "An addition to the specification: revokes the address, which stops working.",
             query: Vec::new(),
             body: None,
             success: Success::no_content("The address was revoked."),

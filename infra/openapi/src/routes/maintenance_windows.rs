@@ -23,10 +23,9 @@ fn list(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "maintenance-windows.list",
         summary: "A team's maintenance windows",
-        description: "An addition to the specification: the windows that are active or will be, \
-                      active ones first, then in the order in which they start. In a window, \
-                      checks of its sites run, but they neither open nor resolve issues, and no \
-                      reminders are sent.",
+        description: "An addition to the specification: the active windows, then the planned ones \
+                      in the order in which they start. In a window, checks of its sites run, but \
+                      they neither open nor resolve issues, and no reminders are sent.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The windows.", schemas.list::<WindowResource>()),
@@ -42,9 +41,9 @@ fn create(schemas: &mut Schemas) -> Operation {
         route: "maintenance-windows.create",
         summary: "Add or start a maintenance window",
         description: "An addition to the specification. Without `starts_at`, the window starts \
-                      now. If clocks skip the start, the window starts later by what they skip; \
-                      if they show it twice, the first time counts. A team has at most 50 \
-                      windows that are not over.",
+                      now. If a clock change skips the start time, the window starts later by the \
+                      time skipped; if the start time occurs twice, the first one counts. A team \
+                      can have at most 50 active and planned windows.",
         query: Vec::new(),
         body: Some(request::new_window(schemas)),
         success: created.followed_by("/data/uuid", "window", OF_A_WINDOW),
@@ -55,7 +54,7 @@ fn get(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "maintenance-windows.get",
         summary: "A maintenance window",
-        description: "An addition to the specification: a window that is not over.",
+        description: "An addition to the specification: an active or planned window.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The window.", schemas.data::<WindowResource>()),
@@ -91,8 +90,8 @@ fn end(schemas: &mut Schemas) -> Operation {
         route: "maintenance-windows.end",
         summary: "End a maintenance window now",
         description: "An addition to the specification: ends the active instance. A window that \
-                      recurs is active again at its next start; any other is gone after that. \
-                      422 if it is not active.",
+                      recurs becomes active again at its next start; any other is removed. 422 if \
+                      it is not active.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The window.", schemas.data::<WindowResource>()),

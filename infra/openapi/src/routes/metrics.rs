@@ -9,11 +9,11 @@ pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
     vec![Operation {
         route: "metrics.get",
         summary: "Metrics of a team",
-        description: "An addition to the specification: the state of each site in Prometheus's text \
-                      format. Series have the site's uuid as their label, and \
-                      `vedette_site_info` maps it to name and URL. One read a minute is served for each \
-                      team, and any other gets a 429. A response has at most 10,000 series, nine \
-                      for each site; the metrics of a larger team get a 413.",
+        description: "An addition to the specification: the state of each site in Prometheus's \
+                      text format. Series are labeled with the site's uuid, which \
+                      `vedette_site_info` maps to its name and URL. The metrics of a team can be \
+                      read once a minute; other requests get a 429. A response has at most 10,000 \
+                      series, nine for each site; the metrics of a larger team get a 413.",
         query: Vec::new(),
         body: None,
         success: Success::text("The metrics.", CONTENT_TYPE).limited(),

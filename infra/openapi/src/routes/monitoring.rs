@@ -22,7 +22,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "Change a team's monitoring",
             description: "Changes the settings that are sent and keeps the others. Each tool \
                           in the request needs `enabled` and `cadence_minutes`. The plan must \
-                          allow the cadence. The schedules of all the team's sites follow.",
+                          allow the cadence. The schedules of all the team's sites are updated.",
             query: Vec::new(),
             body: Some(request::team_monitoring(schemas)),
             success: Success::ok("The changed monitoring.", schemas.data::<MonitoringResource>()),

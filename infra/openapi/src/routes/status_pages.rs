@@ -24,7 +24,7 @@ fn list(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "status-pages.list",
         summary: "A team's status pages",
-        description: "An addition to the specification: the pages in the order of their creation.",
+        description: "An addition to the specification: the pages, oldest first.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The pages.", schemas.list::<StatusPageResource>()),
@@ -64,9 +64,9 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "status-pages.update",
         summary: "Change a status page",
-        description: "An addition to the specification. Fields that are omitted stay as they \
-                      are; `groups` replaces all groups. A component keeps its identity if the \
-                      request has its `uuid`, or if it shows the same site as before.",
+        description: "An addition to the specification. Fields that are omitted stay as they are; \
+                      `groups` replaces all groups. A component keeps its UUID if the request has \
+                      it, or if the component shows the same site as before.",
         query: Vec::new(),
         body: Some(request::changed_status_page(schemas)),
         success: Success::ok("The changed page.", schemas.data::<StatusPageResource>()),
@@ -77,8 +77,8 @@ fn delete() -> Operation {
     Operation {
         route: "status-pages.delete",
         summary: "Delete a status page",
-        description: "An addition to the specification: deletes the page with its incidents. Its \
-                      slug is free again.",
+        description: "An addition to the specification: deletes the page with its incidents. Other \
+                      pages can then use its slug.",
         query: Vec::new(),
         body: None,
         success: Success::no_content("The page was deleted."),

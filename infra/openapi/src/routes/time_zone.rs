@@ -20,7 +20,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "time-zone.update",
             summary: "Choose a team's time zone",
-            description: "Accepts a name from the IANA database in any case; null means UTC. \
+            description: "Accepts an IANA time zone name in any case; null means UTC. \
                           Quiet time and alerts follow at once, and observe daylight saving \
                           time. Times in the API stay in UTC.",
             query: Vec::new(),

@@ -11,8 +11,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "user-time-zone.get",
             summary: "The caller's time zone",
-            description: "The time zone of the times on the caller's pages and in email to \
-                          them; null if none was chosen, so that the zone of each team applies.",
+            description: "The time zone of times on the caller's pages and in their emails; null \
+                          if none was chosen, so that each team's time zone applies.",
             query: Vec::new(),
             body: None,
             success: Success::ok("The time zone.", schemas.data::<UserTimeZoneResource>()),
@@ -20,8 +20,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "user-time-zone.update",
             summary: "Choose the caller's time zone",
-            description: "Accepts a name from the IANA database in any case; null removes the \
-                          zone. Quiet time and chats follow the zone of the team. Times in the \
+            description: "Accepts an IANA time zone name in any case; null removes the \
+                          zone. Quiet time and chat messages follow the team's time zone. Times in the \
                           API stay in UTC.",
             query: Vec::new(),
             body: Some(request::user_time_zone(schemas)),

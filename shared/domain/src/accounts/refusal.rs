@@ -30,7 +30,9 @@ pub enum AccountRefusal {
     #[error("{0} is the team's last owner; make another member an owner first")]
     LastOwner(String),
     /// Members and pending invitations have taken the plan's seats.
-    #[error("the {plan} plan has {seats} seats, and all are taken")]
+    #[error(
+        "the {plan} plan has {seats} seats, and all are taken; remove a member or withdraw an invitation first"
+    )]
     NoSeat {
         /// The plan.
         plan: Plan,
@@ -38,10 +40,10 @@ pub enum AccountRefusal {
         seats: u32,
     },
     /// The invitation is valid, but its email was not sent.
-    #[error("{0} is invited, but the mail was not sent; send it again")]
+    #[error("{0} is invited, but the email was not sent; send it again")]
     NotSent(String),
     /// The address has reached its daily limit.
-    #[error("{0} was asked too often today; ask again tomorrow")]
+    #[error("{0} was sent too many emails today; try again tomorrow")]
     AskedOften(String),
     /// The team has reached its limit for invitations.
     #[error(
@@ -56,7 +58,7 @@ pub enum AccountRefusal {
     InvitedAlready(String),
     /// The team has the most invitations that it may have.
     #[error(
-        "the team has {INVITATIONS_MAX} pending invitations, which is the most that a team can have"
+        "the team has {INVITATIONS_MAX} pending invitations, which is the most that a team can have; withdraw one first"
     )]
     TooManyInvitations,
     /// The invited address has an account by now.
@@ -68,7 +70,7 @@ pub enum AccountRefusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignInRefusal {
     /// The source has requested too many, for all addresses together.
-    #[error("this source has requested too many links")]
+    #[error("too many sign-in links were requested from this address; try again later")]
     AskedOften {
         /// How long until it may request another one.
         wait: SignedDuration,

@@ -130,7 +130,7 @@ impl Channel {
     /// The channel after its reader unsubscribed; `None` if it was already disabled. If somebody enables it again, its
     /// reader has to agree again.
     pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
-        let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
+        let disabled = self.disabled_by_hand("unsubscribed by its recipient", now)?;
         Some(Self { since: None, unsubscribed_since: self.began(), ..disabled })
     }
 

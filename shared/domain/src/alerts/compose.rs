@@ -168,7 +168,7 @@ pub fn broken_channel(
         name: channel.to_owned(),
         lines: vec![
             format!("Alerts are not reaching this channel: {}", sentence(reason)),
-            "Once you have fixed the cause, check whether the channel was disabled, and enable it again.".to_owned(),
+            "Fix the cause. If the channel was disabled, enable it again.".to_owned(),
         ],
         link: page.map(|url| Link { text: "View channel", url }),
         ..test(channel, team, now)
@@ -188,7 +188,7 @@ pub fn missed(
         state: "ALERTS NOT SENT".to_owned(),
         lines: vec![
             format!(
-                "This channel was off, and alerts from {} to {} were not sent: there were more than \
+                "This channel was disabled, and alerts from {} to {} were not sent: there were more than \
                  {MISSED_MAX} of them, or some were older than {} days.",
                 zone.minute(since),
                 zone.minute(until),

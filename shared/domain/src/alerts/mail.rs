@@ -158,7 +158,7 @@ impl TransactionalMailKind {
             Self::Subscription { page } => Words {
                 subject: "Confirm your subscription".into(),
                 request: format!(
-                    "Somebody, probably you, wants this address to get updates about incidents on the status page “{}”.",
+                    "Somebody, probably you, asked to send updates about incidents on the status page “{}” to this address.",
                     strangers_name(page)
                 ),
                 button: "Confirm subscription",

@@ -6,13 +6,15 @@ use crate::alerts::channel::CHANNELS_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelRefusal {
     /// The team has the most channels that it may have.
-    #[error("the team has {CHANNELS_MAX} channels, which is the most that a team can have")]
+    #[error(
+        "the team has {CHANNELS_MAX} channels, which is the most that a team can have; remove one first"
+    )]
     Full,
     /// Channels of a team have different names.
     #[error("the team already has a channel {0}")]
     NameTaken(String),
     /// Another channel of the team already leads to the URL.
-    #[error("the team's channel {0} already leads to this URL")]
+    #[error("the team's channel {0} already sends to this URL")]
     UrlTaken(String),
     /// The channel is disabled.
     #[error("{name} is disabled ({reason}); enable it first")]
@@ -23,13 +25,15 @@ pub enum ChannelRefusal {
         reason: String,
     },
     /// The address has reached its daily limit.
-    #[error("{0} was asked too often today; ask again tomorrow")]
+    #[error("{0} was sent too many emails today; try again tomorrow")]
     AskedOften(String),
     /// The team has reached its limit for such requests.
-    #[error("the team has requested too many confirmations of addresses today; try again tomorrow")]
+    #[error("the team has sent too many confirmation emails today; try again tomorrow")]
     AskedMany,
     /// Its reader has not confirmed it yet.
-    #[error("the reader of {0} has not confirmed it yet")]
+    #[error(
+        "{0} is not confirmed yet: its recipient must follow the link in the confirmation email"
+    )]
     Unconfirmed(String),
     /// A test did not arrive.
     #[error("the test message did not arrive: {0}")]
@@ -39,7 +43,7 @@ pub enum ChannelRefusal {
     NotSent(u64),
     /// A test waits because its host has reached the limit for all teams in this minute.
     #[error(
-        "the channel's host gets no more messages this minute; the test will be sent in the next"
+        "the channel's host has reached its limit of messages for this minute; the test will be sent in the next one"
     )]
     HostIsFull,
 }

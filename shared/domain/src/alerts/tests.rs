@@ -493,7 +493,7 @@ fn a_topic_of_ntfy_is_given_by_its_url_or_its_name() {
             "alerts",
             "tk secret",
             "token",
-            "The access token must be at most 255 letters, digits and signs.",
+            "The access token must have at most 255 characters, without spaces or accented letters.",
         ),
     ] {
         let Err(FieldsError::Field(error)) = read(destination, token) else {
@@ -715,7 +715,7 @@ fn letters_say_what_their_link_is_for() {
         (
             TransactionalMailKind::Subscription { page: team() },
             "Confirm your subscription",
-            "Somebody, probably you, wants this address to get updates about incidents on the status page “Web <b> https: / /evil. example”.",
+            "Somebody, probably you, asked to send updates about incidents on the status page “Web <b> https: / /evil. example” to this address.",
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();

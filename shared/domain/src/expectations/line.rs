@@ -42,7 +42,7 @@ pub enum NotExpectable {
     #[error("needs the method GET or POST, because a response to HEAD has no body")]
     NeedsBody,
     /// There is another limit for the response time, and only the lower of the two would have an effect.
-    #[error("must not be response_time a second time")]
+    #[error("must not be a second response_time; one is enough")]
     SecondLimit,
 }
 

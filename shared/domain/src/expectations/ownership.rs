@@ -17,11 +17,11 @@ const TOKEN_BYTES: usize = 16;
 /// The longest DNS name, in characters (RFC 1035).
 const NAME_MAX: usize = 253;
 
-/// The TXT record that the owner of a site's host publishes, so that status checks of the site's team may send POSTs
-/// there.
+/// The TXT record that the owner of a site's host publishes, so that status checks of the site's team may send POST
+/// requests there.
 ///
-/// The token is derived from the team and the host, so it is stored nowhere. It is no secret: only who controls the
-/// host's DNS zone can publish it, and it permits one team's POSTs to one host.
+/// The token is derived from the team and the host, so it is stored nowhere. It is not a secret: only somebody who
+/// controls the host's DNS zone can publish it, and it allows one team's POST requests to one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnershipRecord {
@@ -35,7 +35,9 @@ pub struct OwnershipRecord {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotProven {
     /// The host is an IP address, or its name is too long to be preceded by a label.
-    #[error("the host cannot have the DNS TXT record that proves its ownership")]
+    #[error(
+        "the host is an IP address or too long a name, so it cannot have the DNS TXT record that proves ownership"
+    )]
     NoRecord,
     /// No record has the value.
     #[error("the DNS TXT record {} with the value {} is missing", .0.name, .0.value)]

@@ -54,7 +54,7 @@ pub enum RecurrenceError {
     #[error("must not be longer than {RECURRENCE_MAX} characters")]
     TooLong,
     /// It does not consist of `NAME=VALUE`, separated by semicolons.
-    #[error("must be a recurrence rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU")]
+    #[error("must be an RFC 5545 recurrence rule, such as FREQ=WEEKLY;BYDAY=SU")]
     Syntax,
     /// It has a part that is not supported.
     #[error("must only have FREQ, INTERVAL, BYDAY, BYMONTHDAY and UNTIL")]
@@ -72,10 +72,10 @@ pub enum RecurrenceError {
     #[error("must have weekdays in BYDAY, such as MO,FR, or in a monthly rule 2TU or -1FR")]
     Day,
     /// A number before a weekday, in a rule that is not monthly.
-    #[error("must not have numbers in BYDAY, unless it is monthly")]
+    #[error("must not have numbers in BYDAY unless it is monthly")]
     NumberedDay,
     /// A number before a weekday, together with days of the month.
-    #[error("must not have both numbers in BYDAY and BYMONTHDAY")]
+    #[error("must not have BYMONTHDAY together with numbers in BYDAY")]
     NumberedDayOfMonth,
     /// A day of the month that no month has.
     #[error("must have days from 1 to 31, or from -31 to -1, in BYMONTHDAY")]
@@ -84,7 +84,7 @@ pub enum RecurrenceError {
     #[error("must not have BYMONTHDAY if it is weekly")]
     WeeklyMonthDay,
     /// The end is not an instant in UTC.
-    #[error("must have an UNTIL in UTC, such as 20271231T235959Z")]
+    #[error("must have UNTIL in UTC, such as 20271231T235959Z")]
     Until,
 }
 
@@ -320,7 +320,7 @@ impl ByDay {
         match self.nth {
             0 => weekday.to_owned(),
             -1 => format!("the last {weekday}"),
-            nth @ ..=-2 => format!("the {} last {weekday}", ordinal(nth.abs())),
+            nth @ ..=-2 => format!("the {}-to-last {weekday}", ordinal(nth.abs())),
             nth => format!("the {} {weekday}", ordinal(nth)),
         }
     }
@@ -338,7 +338,7 @@ impl fmt::Display for ByDay {
 fn month_day(day: i8) -> String {
     match day {
         -1 => "the last day".to_owned(),
-        ..=-2 => format!("the {} last day", ordinal(day.abs())),
+        ..=-2 => format!("the {}-to-last day", ordinal(day.abs())),
         _ => format!("the {}", ordinal(day)),
     }
 }

@@ -17,20 +17,19 @@ use crate::time;
     schemars(rename = "MaintenanceWindow")
 )]
 pub struct WindowResource {
-    /// Identity.
+    /// Its unique ID.
     pub uuid: WindowId,
     /// Display name.
     pub name: String,
     /// The sites that it is for; null if it is for all sites of the team.
     pub sites: Option<BTreeSet<SiteId>>,
-    /// When it starts, or started for the first time: what the clocks of its time zone show, such as
-    /// `2026-11-29T02:00:00`.
+    /// When it first starts or started: a local time in its time zone, such as `2026-11-29T02:00:00`.
     pub starts_at: String,
-    /// The name of its time zone in the IANA database.
+    /// The IANA name of its time zone.
     pub time_zone: String,
-    /// How long it takes, in minutes that pass. Clock changes make it neither longer nor shorter.
+    /// How long it lasts, in elapsed minutes. Clock changes make it neither longer nor shorter.
     pub duration_minutes: u32,
-    /// When it recurs, as a recurrence rule of RFC 5545; null if it takes place once.
+    /// When it recurs, as an RFC 5545 recurrence rule; null if it takes place once.
     pub recurrence: Option<String>,
     /// When the active instance ends; null if none is active.
     #[serde(serialize_with = "wire_or_null")]

@@ -119,7 +119,10 @@ fn rules_are_said_in_words() {
         ("FREQ=MONTHLY;BYMONTHDAY=1,-1", "every month on the last day and the 1st"),
         ("FREQ=MONTHLY;BYMONTHDAY=12,22,23", "every month on the 12th, the 22nd and the 23rd"),
         ("FREQ=MONTHLY;BYDAY=2TU", "every month on the 2nd Tuesday"),
-        ("FREQ=MONTHLY;BYDAY=-1FR,-2MO", "every month on the 2nd last Monday and the last Friday"),
+        (
+            "FREQ=MONTHLY;BYDAY=-1FR,-2MO",
+            "every month on the 2nd-to-last Monday and the last Friday",
+        ),
         ("FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13", "every month on Friday if it is the 13th"),
     ] {
         assert_eq!(Recurrence::parse(rule).expect(rule).in_words(start), words);

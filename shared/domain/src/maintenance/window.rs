@@ -28,7 +28,7 @@ const DATES_BACK: i64 = 9;
 /// Stored under one-letter names, because every run reads the windows of its team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaintenanceWindow {
-    /// Identity.
+    /// Its unique ID.
     #[serde(rename = "i")]
     pub id: WindowId,
     /// Display name.

@@ -22,13 +22,17 @@ pub struct Windows(Vec<MaintenanceWindow>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WindowRefusal {
     /// The team has [`WINDOWS_MAX`] others that are not over.
-    #[error("A team has at most {WINDOWS_MAX} maintenance windows that are not over.")]
+    #[error(
+        "A team has at most {WINDOWS_MAX} maintenance windows that are active or planned. Remove one first."
+    )]
     TooMany,
     /// The windows would take more than [`STORED_MAX`].
-    #[error("The maintenance windows of the team name too many sites. Use one for all sites.")]
+    #[error(
+        "The maintenance windows of the team list too many sites in total. Use one for all sites instead."
+    )]
     TooLong,
     /// No instance of it would be active now or later.
-    #[error("The maintenance window would be over already.")]
+    #[error("The maintenance window would already be over. Choose a later start.")]
     Over,
     /// Its first start is on a date that its rule leaves out.
     #[error("The maintenance window must start on a day of its recurrence.")]

@@ -21,7 +21,7 @@ pub enum SiteRefusal {
     /// The site's texts are too long together, although each is within its limit.
     #[error(
         "The {longest} field must be shorter: the texts of this site take {taken} bytes in lists, \
-         of {LISTED_TEXTS_MAX} at most."
+         and at most {LISTED_TEXTS_MAX} are allowed."
     )]
     TextsTooLong {
         /// The longest of them, which should be shortened.

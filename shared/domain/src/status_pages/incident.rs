@@ -17,16 +17,16 @@ pub const UPDATES_MAX: usize = 50;
 /// The longest text of an update, in characters.
 pub const UPDATE_TEXT_MAX: usize = 1_000;
 
-/// How far the work on an incident has come.
+/// The state of the work on an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentStatus {
-    /// The team looks for the cause.
+    /// The team is looking for the cause.
     Investigating,
     /// The team knows the cause.
     Identified,
-    /// The team has fixed the cause, and watches whether that helps.
+    /// The team has fixed the cause, and is watching whether that helps.
     Monitoring,
     /// It is over.
     Resolved,
@@ -113,9 +113,9 @@ impl Impact {
 /// An incident, as the team manages it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageIncident {
-    /// Identity, which readers see.
+    /// Its unique ID, which readers see.
     pub id: IncidentId,
-    /// What is wrong, in a sentence.
+    /// What is wrong, in one sentence.
     pub title: String,
     /// How much it affects the components that it concerns.
     pub impact: Impact,

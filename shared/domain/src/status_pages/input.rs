@@ -176,7 +176,7 @@ fn identified<E: From<PageRefusal>>(
 /// What people write about an incident; `None` for what they leave open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IncidentInput {
-    /// What is wrong, in a sentence.
+    /// What is wrong, in one sentence.
     pub title: Option<String>,
     /// How much it affects the components that it concerns.
     pub impact: Option<Impact>,

@@ -23,15 +23,15 @@ pub const MESSAGE_MAX: usize = 1_000;
 /// A status page, as the team manages it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusPage {
-    /// Identity.
+    /// Its unique ID.
     pub id: StatusPageId,
     /// The team that it belongs to.
     pub team: TeamId,
     /// Its name in the URL.
     pub slug: Slug,
-    /// Its name, usually that of the organization.
+    /// Its name, usually the organization's.
     pub name: String,
-    /// What the team has to say to all readers.
+    /// A message to all readers; null if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Its components, in groups.
@@ -67,7 +67,7 @@ pub struct Group {
 /// A part of a status page whose state is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Component {
-    /// Identity, which readers see.
+    /// Its unique ID, which readers see.
     pub id: ComponentId,
     /// Its published name.
     pub name: String,

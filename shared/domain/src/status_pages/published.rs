@@ -22,7 +22,7 @@ pub struct PublishedPage {
     pub generated_at: Timestamp,
     /// The page's name.
     pub name: String,
-    /// What the team has to say to all readers.
+    /// A message to all readers; null if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The time zone in which times are shown.
@@ -113,7 +113,7 @@ impl ComponentState {
 pub struct PublishedIncident {
     /// Identity on this page.
     pub id: IncidentId,
-    /// What is or was wrong, in a sentence.
+    /// What is or was wrong, in one sentence.
     pub title: String,
     /// How much it affects the components that it concerns.
     pub impact: Impact,

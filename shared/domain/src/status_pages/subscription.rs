@@ -41,7 +41,7 @@ const DEFERRED_MAX: usize = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriptionRefusal {
     /// The source has requested too many subscriptions.
-    #[error("this source has requested too many subscriptions")]
+    #[error("too many subscriptions were requested from this address; try again later")]
     AskedOften {
         /// How long until it may request another one.
         wait: SignedDuration,

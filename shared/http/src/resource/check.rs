@@ -17,7 +17,7 @@ use super::{wire_time, wire_time_or_null};
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
 pub struct CheckResource {
-    /// Identity.
+    /// Its unique ID.
     uuid: CheckId,
     /// The tool that ran.
     #[serde(rename = "type")]
@@ -60,7 +60,7 @@ pub struct CheckResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SiteSummary {
-    /// Identity.
+    /// Its unique ID.
     uuid: SiteId,
     /// Display name.
     name: String,

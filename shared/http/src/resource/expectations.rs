@@ -6,7 +6,7 @@ use vedette_domain::expectations::{
 };
 use vedette_domain::sites::site::Site;
 
-/// How the status checks of a site ask, and what they expect.
+/// The requests that a site's status checks send, and what they expect.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Expectations"))]
 pub struct ExpectationsResource {
@@ -21,8 +21,8 @@ pub struct ExpectationsResource {
     expectations: Vec<Expectation>,
     /// When issues open and resolve.
     issues: IssuePolicies,
-    /// The DNS TXT record with which the owner of the host agrees to POSTs of the team; absent if the host is an IP
-    /// address.
+    /// The DNS TXT record by which the owner of the host allows POST requests from the team; absent if the host is an
+    /// IP address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "OwnershipRecord"))]
     ownership_record: Option<OwnershipRecord>,

@@ -24,7 +24,7 @@ pub struct UptimeResource {
     total_met_percentage: Option<f64>,
     /// The average of the days' response times, in milliseconds; null if there were no checks.
     average_response_time: Option<u64>,
-    /// The same over checks outside maintenance windows; absent if no check of these days was in one.
+    /// The same figures for checks outside maintenance windows; absent if no check of these days was in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "OutsideMaintenanceResource"))]
     outside_maintenance: Option<OutsideMaintenanceResource>,
@@ -68,7 +68,7 @@ struct UptimeDayResource {
     total_checks: u64,
     /// The checks that found the site up.
     up_checks: u64,
-    /// The same over checks outside maintenance windows; absent if no check of the day was in one.
+    /// The same figures for checks outside maintenance windows; absent if no check of the day was in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "OutsideMaintenanceResource"))]
     outside_maintenance: Option<OutsideMaintenanceResource>,

@@ -22,7 +22,7 @@ const SITE_MAX: usize = 50 * 1024;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Site"))]
 pub struct SiteResource {
-    /// Identity.
+    /// Its unique ID.
     uuid: SiteId,
     /// The owning team.
     team_uuid: TeamId,

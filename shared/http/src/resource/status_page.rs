@@ -14,7 +14,7 @@ use super::{wire_time, wire_time_or_null};
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StatusPage"))]
 pub struct StatusPageResource {
-    /// Identity.
+    /// Its unique ID.
     uuid: StatusPageId,
     /// Its name in the URL.
     slug: String,
@@ -23,11 +23,11 @@ pub struct StatusPageResource {
     url: Option<String>,
     /// Its name.
     name: String,
-    /// What the team has to say to all readers.
+    /// A message to all readers; null if there is none.
     message: Option<String>,
-    /// Whether only its secret link leads to it.
+    /// Whether it can only be opened with its secret link.
     unlisted: bool,
-    /// Whether planned maintenance has the names of the team's maintenance windows. Otherwise, it is called
+    /// Whether planned maintenance appears under the names of the team's maintenance windows. Otherwise, it appears as
     /// "Maintenance".
     maintenance_names: bool,
     /// Whether readers can subscribe to its incidents by email.
@@ -56,7 +56,7 @@ struct GroupResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct ComponentResource {
-    /// Identity, which readers see.
+    /// Its unique ID, which readers see.
     uuid: ComponentId,
     /// Its published name.
     name: String,
@@ -102,9 +102,9 @@ impl StatusPageResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Incident"))]
 pub struct IncidentResource {
-    /// Identity, which readers see.
+    /// Its unique ID, which readers see.
     uuid: IncidentId,
-    /// What is or was wrong, in a sentence.
+    /// What is or was wrong, in one sentence.
     title: String,
     /// How much it affects the components that it concerns.
     impact: Impact,
@@ -118,7 +118,7 @@ pub struct IncidentResource {
     /// When it was resolved; null while it is not.
     #[serde(serialize_with = "wire_time_or_null")]
     resolved_at: Option<Timestamp>,
-    /// By when the team promises the next update; null without a promise.
+    /// The time by which the team promises the next update; null if it promises none.
     #[serde(serialize_with = "wire_time_or_null")]
     next_update_by: Option<Timestamp>,
     /// What the team wrote, oldest first.

@@ -13,7 +13,7 @@ use super::wire_time;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Team"))]
 pub struct TeamResource {
-    /// Identity, used in `/teams/{team}`.
+    /// Its unique ID, used in `/teams/{team}`.
     uuid: TeamId,
     /// Display name.
     name: String,

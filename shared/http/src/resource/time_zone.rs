@@ -7,7 +7,7 @@ use vedette_domain::time_zone::NamedZone;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TimeZone"))]
 pub struct TimeZoneResource {
-    /// Its name in the IANA database, such as `Europe/Berlin`; `UTC` if none was chosen.
+    /// Its IANA name, such as `Europe/Berlin`; `UTC` if none was chosen.
     time_zone: String,
 }
 
@@ -22,7 +22,7 @@ impl TimeZoneResource {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UserTimeZone"))]
 pub struct UserTimeZoneResource {
-    /// Its name in the IANA database, such as `Europe/Berlin`; null if none was chosen, so that the zone of each team
+    /// Its IANA name, such as `Europe/Berlin`; null if none was chosen, so that each team's time zone
     /// applies.
     time_zone: Option<String>,
 }

@@ -103,7 +103,7 @@ fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
     let domain = expected.domain;
     if hosts.is_empty() {
         return Some(format!(
-            "the certificate names no hosts (a common name is not one), so it is not for {domain}"
+            "the certificate names no hosts (a common name does not count), so it is not for {domain}"
         ));
     }
     let more = match (hosts.len() + names.omitted).saturating_sub(HOSTS_NAMED) {
@@ -177,9 +177,7 @@ fn chain_words(error: &Error, chain: &Chain<'_>) -> String {
         Error::MaximumPathDepthExceeded
         | Error::MaximumPathBuildCallsExceeded
         | Error::MaximumSignatureChecksExceeded
-        | Error::MaximumNameConstraintComparisonsExceeded => {
-            "the chain is too long or too involved"
-        }
+        | Error::MaximumNameConstraintComparisonsExceeded => "the chain is too long or too complex",
         Error::CertDistrusted => "a certificate in the chain is distrusted",
         _ => "a certificate in the chain is malformed",
     };

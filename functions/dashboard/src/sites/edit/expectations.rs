@@ -85,7 +85,7 @@ pub(super) fn read(
             }
         }
         if places.len() > EXPECTATIONS_MAX {
-            let why = format!("must not be one of more than {EXPECTATIONS_MAX}");
+            let why = format!("is one too many: a site can have {EXPECTATIONS_MAX} expectations");
             refuse(&mut errors, &places[EXPECTATIONS_MAX], &why);
         }
         let read = Expectations { expectations, ..settings };
@@ -167,22 +167,22 @@ pub(super) fn part(input: &FormInput, site: &Site) -> Markup {
                 span.tag { (count) " of " (EXPECTATIONS_MAX) }
             }
             p.in.quiet.small {
-                "What the response to a status check must be like. One expectation per line. Uptime doesn’t depend on them."
+                "Conditions that the response to a status check must meet, one per line. Unmet expectations don’t count as downtime."
             }
             @if let Some(OwnershipRecord { name, value }) = OwnershipRecord::of(site) {
                 p.in.quiet.small {
-                    "POST needs the consent of the host’s owner: the DNS TXT record "
+                    "To use POST, prove that you own the host: publish the DNS TXT record "
                     code { (name) } " with the value " code { (value) } "."
                 }
             }
             div.fields {
-                (lines(ExpectationKind::BodyContains, "The body contains", "Upper and lower case differ."))
-                (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", "Upper and lower case differ."))
+                (lines(ExpectationKind::BodyContains, "The body contains", "Case-sensitive."))
+                (lines(ExpectationKind::BodyLacks, "The body doesn’t contain", "Case-sensitive."))
                 (lines(ExpectationKind::JsonEquals, "Values in JSON", "JSON pointer and value, such as /status = \"ok\"."))
-                (lines(ExpectationKind::HeaderEquals, "Headers with exactly this value", "Such as x-cache: HIT."))
-                (lines(ExpectationKind::HeaderContains, "Headers that contain a text", "Such as content-type: json."))
-                (input.number(&field(ExpectationKind::ResponseTime), "Slow above (milliseconds)", (1, RESPONSE_TIME_MAX)))
-                (input.select(METHOD, Label { text: "Request method", help: "Expectations of the body need GET or POST." }, &methods))
+                (lines(ExpectationKind::HeaderEquals, "Headers with exactly this value", "For example, x-cache: HIT."))
+                (lines(ExpectationKind::HeaderContains, "Headers that contain a text", "For example, content-type: json."))
+                (input.number(&field(ExpectationKind::ResponseTime), "Slow if it takes longer than (milliseconds)", (1, RESPONSE_TIME_MAX)))
+                (input.select(METHOD, Label { text: "Request method", help: "Expectations about the body need GET or POST." }, &methods))
                 (input.input(CONTENT_TYPE, "text", "Content type of a POST"))
                 (input.textarea(BODY, Label { text: "Body of a POST", help: body_help }, 4))
                 @for (issue, title) in ISSUES {

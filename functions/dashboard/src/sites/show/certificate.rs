@@ -29,8 +29,8 @@ pub(super) fn part(check: Option<&Check>, url: &SiteUrl, clock: Clock<'_>) -> Ma
             p.quiet.small { "The site is monitored over http://. This is the certificate on port 443 of its host." }
         }
         dl.facts {
-            (fact("For", result.issued_to.as_deref()))
-            (fact("Issuer", result.issuer.as_deref()))
+            (fact("Issued to", result.issued_to.as_deref()))
+            (fact("Issued by", result.issuer.as_deref()))
             (fact("Valid from", shown(&result.valid_from).as_deref()))
             (fact("Valid until", shown(&result.valid_to).as_deref()))
             @if result.valid_to.is_some() { dt { "Days left" } dd { (result.days_left) } }
@@ -67,7 +67,7 @@ fn details(info: &CertificateInfo, clock: Clock<'_>) -> Markup {
                 (fact("SHA-256", Some(&info.fingerprints.sha256)))
             }
             table {
-                (layout::columns("The certificates that the server presents, its own first", &["For", "Issuer", "Valid"]))
+                (layout::columns("The certificates that the server presents, its own first", &["Issued to", "Issued by", "Valid"]))
                 tbody {
                     @for link in &info.chain {
                         tr {

@@ -58,7 +58,7 @@ fn records(result: &DnsResult) -> Markup {
         }
         @if !result.unanswered_types.is_empty() {
             p.in.quiet.air {
-                "Not known, as no resolver answered: "
+                "Unknown, because no resolver answered: "
                 (result.unanswered_types.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ")) "."
             }
         }

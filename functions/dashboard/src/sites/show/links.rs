@@ -57,9 +57,11 @@ const fn why_ended(reason: FinishReason) -> &'static str {
         FinishReason::RedirectedAway => "The site's URL redirects to another host.",
         FinishReason::RobotsDisallowed => "robots.txt disallows the site's URL.",
         FinishReason::NotHtml => "The site's URL is not an HTML page.",
-        FinishReason::Deadline => "There was no time for the rest of the site.",
-        FinishReason::PageLimit => "The site has more pages than are crawled.",
-        FinishReason::LinkLimit => "There are more links than are looked at.",
+        FinishReason::Deadline => {
+            "The crawl ran out of time before it reached the rest of the site."
+        }
+        FinishReason::PageLimit => "The site has more pages than Vedette crawls.",
+        FinishReason::LinkLimit => "The site has more links than Vedette checks.",
         FinishReason::DepthLimit => "Some pages are too many links away from the start.",
     }
 }

@@ -55,7 +55,7 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
             div.card.tool {
                 div.row { (title) @if is_on || waits { (Look::Pending.bare("Waiting")) } @else { (Look::Paused.bare("Off")) } }
                 p.quiet {
-                    @if waits { "Waits for a browser. " code { "vedette browser install" } " installs one." }
+                    @if waits { "Waiting for a browser. Install one with " code { "vedette browser install" } "." }
                     @else if is_on { "No check yet." }
                     @else { "No automatic checks." }
                 }

@@ -114,13 +114,13 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
     problem: the dead-letter queue of `schedules` does not exist
       to do: deploy the stack again with this version's template.yaml
     problem: messages of `ssl` that were given up: 1
-      to do: see what they are with `vedette dlq show ssl`, mend the cause, then `vedette dlq redrive ssl`
+      to do: see what they are with `vedette dlq show ssl`, fix the cause, then `vedette dlq redrive ssl`
     problem: no function receives from the queue `maintenance`: its event source is off
       to do: turn on the event source mapping, or deploy the stack again
     problem: the account may run 10 functions at once, and checks, alerts and maintenance alone may take 40: while they do, the API answers 503 to some requests, and checks come late
       to do: raise Lambda's quota `Concurrent executions` (a new account has 10), or deploy with less concurrency
     problem: schedules of tools that do not run or of deleted sites: 1
-      to do: `vedette reconcile` makes them what the table says
+      to do: run `vedette reconcile` to rebuild them from the table
     ");
 }
 

@@ -45,7 +45,7 @@ pub struct EscalationPreset {
     pub key: &'static str,
     /// The label for people.
     pub label: &'static str,
-    /// Minutes since the issue opened; 0 reminds with the opening, 1440 repeats daily.
+    /// Minutes since the issue opened; 0 sends a reminder when the issue opens, 1440 repeats daily.
     pub minutes: u32,
 }
 

@@ -51,7 +51,7 @@ pub(super) const URL: ChannelField = ChannelField {
     name: "url",
     label: "URL to post to",
     noun: "the URL",
-    help: "the URL, which is a password",
+    help: "the URL, which is as secret as a password",
     shape: FieldShape::Secret,
 };
 

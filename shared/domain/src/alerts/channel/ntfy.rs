@@ -61,7 +61,7 @@ impl fmt::Debug for NtfyToken {
 }
 
 const DESTINATION: ChannelField = ChannelField {
-    help: "the URL of the topic, which is a password, or the name of a topic at https://ntfy.sh",
+    help: "the URL of the topic, which is as secret as a password, or the name of a topic at https://ntfy.sh",
     ..URL
 };
 
@@ -103,7 +103,7 @@ impl Ntfy {
 impl NtfyToken {
     fn parse(text: &str) -> Result<Self, FieldError> {
         let is_token = text.len() <= TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let why = "The access token must be at most 255 letters, digits and signs.";
+        let why = "The access token must have at most 255 characters, without spaces or accented letters.";
         is_token.then(|| Self(text.to_owned())).ok_or_else(|| ACCESS_TOKEN.wrong(why))
     }
 }

@@ -11,9 +11,9 @@ use super::progress::{Attempt, Progress};
 use super::step::{Delivery, DeliveryStep};
 
 /// Why a test was not sent to a channel that is off.
-const OFF: &str = "the channel was disabled meanwhile";
+const OFF: &str = "the channel was disabled in the meantime";
 /// Why a test was not sent if the reader of the address has unsubscribed meanwhile.
-const UNCONFIRMED: &str = "its reader has not confirmed the channel";
+const UNCONFIRMED: &str = "its recipient has not confirmed the address";
 
 /// Decides about a message whose turn it is.
 pub(super) fn take(progress: &mut Progress<'_>, notice: Queued, now: Timestamp) -> Vec<Action> {

@@ -36,7 +36,8 @@ fn a_header_has_both_parts() {
     };
     let name = |message| Err(refusal("request_header.name", message));
     let value = |message| Err(refusal("request_header.value", message));
-    let framing = "must not be a header of the connection or of a body";
+    let framing =
+        "must not be a header that belongs to the connection or the body, such as Content-Length";
     let long_name = "n".repeat(255);
     let long_value = "v".repeat(2000);
     let kept = json!({"request_header": {"name": long_name, "value": long_value}});

@@ -112,7 +112,7 @@ async fn a_common_name_is_not_a_host() {
         params.distinguished_name.push(DnType::CommonName, SITE);
     });
     let result = serve(identity.server(), SITE, &[authority.root()]).await;
-    let words = "the certificate names no hosts (a common name is not one), so it is not for \
+    let words = "the certificate names no hosts (a common name does not count), so it is not for \
                  site.example";
     assert_eq!(verdict(&result), (Some(HostnameMismatch), true, words));
     assert_eq!(result.issued_to.as_deref(), Some(SITE));

@@ -364,7 +364,7 @@ async fn a_chain_that_leads_nowhere_for_long_is_not_trusted() {
         identity = identity.and(issuer.root());
     }
     let result = serve(identity.server(), SITE, &[root.root()]).await;
-    let words = "the chain is too long or too involved";
+    let words = "the chain is too long or too complex";
     assert_eq!(verdict(&result), (Some(UntrustedChain), false, words));
 }
 
