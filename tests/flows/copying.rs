@@ -64,10 +64,10 @@ async fn history() -> Scene {
 
 async fn add_what_the_specification_lacks(scene: &Scene, site: SiteId) {
     let (client, team) = (scene.client(), scene.owner.team);
-    let body = json!({ "response_time": 2000 });
+    let body = json!({ "expectations": [{ "kind": "response_time", "max_ms": 2000 }] });
     let put = client.put(&format!("/sites/{site}/expectations"), &body).await;
     assert_eq!(put.status, 200, "{put:?}");
-    let body = json!({ "name": "Updates", "sites": "all", "starts_at": "2030-01-06T02:00", "duration_minutes": 60 });
+    let body = json!({ "name": "Updates", "sites": null, "starts_at": "2030-01-06T02:00", "duration_minutes": 60 });
     let window = client.post(&format!("/teams/{team}/maintenance-windows"), &body).await;
     assert_eq!(window.status, 201, "{window:?}");
     let path = format!("/teams/{team}/status-pages");
