@@ -321,8 +321,8 @@ dist-browser: $(ARTIFACTS)/SHA256SUMS $(IMAGE_ROOT)/ok ## Add an image with Ligh
 	python3 infra/dist/artifacts.py sums $(ARTIFACTS)
 
 # Uses the output of `make dist`, which takes many minutes.
-test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(BUBBLEWRAP)/ok $(SYSTEMD_NSPAWN)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install and use each package on a clean Debian
-	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(SYSTEMD_NSPAWN)/usr/bin/systemd-nspawn $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
+test-dist: lighthouse $(ARTIFACTS)/SHA256SUMS $(DIST)/ok $(BUBBLEWRAP)/ok $(SYSTEMD_NSPAWN)/ok $(foreach suite,$(SUITES),.tools/$(suite)/ok) ## Install and use each package on a clean Debian
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" tests/dist/run $(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap $(CURDIR)/$(SYSTEMD_NSPAWN)/usr/bin/systemd-nspawn $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(DIST)/bin/python $(ARTIFACTS) $(foreach suite,$(SUITES),$(CURDIR)/.tools/$(suite)/root)
 
 $(ARTIFACTS)/SHA256SUMS:
 	$(MAKE) --no-print-directory dist

