@@ -243,6 +243,20 @@ fn the_reference_names_every_variable() {
 }
 
 #[test]
+fn contributing_says_what_each_make_target_does() {
+    let table = read("CONTRIBUTING.md");
+    let makefile = read("Makefile");
+    let mut targets = 0;
+    for line in makefile.lines().filter(|line| line.contains(" ## ")) {
+        let (target, _) = line.split_once(':').expect("a target");
+        let is_named = table.contains(&format!("`make {target}`"));
+        assert!(is_named || target == "help", "CONTRIBUTING.md has no row for make {target}");
+        targets += 1;
+    }
+    assert!(targets > 30, "{targets} targets");
+}
+
+#[test]
 fn the_first_pages_are_short() {
     for page in ["README.md", "ARCHITECTURE.md"] {
         let lines = read(page).lines().count();

@@ -217,7 +217,9 @@ async fn what_is_there_already_is_never_overwritten() {
     let before = there.table.dump().await;
     let refused = copy(home, &there, &order(&[owner])).await.expect_err("it is there");
     let CopyError::Conflicts(conflicts) = &refused else { panic!("{refused}") };
-    assert_eq!(conflicts[..], [CopyConflict::Team(owner.team), CopyConflict::User(owner.user)]);
+    let slug = Slug::parse(SLUG).expect("a slug");
+    let (team, user) = (CopyConflict::Team(owner.team), CopyConflict::User(owner.user));
+    assert_eq!(conflicts[..], [team, CopyConflict::Slug(slug), user]);
     assert_eq!(there.table.dump().await, before, "nothing changed");
 
     let there = TestApp::start().await;

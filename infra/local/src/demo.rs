@@ -359,7 +359,9 @@ impl Owned {
             publishes_response_time: true,
         });
         let groups = vec![GroupInput { name: None, components: components.collect() }];
-        let input = PageInput { groups: Some(groups), ..PageInput::default() };
+        let message =
+            Some(Some("This is a demo. The history of these sites is made up.".to_owned()));
+        let input = PageInput { groups: Some(groups), message, ..PageInput::default() };
         let slug = Slug::parse(SLUG).map_err(|error| io::Error::other(error.to_string()))?;
         let named = (slug, self.team.name.clone());
         let (by, now) = (Actor::Operator, app.clock.now());

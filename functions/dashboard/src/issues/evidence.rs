@@ -98,7 +98,7 @@ fn exchange(evidence: &Evidence) -> Markup {
             h3.b1 { "Request and response" }
             pre {
                 @for request in requests {
-                    em { "GET " (request.url) @if let Some(code) = request.code { " → " (code) } } "\n"
+                    em { (request.url) @if let Some(code) = request.code { " → " (code) } } "\n"
                 }
                 @if let Some(address) = address { em { "to " (address) } "\n" }
                 "\n"

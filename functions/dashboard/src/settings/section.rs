@@ -119,7 +119,7 @@ impl Section {
             Self::QuietTime => {
                 "Every day between these times, in the team’s time zone, notifications are held. They are sent when quiet time ends."
             }
-            Self::Escalation => "Reminds people of open issues that nobody has acknowledged.",
+            Self::Escalation => "Reminds people of issues until they are resolved.",
         }
     }
 

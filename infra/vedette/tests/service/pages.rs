@@ -1,5 +1,8 @@
 //! The pages, requested as a browser does.
 
+use std::time::Duration;
+
+use tokio::time::sleep;
 use vedette_local::{Options, Service};
 
 use crate::client::{Client, HttpResponse};
@@ -111,6 +114,9 @@ async fn a_demo_says_so_on_each_page_and_its_sites_are_checked() {
     for path in ["/", "/tokens", "/sign-in"] {
         let page = browse(&client, "GET", path, cookie, "").await;
         assert!(page.text.contains("This is a demo."), "{path}: {}", page.text);
+    }
+    while !client.get("/status/demo").await.text.contains("This is a demo.") {
+        sleep(Duration::from_millis(20)).await;
     }
     let sites = client.get(&format!("{}?search=Docs", client.sites_path().await)).await;
     let docs = sites.body["data"][0]["uuid"].as_str().expect("a site").to_owned();
