@@ -28,7 +28,7 @@ def cut(version, date):
     changes, packages = changelog.read_text(), manifest.read_text()
     if f"## [{version}]" in changes:
         sys.exit(f"version {version} has been released")
-    if not re.search(rf"^{re.escape(UNRELEASED)}\n+###? ", changes, re.M):
+    if not re.search(rf"^{re.escape(UNRELEASED)}\n+(?!## )\S", changes, re.M):
         sys.exit("the changelog has no unreleased changes")
     heading = f"{UNRELEASED}\n\n## [{version}] - {date}"
     changelog.write_text(once(changes, rf"^{re.escape(UNRELEASED)}$", heading, changelog.name))

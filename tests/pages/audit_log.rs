@@ -110,7 +110,7 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
     [
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Left the team, with the role Admin",
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Revoked their API token de996d391bbd",
-        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Made their API token de996d391bbd, for teams:read, sites:read",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Created their API token de996d391bbd, for teams:read, sites:read",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Gave Grace the role Admin, before Member",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Withdrew the invitation for alan@example.com",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Invited alan@example.com, as Viewer",
@@ -204,7 +204,7 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     [
         "the operator | Removed Grace, with the role Owner",
         "the operator | Revoked Grace’s API token e45bad230d2f",
-        "the operator | Made Grace’s API token e45bad230d2f, for sites:read",
+        "the operator | Created Grace’s API token e45bad230d2f, for sites:read",
         "the operator | Gave Grace the role Owner, before Member",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Deleted the site Store",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; Reminders, Send reminders: no → yes; Reminders, When: none → After 15 minutes",
@@ -290,7 +290,7 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
         let notified = rows(&browser.get(&log(team)).await);
         assert_eq!(
             notified,
-            [format!("Ada {email} | Made their API token {hash}, for sites:read")]
+            [format!("Ada {email} | Created their API token {hash}, for sites:read")]
         );
     }
 }

@@ -162,7 +162,7 @@ async fn an_address_is_asked_first_and_again() {
     let [channel] = &channels(&service.test, &owner).await[..] else { panic!("one channel") };
     let refused = browser.post(&format!("{page}/{}/test", channel.id), "").await;
     assert_eq!(refused.status(), 422);
-    let why = "Ops@example.com is not confirmed yet: its recipient must follow the link in the confirmation email.";
+    let why = "ops@example.com is not confirmed yet: its recipient must follow the link in the confirmation email.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let again = browser.post(&format!("{page}/{}/resend", channel.id), "").await;
     assert_eq!(sent_to(&again), format!("{page}?said=resent"));

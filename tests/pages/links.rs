@@ -55,17 +55,18 @@ async fn an_address_is_confirmed_by_its_reader() {
     let test = start("Ops").await;
     let asked = ask(&test, "GET", &path("confirm")).await;
     insta::assert_snapshot!(whole(&asked), @r##"
-200 OK
-content-type: text/html; charset=utf-8
-cache-control: no-store
-x-content-type-options: nosniff
-referrer-policy: same-origin
-content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
-cross-origin-opener-policy: same-origin
-cross-origin-resource-policy: same-origin
-strict-transport-security: max-age=31536000
+    200 OK
+    content-type: text/html; charset=utf-8
+    cache-control: no-store
+    x-content-type-options: nosniff
+    referrer-policy: same-origin
+    content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+    vary: accept-encoding
+    cross-origin-opener-policy: same-origin
+    cross-origin-resource-policy: same-origin
+    strict-transport-security: max-age=31536000
 
-<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><div id="band"></div><main class="lone" id="main"><div class="stack"><svg class="mark" width="40" height="40" viewBox="0 0 28 28" aria-hidden="true"><rect width="28" height="28" rx="7.5"></rect><path d="M7 11.5 12.5 20.5 19 11.8"></path><circle cx="20.75" cy="7.75" r="2.6"></circle></svg><h1>Confirm this address</h1></div><p>Send alerts from the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form class="stack lg" method="post"><button class="main">Confirm</button></form></main></body></html>
+    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><div id="band"></div><main class="lone" id="main"><div class="stack"><svg class="mark" width="40" height="40" viewBox="0 0 28 28" aria-hidden="true"><rect width="28" height="28" rx="7.5"></rect><path d="M7 11.5 12.5 20.5 19 11.8"></path><circle cx="20.75" cy="7.75" r="2.6"></circle></svg><h1>Confirm this address</h1></div><p>Send alerts from the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form class="stack lg" method="post"><button class="main">Confirm</button></form></main></body></html>
     "##);
     assert_eq!(stored(&test).await.since, None, "a scanner that follows links confirms nothing");
     let confirmed = ask(&test, "POST", &path("confirm")).await;
