@@ -177,6 +177,11 @@ impl Engines {
         Ok(Probed { finish, evidence })
     }
 
+    /// Whether this machine was connected to the internet when Vedette last looked; `None` if that is unknown.
+    pub fn is_connected(&self) -> Option<bool> {
+        self.connectivity.as_ref()?.last()
+    }
+
     /// Runs a job that another process has passed on.
     pub async fn do_job(&self, job: &BrowserJob) -> BrowserAnswer {
         let header = job.header.as_ref().map(JobHeader::pair);

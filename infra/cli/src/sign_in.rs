@@ -10,7 +10,7 @@ use vedette_runtime::App;
 use crate::output::{Output, Show, moment, wire};
 use crate::{Failure, args, user};
 
-/// The default address of a service on this machine.
+/// The default address of a service on this machine, if none is running.
 const LOCAL: &str = "http://vedette.localhost:8787";
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct SignIn {
     /// The user's email address
     #[arg(value_parser = args::email)]
     email: String,
-    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or port 8787 on this machine
+    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or of the running service
     #[arg(long, value_name = "URL", value_parser = args::pages_base)]
     url: Option<String>,
 }

@@ -136,7 +136,8 @@ impl Target {
         if self.aws {
             format!("the deployment's table does not answer: {why}")
         } else {
-            let folder = self.data.display();
+            let folder = std::path::absolute(&self.data).unwrap_or_else(|_| self.data.clone());
+            let folder = folder.display();
             format!("the table in the data folder `{folder}` does not answer: {why}")
         }
     }
@@ -147,10 +148,12 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     let service = Config::read(&environment)?.service;
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
     if !Folder::was_used(data).map_err(|error| unreachable(&error))? {
-        return Err(Failure::Unreachable("there is none; `vedette serve` creates it".to_owned()));
+        let none = "there is none; `vedette serve` creates it, and --data names another folder";
+        return Err(Failure::Unreachable(none.to_owned()));
     }
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
+            let service = Service { own_pages: pages(&socket).await, ..service };
             let app = local(store(socket.http_client()), service);
             Opened { app, notices: notices(&socket).await, service: Some(socket), file: None }
         }
@@ -214,6 +217,14 @@ async fn notices(socket: &Socket) -> Vec<Notice> {
     match timeout(PATIENCE, socket.report(Report::Health)).await {
         Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
         _ => Vec::new(),
+    }
+}
+
+/// The address of a service's pages; `None` if its version does not report it.
+async fn pages(socket: &Socket) -> Option<String> {
+    match timeout(PATIENCE, socket.report(Report::Pages)).await {
+        Ok(Ok(Some(said))) => String::from_utf8(said.to_vec()).ok().filter(|url| !url.is_empty()),
+        _ => None,
     }
 }
 

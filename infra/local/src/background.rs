@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
+use vedette_checker::Engines;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Refusals};
 use vedette_runtime::health::Problem;
@@ -19,6 +21,8 @@ use vedette_runtime::{App, Health, Scheduler};
 /// How often to look for overdue work. On AWS, this is once a minute. Here, it also determines how soon changes from
 /// the command line take effect.
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
+/// How often to look whether the connection to the internet was lost, or is back.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often timers and alerts are rebuilt.
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// The pause before the next attempt to restore what the last process had in memory.
@@ -63,6 +67,22 @@ pub(crate) async fn redeliver(app: App) {
     loop {
         ticks.tick().await;
         caught("redelivery", vedette_reconciler::redeliver(&app)).await;
+    }
+}
+
+/// Reports that this machine has lost its connection to the internet, and when it has one again.
+pub(crate) async fn watch_connection(app: App, engines: Arc<Engines>) {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        match engines.is_connected() {
+            Some(false) => app.health.report(Problem::NoConnection, app.clock.now()),
+            Some(true) => {
+                app.health.report_over(|problem| matches!(problem, Problem::NoConnection));
+            }
+            None => {}
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
-use tracing::warn;
+use tracing::{debug, warn};
 use vedette_probe::browser::Chromium;
 
 /// The folder's name in the data folder.
@@ -44,7 +44,7 @@ fn emptied(data: &Path) -> io::Result<PathBuf> {
 /// Whether a browser can use the folder.
 fn is_usable(folder: &Path) -> bool {
     if folder.as_os_str().as_bytes().len() > Chromium::MAX_HOMES_PATH {
-        warn!(
+        debug!(
             folder = %folder.display(), longest = Chromium::MAX_HOMES_PATH,
             "the path is too long for browsers; they keep their files in the temporary folder"
         );

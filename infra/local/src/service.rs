@@ -71,7 +71,7 @@ pub enum StartError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The address is in use.
-    #[error("cannot listen on {address}")]
+    #[error("cannot listen on {address} (--listen chooses another address)")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -178,6 +178,7 @@ impl Service {
         let dashboard = Dashboard::new(provider).reaching(outbound.clone());
         let dashboard = if options.demo { dashboard.of_demo() } else { dashboard };
         let engines = Arc::new(Engines::new(outbound, engines)?);
+        let connection = Arc::clone(&engines);
         background::report(&health, &database.refusals().borrow(), clock.now());
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
@@ -226,6 +227,7 @@ impl Service {
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
+        rounds.spawn(background::watch_connection(app.clone(), Arc::clone(&connection)));
         rounds.spawn(agents.watch());
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
         if let Some(listener) = demo_sites {
@@ -249,9 +251,11 @@ impl Service {
         if let Some(listener) = metrics_socket {
             rounds.spawn(metrics.clone().serve(listener));
         }
+        let pages = pages_url.clone();
         let report = move |report| match report {
             Report::Health => serde_json::to_vec(&metrics.health.notices()).unwrap_or_default(),
             Report::Metrics => metrics.text().into_bytes(),
+            Report::Pages => pages.clone().into_bytes(),
         };
         if let Some(socket) = table_socket {
             let receive = move |passed_on: &[u8]| worker::receive(&received, passed_on);

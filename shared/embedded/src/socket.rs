@@ -33,15 +33,18 @@ pub enum Report {
     Health,
     /// Its metrics, in Prometheus's text format.
     Metrics,
+    /// The address of its pages.
+    Pages,
 }
 
 impl Report {
-    const ALL: [Self; 2] = [Self::Health, Self::Metrics];
+    const ALL: [Self; 3] = [Self::Health, Self::Metrics, Self::Pages];
 
     const fn path(self) -> &'static str {
         match self {
             Self::Health => "/health",
             Self::Metrics => "/metrics",
+            Self::Pages => "/pages",
         }
     }
 }

@@ -111,6 +111,13 @@ impl Connectivity {
         }
     }
 
+    /// Whether this machine was connected when the resolvers were last asked; `None` if they were never asked, or are
+    /// being asked.
+    pub fn last(&self) -> Option<bool> {
+        let last = self.last.try_lock().ok()?;
+        last.0.map(|answer| answer.is_connected)
+    }
+
     /// Whether this machine is connected, to judge a failure of something that `began` at this instant. Waits if the
     /// resolvers have to be asked and may not be asked yet.
     async fn is_there(&self, guard: &SsrfGuard, began: Instant) -> bool {

@@ -42,6 +42,8 @@ pub enum Problem {
         /// Their names, separated by commas.
         agents: String,
     },
+    /// This machine has no connection to the internet.
+    NoConnection,
     /// No mail can be sent, to any recipient.
     MailHeld {
         /// The mail server's answer.
@@ -72,6 +74,11 @@ impl Problem {
             Self::AgentsSilent { agents } => format!(
                 "Agents have been silent for more than 90 seconds ({agents}): outages are confirmed without them."
             ),
+            Self::NoConnection => {
+                "This machine has no connection to the internet, because no DNS resolver answers: checks of public \
+                 sites that fail count neither as up nor as down."
+                    .to_owned()
+            }
             Self::MailHeld { why } => {
                 format!("No mail can be sent ({why}): alerts and other emails are waiting.")
             }
@@ -94,6 +101,10 @@ impl Problem {
             Self::AgentsSilent { .. } => {
                 "Check that the agents run and can reach this service. `vedette agent revoke NAME` removes one that \
                  is no longer needed."
+            }
+            Self::NoConnection => {
+                "Check the machine's network, and whether it can reach the resolvers in VEDETTE_DOH; Vedette continues \
+                 by itself when one of them answers."
             }
             Self::MailHeld { .. } => {
                 "Check the mail server, its credentials and the address of the sender; waiting emails are \

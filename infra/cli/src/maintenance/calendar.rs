@@ -31,7 +31,7 @@ pub(crate) struct Feed {
     /// The team
     #[arg(value_parser = args::team_id)]
     team: TeamId,
-    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or port 8787 on this machine
+    /// Address of the dashboard; by default that of VEDETTE_BASE_URL, or of the running service
     #[arg(long, value_name = "URL", value_parser = args::pages_base)]
     url: Option<String>,
 }

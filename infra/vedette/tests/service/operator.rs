@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use serde_json::Value;
+use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 use vedette_cli::{Cli, Failure};
-use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
+use vedette_embedded::{Database, Folder, Fsync, Reached, Report, reach};
 
 use crate::client::Client;
 use crate::start;
@@ -76,6 +77,47 @@ async fn a_service_does_at_once_what_a_command_leaves_to_it() {
 }
 
 #[tokio::test]
+async fn a_sign_in_link_leads_to_the_service_that_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, _) = start(folder.path()).await;
+    vedette(folder.path(), "user create --name Bo --email bo@example.com --verified")
+        .await
+        .expect("created");
+    let program = env!("CARGO_BIN_EXE_vedette");
+    let data = folder.path().to_str().expect("text");
+    let printed = Command::new(program)
+        .args(["--data", data, "sign-in", "bo@example.com"])
+        .output()
+        .await
+        .expect("run");
+    let printed = String::from_utf8(printed.stdout).expect("text");
+    let base = format!("http://vedette.localhost:{}/sign-in/", service.listen().port());
+    assert!(printed.starts_with(&base), "{printed}");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_without_a_connection_to_the_internet_is_degraded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let path = client.sites_path().await;
+    // The only resolver of these tests does not answer, which is noticed when a check fails.
+    assert_eq!(client.send("POST", &path, br#"{"url":"https://shop.invalid"}"#).await.status, 201);
+    let Ok(Reached::Served(socket)) = reach(folder.path()).await else { panic!("it runs") };
+    let degraded = async {
+        loop {
+            let said = socket.report(Report::Health).await.expect("an answer").expect("a report");
+            if String::from_utf8_lossy(&said).contains("no connection to the internet") {
+                return;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), degraded).await.expect("reported");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_service_waits_for_a_command_that_works_on_its_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     start(folder.path()).await.0.stop().await;
@@ -100,7 +142,9 @@ async fn a_command_makes_no_folder_of_its_own() {
     let refused = vedette(&data, "team list").await.expect_err("no table");
     assert_eq!(refused.exit_code(), 3);
     assert!(
-        refused.to_string().ends_with("there is none; `vedette serve` creates it"),
+        refused.to_string().ends_with(
+            "there is none; `vedette serve` creates it, and --data names another folder"
+        ),
         "{refused}"
     );
     assert!(!data.exists());
