@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -151,8 +151,13 @@ async fn compare(backup: &Path, notes: &BTreeMap<String, u64>, checks: &[CheckId
 /// Makes the table larger with rows of old checks, which nothing reads.
 fn fill(data: &Path, megabytes: u64) {
     let table = Connection::open(data.join("vedette.db")).expect("opened");
-    // 256 rows of 4 KB a step.
-    for step in 0..megabytes {
+    let pages = |name: &str| -> u64 {
+        table.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).expect("a number")
+    };
+    for step in 0.. {
+        if pages("page_count") * pages("page_size") >= megabytes * 1_000_000 {
+            break;
+        }
         table
             .execute(
                 "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 255) \
@@ -233,9 +238,20 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
         .iter()
         .map(|site| tokio::spawn(Arc::clone(&writers).write(Arc::clone(&client), site.clone())))
         .collect();
-    let log = || fs::metadata(data.join("vedette.db-wal")).map_or(0, |log| log.len());
-    let (mut took, mut late, mut longest_log) = (Vec::new(), Vec::new(), log());
-    let log_before = longest_log;
+    let wal = data.join("vedette.db-wal");
+    let log = move || fs::metadata(&wal).map_or(0, |log| log.len());
+    let (log_before, longest_log) = (log(), Arc::new(AtomicU64::new(0)));
+    // SQLite may empty the log as soon as a backup is complete.
+    let watching = tokio::spawn({
+        let longest_log = Arc::clone(&longest_log);
+        async move {
+            loop {
+                longest_log.fetch_max(log(), Ordering::Relaxed);
+                sleep(Duration::from_millis(10)).await;
+            }
+        }
+    });
+    let (mut took, mut late) = (Vec::new(), Vec::new());
     for number in 0..backups {
         let checks = shown(&client, &sites[..2]).await;
         let notes = writers.acknowledged();
@@ -243,7 +259,6 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
         let (began, from) = (Instant::now(), Timestamp::now());
         run(&data, &["backup", file.to_str().expect("text")]).await;
         took.push(began.elapsed().as_millis());
-        longest_log = longest_log.max(log());
         if measures {
             let to = Timestamp::now();
             // Wait until the requests for the last slots have arrived.
@@ -253,6 +268,7 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
         compare(&file, &notes, &checks).await;
         fs::remove_file(&file).expect("removed");
     }
+    watching.abort();
     writers.stop.store(true, Ordering::Relaxed);
     for writer in writing {
         writer.await.expect("every write was acknowledged");
@@ -269,7 +285,7 @@ async fn nothing_that_was_acknowledged_is_missing_from_a_backup() {
             late[late.len() / 2],
             late[late.len() - 1],
             log_before / 1_000,
-            longest_log / 1_000,
+            longest_log.load(Ordering::Relaxed) / 1_000,
         );
     }
     assert!(signal(&mut child, "-TERM").await.success());
