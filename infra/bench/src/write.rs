@@ -97,6 +97,8 @@ mod tests {
         let mut places = 0;
         for measurement in named.split_whitespace() {
             assert!(replaced(DOCUMENTED, measurement, "| a |\n").is_ok(), "{measurement}");
+            let (_, rest) = DOCUMENTED.split_once(&begin(measurement)).expect(measurement);
+            assert!(rest.starts_with("\n|"), "{measurement} has no table");
             places += 1;
         }
         assert_eq!(DOCUMENTED.matches(END).count(), places, "and no other has one");
