@@ -153,9 +153,9 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     }
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
-            let service = Service { own_pages: pages(&socket).await, ..service };
-            let app = local(store(socket.http_client()), service);
-            Opened { app, notices: notices(&socket).await, service: Some(socket), file: None }
+            let (own_pages, notices) = tokio::join!(pages(&socket), notices(&socket));
+            let app = local(store(socket.http_client()), Service { own_pages, ..service });
+            Opened { app, notices, service: Some(socket), file: None }
         }
         Reached::Free(folder) => {
             let database = Database::open(&folder, Fsync::Always).await;
@@ -211,21 +211,22 @@ impl Opened {
     }
 }
 
-/// Reads the problems that a service reports about itself. If the service does not answer, the table does not either,
-/// and that reports the problem.
-async fn notices(socket: &Socket) -> Vec<Notice> {
-    match timeout(PATIENCE, socket.report(Report::Health)).await {
-        Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
-        _ => Vec::new(),
-    }
+/// What a service reports about itself; `None` if it does not answer, or its version does not report it.
+async fn reported(socket: &Socket, report: Report) -> Option<Vec<u8>> {
+    let said = timeout(PATIENCE, socket.report(report)).await.ok()?.ok()??;
+    Some(said.into())
 }
 
-/// The address of a service's pages; `None` if its version does not report it.
+/// The problems of a service. If it does not answer, the table does not either, and that reports the problem.
+async fn notices(socket: &Socket) -> Vec<Notice> {
+    let said = reported(socket, Report::Health).await;
+    said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default()
+}
+
+/// The address of a service's pages.
 async fn pages(socket: &Socket) -> Option<String> {
-    match timeout(PATIENCE, socket.report(Report::Pages)).await {
-        Ok(Ok(Some(said))) => String::from_utf8(said.to_vec()).ok().filter(|url| !url.is_empty()),
-        _ => None,
-    }
+    let said = reported(socket, Report::Pages).await?;
+    String::from_utf8(said).ok().filter(|url| !url.is_empty())
 }
 
 /// The deployment of a stack, or the one that the environment names.
