@@ -1,0 +1,1 @@
+//! Names with several addresses, of which some may not be reached.

@@ -1,0 +1,1 @@
+//! Certificate authorities and self-signed certificates that the operator trusts.

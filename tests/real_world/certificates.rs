@@ -1,0 +1,1 @@
+//! Certificates of sites with http, on other ports, and with a chain that expires before its leaf.

@@ -1,0 +1,1 @@
+//! Cookies within a chain of redirects and within a crawl.

@@ -1,0 +1,1 @@
+//! Registrations, and registries below another registry.

@@ -1,0 +1,1 @@
+//! Requests that an HTTP/2 server did not process.

@@ -1,0 +1,1 @@
+//! Responses before the final one.

@@ -1,0 +1,1 @@
+//! DNS records: pools, and hosts without an address.

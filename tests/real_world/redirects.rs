@@ -1,0 +1,1 @@
+//! Redirects that no visitor can follow, and those that browsers follow.

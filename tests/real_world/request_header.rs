@@ -1,0 +1,1 @@
+//! Where the site's request header is sent.

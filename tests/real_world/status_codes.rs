@@ -1,0 +1,1 @@
+//! Status codes that are not among the selectable ones.

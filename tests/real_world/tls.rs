@@ -1,0 +1,1 @@
+//! TLS that Vedette does not support.

@@ -1,0 +1,1 @@
+//! How uptime is rounded.
