@@ -76,12 +76,23 @@ pub fn evaluate(
     }
 }
 
-/// Whether a site that answers with this code is down. It always is if no answer came, which is the code 0.
+/// Whether a site that answers with this code is down. It always is if no answer came, which is the code 0, or only an
+/// interim one.
+///
+/// A code that cannot be selected counts like the x00 code of its class, as which clients treat a code that they do not
+/// know, and a code above all classes like 500 (RFC 9110, section 15).
 pub fn is_down(code: u16, incident_codes: &BTreeSet<u16>) -> bool {
-    code == 0 || incident_codes.contains(&code)
+    let counts_like = match code {
+        ..200 => return true,
+        200..400 => return false,
+        _ if STATUS_INCIDENT_CODES.iter().any(|option| option.code == code) => code,
+        400..500 => 400,
+        500.. => 500,
+    };
+    incident_codes.contains(&counts_like)
 }
 
-/// Evaluates a status check: down when no answer came, or when the code is one of the `incident_codes`.
+/// Evaluates a status check: whether the site [is down](is_down).
 ///
 /// This differs from `up`: a 404 that is not an incident code is down in the uptime report, but a success for the
 /// issue.
@@ -120,7 +131,7 @@ fn no_answer(result: &StatusResult) -> &str {
     error.filter(|error| !error.is_empty()).unwrap_or("no answer")
 }
 
-/// `HTTP 503 Service Unavailable`; codes that cannot be incidents have no phrase.
+/// `HTTP 503 Service Unavailable`; codes that cannot be selected have no phrase.
 fn http_status(code: u16) -> String {
     match STATUS_INCIDENT_CODES.iter().find(|option| option.code == code) {
         Some(option) => format!("HTTP {code} {}", option.label),
@@ -222,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_code_or_no_answer_is_down() {
+    fn a_code_or_no_answer_is_down() {
         let listed: BTreeSet<u16> = [500, 503].into();
         let none = BTreeSet::new();
         let cases = [
@@ -239,12 +250,19 @@ mod tests {
             (silence(Some(" timed out\n")), none.clone(), "example.com is down: timed out"),
             (silence(Some(" ")), codes(), "example.com is down: no answer"),
             (silence(None), none.clone(), "example.com is down: no answer"),
-            // Everything else is a success, whatever `up` says.
+            // A code that is not listed is a success, whatever `up` says.
             (answer(200), codes(), "example.com is up: HTTP 200"),
             (answer(302), codes(), "example.com is up: HTTP 302"),
-            (answer(418), codes(), "example.com is up: HTTP 418"),
-            (answer(404), listed, "example.com is up: HTTP 404 Not Found"),
-            (answer(503), none, "example.com is up: HTTP 503 Service Unavailable"),
+            (answer(404), listed.clone(), "example.com is up: HTTP 404 Not Found"),
+            (answer(503), none.clone(), "example.com is up: HTTP 503 Service Unavailable"),
+            // Codes that cannot be selected count like the first of their class.
+            (answer(418), codes(), "example.com is down: HTTP 418"),
+            (answer(418), listed.clone(), "example.com is up: HTTP 418"),
+            (answer(520), listed.clone(), "example.com is down: HTTP 520"),
+            (answer(999), listed, "example.com is down: HTTP 999"),
+            (answer(520), [503].into(), "example.com is up: HTTP 520"),
+            (answer(600), [503].into(), "example.com is up: HTTP 600"),
+            (answer(101), none, "example.com is down: HTTP 101"),
         ];
         for (result, incident_codes, summary) in cases {
             let evaluation = status(&result, &incident_codes);
@@ -253,6 +271,14 @@ mod tests {
             assert_eq!(evaluation.fingerprint, Fingerprint::StatusDown);
             let is_down = summary.starts_with("example.com is down: ");
             assert_eq!(evaluation.outcome, Outcome::of(is_down), "{summary}");
+        }
+    }
+
+    #[test]
+    fn with_all_codes_selected_a_check_fails_exactly_if_the_site_is_not_up() {
+        for code in 100..1000 {
+            assert_eq!(is_down(code, &codes()), !answer(code).up, "{code}");
+            assert_eq!(is_down(code, &BTreeSet::new()), code < 200, "{code}");
         }
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Location, Sighting, Silence};
 use crate::checks::check::StatusResult;
+use crate::issues::evaluate::is_down;
 
 /// Codes with which a target refuses clients because of their location: from a witness alone, they say nothing about
 /// the site.
@@ -38,7 +39,7 @@ pub struct Statement {
 pub struct HomeSaw<'a> {
     /// The code that home received; 0 for no answer.
     pub code: u16,
-    /// The codes that count as failed.
+    /// The codes that the site's settings count as failed.
     pub incident_codes: &'a BTreeSet<u16>,
 }
 
@@ -61,7 +62,7 @@ impl Statement {
                     code if REFUSALS.contains(&code) && code != home.code => {
                         Vote::Silent(Silence::Refused)
                     }
-                    code if code == 0 || home.incident_codes.contains(&code) => Vote::Agrees,
+                    code if is_down(code, home.incident_codes) => Vote::Agrees,
                     _ => Vote::Dissents,
                 };
                 Self { location, vote, saw: Some(saw) }
@@ -246,6 +247,9 @@ mod tests {
         for (home, answer, expected) in [
             (503, saw(503), Vote::Agrees),
             (503, saw(500), Vote::Agrees),
+            (503, saw(520), Vote::Agrees),
+            (503, saw(402), Vote::Dissents),
+            (503, saw(101), Vote::Agrees),
             (0, saw(0), Vote::Agrees),
             (503, saw(200), Vote::Dissents),
             (0, saw(404), Vote::Dissents),
