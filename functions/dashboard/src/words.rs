@@ -88,15 +88,6 @@ pub(crate) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A percentage: 100 only if nothing failed, and rounded down below that.
-pub(crate) fn percentage(value: f64) -> String {
-    if value >= 100.0 {
-        "100".to_owned()
-    } else {
-        format!("{:.2}", (value * 100.0).floor() / 100.0)
-    }
-}
-
 /// A small number in words.
 pub(crate) fn spelled(number: usize) -> String {
     const SMALL: [&str; 10] =
@@ -121,11 +112,6 @@ pub(crate) fn unknown() -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_hundred_is_said_only_where_nothing_failed() {
-        assert_eq!([100.0, 99.999, 99.95, 0.0].map(percentage), ["100", "99.99", "99.95", "0.00"]);
-    }
 
     #[test]
     fn numbers_are_grouped_and_small_ones_spelled() {

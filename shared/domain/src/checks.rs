@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod history;
 pub mod limits;
 pub mod on_demand;
+pub mod percentage;
 pub mod pointer;
 pub mod policy;
 pub mod report;

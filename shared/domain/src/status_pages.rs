@@ -29,7 +29,7 @@ pub use publication::{PUBLICATION_GRACE, Publication, next_publication};
 pub use publish::{SiteFacts, affects, component_state, publish};
 pub use published::{
     ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
-    PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+    PublishedPage, PublishedUpdate, PublishedWindow, VERSION,
 };
 pub use subscription::{
     IncidentNews, MAILING_LEASE, Mailing, SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_MAILBOX,

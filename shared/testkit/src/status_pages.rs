@@ -8,7 +8,7 @@ use vedette_domain::checks::history::{CheckCount, DayUptime, RecentDays, day_of}
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
     ComponentState, Impact, IncidentStatus, PublishedComponent, PublishedGroup, PublishedIncident,
-    PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, Slug, StatusPage, VERSION,
+    PublishedPage, PublishedUpdate, PublishedWindow, Slug, StatusPage, VERSION,
 };
 use vedette_domain::time_zone::NamedZone;
 use vedette_store::Audit;
@@ -71,7 +71,7 @@ pub fn published_page(now: Timestamp) -> PublishedPage {
             name: name.to_owned(),
             state,
             days,
-            uptime: PublishedUptime::of(CheckCount { checks: 8_640, failed: 5 }),
+            uptime: CheckCount { checks: 8_640, failed: 5 }.uptime(),
             response_ms: (state == ComponentState::Operational).then_some(182),
         }
     });

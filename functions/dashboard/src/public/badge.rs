@@ -2,16 +2,17 @@
 
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::id::ComponentId;
 use vedette_domain::status_pages::{
-    ComponentState, PageSummary, PublishedComponent, PublishedPage, PublishedUptime,
+    ComponentState, PageSummary, PublishedComponent, PublishedPage,
 };
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, text};
 
 use super::PublicContext;
 use super::feed::readable;
-use crate::words::{grouped, percentage};
+use crate::words::grouped;
 
 /// What a badge shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,16 +142,16 @@ impl Badge {
         Self { label: shortened(label), message: word.to_owned(), tone, has_shape: true }
     }
 
-    fn of_uptime(label: &str, uptime: Option<PublishedUptime>) -> Self {
-        let (message, tone) = match uptime.map(PublishedUptime::percentage) {
+    fn of_uptime(label: &str, uptime: Option<Percentage>) -> Self {
+        let (message, tone) = match uptime {
             None => (NO_DATA.to_owned(), Tone::Unknown),
             Some(uptime) => {
-                let tone = match uptime {
+                let tone = match uptime.value() {
                     99.0.. => Tone::Up,
                     95.0.. => Tone::Issues,
                     _ => Tone::Down,
                 };
-                (format!("{}\u{202f}% uptime", percentage(uptime)), tone)
+                (format!("{}\u{202f}% uptime", uptime), tone)
             }
         };
         Self { label: shortened(label), message, tone, has_shape: false }
@@ -297,10 +298,7 @@ mod tests {
 
     #[test]
     fn the_color_follows_the_uptime() {
-        let tone = |failed| {
-            use vedette_domain::checks::history::CheckCount;
-            Badge::of_uptime("a", PublishedUptime::of(CheckCount { checks: 1_000, failed })).tone
-        };
+        let tone = |failed| Badge::of_uptime("a", Percentage::of(1_000 - failed, 1_000)).tone;
         assert_eq!(
             [0, 10, 11, 50, 51].map(tone),
             [Tone::Up, Tone::Up, Tone::Issues, Tone::Issues, Tone::Down]

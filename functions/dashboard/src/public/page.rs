@@ -20,7 +20,7 @@ use super::{PublicContext, frame};
 use crate::chart::{self, Bars, uptime_bars};
 use crate::layout::initial;
 use crate::look::{self, Look};
-use crate::words::{counted, grouped, listed, percentage};
+use crate::words::{counted, grouped, listed};
 
 /// A page that is older than this says so. While the service works, pages are published again every hour.
 const STALE_AFTER: SignedDuration = SignedDuration::from_hours(2);
@@ -156,7 +156,7 @@ fn of_component(component: &PublishedComponent, today: Date) -> Markup {
             div.ends {
                 span { (component.days.len()) " days ago" }
                 span {
-                    @if let Some(uptime) = component.uptime { (percentage(uptime.percentage())) "\u{202f}% uptime" }
+                    @if let Some(uptime) = component.uptime { (uptime) "\u{202f}% uptime" }
                     @if let Some(ms) = component.response_ms { " · " (grouped(u64::from(ms))) "\u{202f}ms" }
                 }
                 span { "Today" }

@@ -11,7 +11,7 @@ use vedette_domain::checks::history::{CheckCount, DayUptime, day_of};
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
     ComponentState, Impact, IncidentStatus, PageAddress, PublishedComponent, PublishedGroup,
-    PublishedIncident, PublishedPage, PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+    PublishedIncident, PublishedPage, PublishedUpdate, PublishedWindow, VERSION,
 };
 use vedette_domain::time_zone::NamedZone;
 use vedette_http::response::Response;
@@ -50,7 +50,7 @@ fn component(number: u128) -> impl Strategy<Value = PublishedComponent> {
             name,
             state,
             days,
-            uptime: PublishedUptime::of(CheckCount { checks, failed }),
+            uptime: CheckCount { checks, failed }.uptime(),
             response_ms,
         },
     )

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use vedette_domain::checks::history::{Day, day_of};
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::{
     Incident, IncidentDay, Span, Uptime, UptimeDay, incident_days, incidents, known_since, uptime,
 };
@@ -71,7 +72,7 @@ impl<'a> Table<'a> {
             let _ = write!(
                 csv,
                 "{date},{total_checks},{up_checks},{},{},{},{},{}",
-                or_empty(*uptime_percentage),
+                or_empty(uptime_percentage.map(Percentage::value)),
                 or_empty(*mean_ms),
                 or_empty(*response_time),
                 or_empty(incidents.map(|day| day.opened)),

@@ -1,7 +1,8 @@
 //! Reports over counted days: uptime and performance.
 //!
-//! A report has an entry for each day of its span, oldest first and today last, even for days without checks. Averages
-//! are rounded half up: response times to milliseconds, and everything else to two decimals.
+//! A report has an entry for each day of its span, oldest first and today last, even for days without checks.
+//! Percentages of checks are rounded down ([`Percentage`]). Averages are rounded half up: response times to
+//! milliseconds, and everything else to two decimals.
 
 mod incidents;
 
@@ -11,6 +12,7 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 
 use crate::checks::history::{Day, ReportSums, Sum};
+use crate::checks::percentage::Percentage;
 
 pub use incidents::{Incident, IncidentDay, incident_days, incidents, known_since};
 
@@ -44,9 +46,9 @@ pub struct Uptime {
     /// Each day of the span.
     pub days: Vec<UptimeDay>,
     /// Over all checks of the span.
-    pub total_uptime_percentage: Option<f64>,
+    pub total_uptime_percentage: Option<Percentage>,
     /// How many of the checks found all expectations met, over all checks of the span that expected something.
-    pub total_met_percentage: Option<f64>,
+    pub total_met_percentage: Option<Percentage>,
     /// The average of the days' response times, in milliseconds.
     pub average_response_time: Option<u64>,
     /// Over the checks outside maintenance windows; `None` if no check of the span was in one.
@@ -57,7 +59,7 @@ pub struct Uptime {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutsideMaintenance {
     /// How many of them found the site up, as a percentage.
-    pub uptime_percentage: Option<f64>,
+    pub uptime_percentage: Option<Percentage>,
     /// All of them.
     pub total_checks: u64,
     /// Those that found the site up.
@@ -66,7 +68,7 @@ pub struct OutsideMaintenance {
 
 impl OutsideMaintenance {
     fn of(total_checks: u64, up_checks: u64) -> Self {
-        Self { uptime_percentage: percentage(up_checks, total_checks), total_checks, up_checks }
+        Self { uptime_percentage: Percentage::of(up_checks, total_checks), total_checks, up_checks }
     }
 }
 
@@ -76,7 +78,7 @@ pub struct UptimeDay {
     /// The UTC day.
     pub date: Date,
     /// How many of the checks found the site up.
-    pub uptime_percentage: Option<f64>,
+    pub uptime_percentage: Option<Percentage>,
     /// The slowest response, in milliseconds.
     pub response_time: Option<u64>,
     /// Automatic, completed checks.
@@ -93,8 +95,8 @@ pub struct UptimeDay {
 
 impl UptimeDay {
     /// How many of the checks that expected something found all expectations met.
-    pub fn met_percentage(&self) -> Option<f64> {
-        percentage(self.met_checks, self.expecting_checks)
+    pub fn met_percentage(&self) -> Option<Percentage> {
+        Percentage::of(self.met_checks, self.expecting_checks)
     }
 }
 
@@ -109,7 +111,7 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
             let up_checks = day.map_or(0, |day| u64::from(day.sums.up));
             UptimeDay {
                 date,
-                uptime_percentage: percentage(up_checks, total_checks),
+                uptime_percentage: Percentage::of(up_checks, total_checks),
                 response_time: day.and_then(|day| day.sums.slowest_ms).map(to_whole),
                 total_checks,
                 up_checks,
@@ -141,8 +143,8 @@ pub fn uptime<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -> Upt
         slowest.add(ms as f64);
     }
     Uptime {
-        total_uptime_percentage: percentage(up, total),
-        total_met_percentage: percentage(met, expecting),
+        total_uptime_percentage: Percentage::of(up, total),
+        total_met_percentage: Percentage::of(met, expecting),
         average_response_time: mean(slowest).map(to_whole),
         outside_maintenance: has_maintenance.then(|| OutsideMaintenance::of(outside.0, outside.1)),
         days,
@@ -209,10 +211,6 @@ pub fn performance<'a>(span: Span, counted: impl IntoIterator<Item = &'a Day>) -
 
 fn by_date<'a>(counted: impl IntoIterator<Item = &'a Day>) -> BTreeMap<Date, &'a Day> {
     counted.into_iter().map(|day| (day.date, day)).collect()
-}
-
-fn percentage(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| to_hundredths(100.0 * part as f64 / whole as f64))
 }
 
 fn mean(sum: Sum) -> Option<f64> {

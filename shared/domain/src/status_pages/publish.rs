@@ -10,10 +10,12 @@ use super::incident::{Impact, PageIncident};
 use super::page::{Component, StatusPage};
 use super::published::{
     ComponentState, PublishedComponent, PublishedGroup, PublishedIncident, PublishedPage,
-    PublishedUpdate, PublishedUptime, PublishedWindow, VERSION,
+    PublishedUpdate, PublishedWindow, VERSION,
 };
 use crate::accounts::team::Team;
-use crate::checks::history::{COUNTED_DAYS, DayUptime, Retention, day_of, recent_dates};
+use crate::checks::history::{
+    COUNTED_DAYS, CheckCount, DayUptime, Retention, day_of, recent_dates,
+};
 use crate::checks::tool_state::ToolState;
 use crate::id::{ComponentId, SiteId};
 use crate::issues::Fingerprint;
@@ -149,7 +151,7 @@ fn published_component(
         days: days(status, retention),
         uptime: status
             .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))
-            .and_then(PublishedUptime::of),
+            .and_then(CheckCount::uptime),
         response_ms: response
             .and_then(|status| status.hour_means(now).into_iter().rev().flatten().next()),
     }

@@ -5,7 +5,8 @@ use jiff::civil::Date;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::incident::{Impact, IncidentStatus};
-use crate::checks::history::{CheckCount, DayUptime};
+use crate::checks::history::DayUptime;
+use crate::checks::percentage::Percentage;
 use crate::id::{ComponentId, IncidentId};
 use crate::time_zone::NamedZone;
 
@@ -68,7 +69,7 @@ pub struct PublishedComponent {
     pub days: Vec<DayUptime>,
     /// Its uptime over the last 30 days; `None` without checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uptime: Option<PublishedUptime>,
+    pub uptime: Option<Percentage>,
     /// Its mean response time in the last hour with checks, in milliseconds, if the team publishes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ms: Option<u32>,
@@ -176,26 +177,6 @@ pub enum PageSummary {
     MajorOutage,
 }
 
-/// The part of checks that found a site up, in hundredths of a percent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PublishedUptime(u16);
-
-impl PublishedUptime {
-    /// The uptime according to these checks, rounded down, so that it is 100 % only if none failed; `None` without
-    /// checks.
-    pub fn of(count: CheckCount) -> Option<Self> {
-        let up = u64::from(count.checks.saturating_sub(count.failed));
-        let hundredths = (10_000 * up).checked_div(u64::from(count.checks))?;
-        u16::try_from(hundredths).ok().map(Self)
-    }
-
-    /// The uptime in percent, with at most two decimals.
-    pub fn percentage(self) -> f64 {
-        f64::from(self.0) / 100.0
-    }
-}
-
 impl PublishedPage {
     /// All components, in the order in which they are shown.
     pub fn components(&self) -> impl Iterator<Item = &PublishedComponent> {
@@ -213,12 +194,8 @@ impl PublishedPage {
     }
 
     /// The mean uptime of the components that have been checked, rounded down.
-    pub fn uptime(&self) -> Option<PublishedUptime> {
-        let uptimes = self.components().filter_map(|component| component.uptime);
-        let (sum, count) = uptimes.fold((0_u32, 0_u32), |(sum, count), uptime| {
-            (sum.saturating_add(u32::from(uptime.0)), count.saturating_add(1))
-        });
-        u16::try_from(sum.checked_div(count)?).ok().map(PublishedUptime)
+    pub fn uptime(&self) -> Option<Percentage> {
+        Percentage::mean(self.components().filter_map(|component| component.uptime))
     }
 
     /// The mean of the response times that are published, in milliseconds.
@@ -288,14 +265,13 @@ mod tests {
     use super::*;
 
     /// A page of components with these uptimes, in failed checks of 10,000, and response times.
-    fn page(components: &[(Option<u32>, Option<u32>)]) -> PublishedPage {
+    fn page(components: &[(Option<u64>, Option<u32>)]) -> PublishedPage {
         let components = components.iter().map(|&(failed, response_ms)| PublishedComponent {
             id: ComponentId(Uuid::nil()),
             name: "Shop".to_owned(),
             state: ComponentState::Operational,
             days: Vec::new(),
-            uptime: failed
-                .and_then(|failed| PublishedUptime::of(CheckCount { checks: 10_000, failed })),
+            uptime: failed.and_then(|failed| Percentage::of(10_000 - failed, 10_000)),
             response_ms,
         });
         PublishedPage {
@@ -325,11 +301,7 @@ mod tests {
             (&[(None, Some(u32::MAX)), (None, Some(u32::MAX))], None, Some(u32::MAX)),
         ] {
             let page = page(components);
-            assert_eq!(
-                page.uptime().map(PublishedUptime::percentage),
-                percentage,
-                "{components:?}"
-            );
+            assert_eq!(page.uptime().map(Percentage::value), percentage, "{components:?}");
             assert_eq!(page.response_ms(), response_ms, "{components:?}");
         }
     }

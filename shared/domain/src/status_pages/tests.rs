@@ -11,6 +11,7 @@ use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
 use crate::alerts::channel::LinkKey;
 use crate::checks::history::{CheckCount, Day, DayUptime, RecentDays, day_of};
+use crate::checks::percentage::Percentage;
 use crate::checks::pointer::Latest;
 use crate::checks::tool::{CheckStatus, RunReason, Tool};
 use crate::checks::tool_state::ToolState;
@@ -257,7 +258,7 @@ fn days_and_figures_come_from_status_checks() {
         [DayUptime::Unknown, DayUptime::Up, DayUptime::Partly, DayUptime::Down, DayUptime::Up]
     );
     // 24 of 35 checks.
-    assert_eq!(shop.uptime.map(PublishedUptime::percentage), Some(68.57));
+    assert_eq!(shop.uptime.map(Percentage::value), Some(68.57));
     let orders = page.component(component(2)).expect("a component");
     assert_eq!((orders.uptime, orders.days[89]), (None, DayUptime::Unknown));
 }
@@ -272,8 +273,7 @@ fn uptime_is_100_only_if_nothing_failed() {
         (4_000_000_000, 1, Some(99.99)),
         (3, 1, Some(66.66)),
     ] {
-        let uptime = PublishedUptime::of(CheckCount { checks, failed });
-        assert_eq!(uptime.map(PublishedUptime::percentage), percentage);
+        assert_eq!(CheckCount { checks, failed }.uptime().map(Percentage::value), percentage);
     }
 }
 

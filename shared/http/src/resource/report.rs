@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::checks::history::day_start;
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::{
     OutsideMaintenance, Performance, PerformanceDay, Uptime, UptimeDay,
 };
@@ -49,7 +50,11 @@ struct OutsideMaintenanceResource {
 impl From<OutsideMaintenance> for OutsideMaintenanceResource {
     fn from(outside: OutsideMaintenance) -> Self {
         let OutsideMaintenance { uptime_percentage, total_checks, up_checks } = outside;
-        Self { uptime_percentage, total_checks, up_checks }
+        Self {
+            uptime_percentage: uptime_percentage.map(Percentage::value),
+            total_checks,
+            up_checks,
+        }
     }
 }
 
@@ -83,8 +88,8 @@ impl From<Uptime> for UptimeResource {
     fn from(report: Uptime) -> Self {
         Self {
             days: report.days.into_iter().map(UptimeDayResource::from).collect(),
-            total_uptime_percentage: report.total_uptime_percentage,
-            total_met_percentage: report.total_met_percentage,
+            total_uptime_percentage: report.total_uptime_percentage.map(Percentage::value),
+            total_met_percentage: report.total_met_percentage.map(Percentage::value),
             average_response_time: report.average_response_time,
             outside_maintenance: report.outside_maintenance.map(Into::into),
         }
@@ -95,12 +100,12 @@ impl From<UptimeDay> for UptimeDayResource {
     fn from(day: UptimeDay) -> Self {
         Self {
             date: day_start(day.date),
-            uptime_percentage: day.uptime_percentage,
+            uptime_percentage: day.uptime_percentage.map(Percentage::value),
             response_time: day.response_time,
             total_checks: day.total_checks,
             up_checks: day.up_checks,
             outside_maintenance: day.outside_maintenance.map(Into::into),
-            met_percentage: day.met_percentage(),
+            met_percentage: day.met_percentage().map(Percentage::value),
         }
     }
 }

@@ -29,7 +29,7 @@ impl Figures {
         let latest = means.iter().rev().find_map(|mean| *mean);
         let trouble = trouble(site, status, view.clock.now);
         let uptime = status.and_then(|status| status.recent_checks(COUNTED_DAYS, view.retention));
-        let uptime = uptime.and_then(CheckCount::uptime_percentage);
+        let uptime = uptime.and_then(CheckCount::uptime);
         let certificate = view.certificates.get(&site.row.id.partition());
         Self {
             sparkline: chart::sparkline(&means, trouble),
@@ -40,7 +40,7 @@ impl Figures {
                 _ => words::unknown(),
             },
             uptime: uptime.map_or_else(words::unknown, |value| {
-                html! { span.nb { (words::percentage(value)) "\u{202f}%" } }
+                html! { span.nb { (value) "\u{202f}%" } }
             }),
             certificate: certificate
                 .and_then(|state| days_left(site, state, view.clock.now))

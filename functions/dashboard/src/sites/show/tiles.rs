@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use vedette_domain::checks::check::{LinksResult, PerformanceResult, SslResult};
 use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::Uptime;
 use vedette_domain::checks::tool::Tool;
 
@@ -32,14 +33,13 @@ pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
 
 fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
     let up = view.history.timings.iter().filter(|timing| timing.up).count();
-    let (up, total) = (up as f64, view.history.timings.len() as f64);
-    let day = (total > 0.0).then(|| 100.0 * up / total);
+    let day = Percentage::of(up as u64, view.history.timings.len() as u64);
     let retention = view.access.team.retention(view.clock.now);
     let status = view.access.stored.tools.get(&Tool::Status);
     let of_days = |days: usize| {
         let days = days.min(retention.days as usize);
         let checks = status.and_then(|status| status.recent_checks(days, retention));
-        (checks.and_then(CheckCount::uptime_percentage), format!("{days} d"))
+        (checks.and_then(CheckCount::uptime), format!("{days} d"))
     };
     let mut shown = vec![(day, "24 h".to_owned()), of_days(WEEK), of_days(COUNTED_DAYS)];
     if matches!(view.range, Range::Quarter | Range::Year) {
@@ -52,7 +52,7 @@ fn uptime_tile(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
             div.quad.pair {
                 @for (value, days) in &shown {
                     div {
-                        b { @match value { Some(value) => { (words::percentage(*value)) "\u{202f}%" }, None => (words::unknown()) } }
+                        b { @match value { Some(value) => { (value) "\u{202f}%" }, None => (words::unknown()) } }
                         span { (days) }
                     }
                 }
@@ -68,7 +68,7 @@ fn met_tile(view: &SiteView<'_>, uptime: &Uptime) -> Option<Markup> {
     Some(html! {
         div.card.tile {
             h3 { "Expectations met, " (view.range.short().to_lowercase()) }
-            p.big { (words::percentage(met)) "\u{202f}%" }
+            p.big { (met) "\u{202f}%" }
             p.quiet.small {
                 @match newest {
                     0 => "All met in the newest check",

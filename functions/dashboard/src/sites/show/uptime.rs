@@ -47,7 +47,7 @@ fn outside_maintenance(view: &SiteView<'_>, report: &Uptime) -> Markup {
     html! {
         @if let Some(uptime) = uptime {
             p.quiet.small.m2 {
-                "Uptime outside maintenance, " (view.range.days_in_words()) ": " b { (words::percentage(uptime)) " %" }
+                "Uptime outside maintenance, " (view.range.days_in_words()) ": " b { (uptime) " %" }
             }
         }
     }
@@ -67,7 +67,7 @@ fn failed_days(view: &SiteView<'_>, report: &Uptime) -> Markup {
                         @for day in failing {
                             tr {
                                 th scope="row" { time datetime=(day.date) { (day.date) } }
-                                td { @if let Some(value) = day.uptime_percentage { (words::percentage(value)) " %" } }
+                                td { @if let Some(value) = day.uptime_percentage { (value) " %" } }
                                 td { (day.total_checks - day.up_checks) " of " (day.total_checks) " failed" }
                             }
                         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Day, HOURS};
 use crate::bytes;
+use crate::checks::percentage::Percentage;
 
 /// How many status checks there were, and how many of them found the site down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,10 +25,10 @@ impl CheckCount {
         }
     }
 
-    /// The percentage of checks that found the site up; `None` without checks.
-    pub fn uptime_percentage(self) -> Option<f64> {
-        let up = f64::from(self.checks.saturating_sub(self.failed));
-        (self.checks > 0).then(|| 100.0 * up / f64::from(self.checks))
+    /// How many of them found the site up; `None` without checks.
+    pub fn uptime(self) -> Option<Percentage> {
+        let up = self.checks.saturating_sub(self.failed);
+        Percentage::of(up.into(), self.checks.into())
     }
 }
 
@@ -250,9 +251,9 @@ mod tests {
 
     #[test]
     fn uptime_is_told_of_checks_alone() {
-        assert_eq!(CheckCount::default().uptime_percentage(), None);
+        assert_eq!(CheckCount::default().uptime(), None);
         let count = CheckCount { checks: 3, failed: 1 }.plus(CheckCount { checks: 1, failed: 0 });
-        assert_eq!(count.uptime_percentage(), Some(75.0));
+        assert_eq!(count.uptime(), Percentage::of(3, 4));
     }
 
     #[test]

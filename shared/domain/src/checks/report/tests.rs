@@ -48,13 +48,13 @@ fn checks_in_maintenance_windows_are_left_out_next_to_the_uptime_of_all() {
     inside.add_maintenance_sample(Sample::Status { up: false, met: None, response_ms: 1.0 });
     let days = [status_day(18, &[(true, 1.0), (false, 1.0)]), both, inside];
     let report = uptime(Span::until(TODAY, 3), &days);
-    assert_eq!(report.total_uptime_percentage, Some(42.86));
+    assert_eq!(report.total_uptime_percentage, Percentage::of(3, 7));
     let outside = |uptime_percentage, total_checks, up_checks| {
         Some(OutsideMaintenance { uptime_percentage, total_checks, up_checks })
     };
-    assert_eq!(report.outside_maintenance, outside(Some(66.67), 3, 2));
+    assert_eq!(report.outside_maintenance, outside(Percentage::of(2, 3), 3, 2));
     let of_days: Vec<_> = report.days.iter().map(|day| day.outside_maintenance).collect();
-    assert_eq!(of_days, [None, outside(Some(100.0), 1, 1), outside(None, 0, 0)]);
+    assert_eq!(of_days, [None, outside(Percentage::of(1, 1), 1, 1), outside(None, 0, 0)]);
     let usual = uptime(Span::until(TODAY, 3), &days[..1]);
     assert_eq!(usual.outside_maintenance, None);
 }
@@ -82,11 +82,11 @@ fn met_expectations_have_a_figure_of_their_own_beside_the_uptime() {
         day.add_sample(Sample::Status { up, met, response_ms: 1.0 }, noon(20));
     }
     let report = uptime(Span::until(TODAY, 2), &[day]);
-    assert_eq!(report.total_uptime_percentage, Some(75.0));
+    assert_eq!(report.total_uptime_percentage, Percentage::of(3, 4));
     // One of three: the first check expected nothing.
-    assert_eq!(report.total_met_percentage, Some(33.33));
+    assert_eq!(report.total_met_percentage, Percentage::of(1, 3));
     let of_days: Vec<_> = report.days.iter().map(UptimeDay::met_percentage).collect();
-    assert_eq!(of_days, [None, Some(33.33)]);
+    assert_eq!(of_days, [None, Percentage::of(1, 3)]);
     let none = uptime(Span::until(TODAY, 1), &[status_day(20, &[(true, 1.0)])]);
     assert_eq!(none.total_met_percentage, None);
 }
@@ -144,9 +144,13 @@ fn uptime_counts_checks_and_averages_the_slowest_of_each_day() {
         .collect();
     assert_eq!(
         shown,
-        [(Some(100.0), Some(100), 2, 2), (None, None, 0, 0), (Some(66.67), Some(30_000), 2, 3)]
+        [
+            (Percentage::of(2, 2), Some(100), 2, 2),
+            (None, None, 0, 0),
+            (Percentage::of(2, 3), Some(30_000), 2, 3)
+        ]
     );
-    assert_eq!(report.total_uptime_percentage, Some(80.0));
+    assert_eq!(report.total_uptime_percentage, Percentage::of(4, 5));
     assert_eq!(report.average_response_time, Some(15_050));
 }
 
@@ -162,23 +166,11 @@ fn uptime_is_of_completed_automatic_checks_of_any_reason() {
 }
 
 #[test]
-fn percentages_have_two_decimals_and_a_half_goes_up() {
-    for (up, total, expected) in [
-        (0, 7, 0.0),
-        (7, 7, 100.0),
-        (1, 3, 33.33),
-        (2, 3, 66.67),
-        (1, 20_000, 0.01),
-        (1, 20_001, 0.0),
-        // 1.005 and 99.995, which are slightly lower as binary fractions.
-        (201, 20_000, 1.01),
-        (19_999, 20_000, 100.0),
-        (19_997, 20_000, 99.99),
-        (525_599, 525_600, 100.0),
-    ] {
-        assert_eq!(percentage(up, total), Some(expected), "{up} of {total}");
+fn averages_have_two_decimals_and_a_half_goes_up() {
+    // 1.005 and 99.995 are slightly lower as binary fractions.
+    for (average, expected) in [(1.005, 1.01), (99.995, 100.0), (66.666, 66.67), (33.333, 33.33)] {
+        assert_eq!(to_hundredths(average), expected, "{average}");
     }
-    assert_eq!(percentage(0, 0), None);
 }
 
 #[test]
