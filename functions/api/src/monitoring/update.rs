@@ -23,7 +23,7 @@ pub(crate) async fn handle(
     Ok(ok(&MonitoringResource::new(&team)))
 }
 
-/// The settings that the client wants. Omitted settings stay as they are.
+/// The settings that the client wants: at least one tool. All others that are omitted stay as they are.
 fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings, ValidationError> {
     let mut errors = Errors::new();
     let field = Fields::body(body).field("monitoring_settings").required(&mut errors);

@@ -36,7 +36,10 @@ pub(super) fn of_team(schemas: &mut Schemas) -> Value {
         ("escalation", escalation(schemas)),
     ]);
     settings["required"] = json!(["tools"]);
-    let settings = described("Omitted settings stay as they are.", settings);
+    let settings = described(
+        "`tools` is required and names at least one tool. All other settings that are omitted stay as they are.",
+        settings,
+    );
     schemas.named("MonitoringSettingsUpdate", settings)
 }
 

@@ -106,7 +106,8 @@ impl<S: OwnSettings> Default for ToolSettings<S> {
 own_settings! {
     /// When status checks open and resolve an issue.
     StatusSettings as "StatusSettings", StatusOverrides, of Status {
-        /// Response codes that count as failed; a missing response always counts.
+        /// Response codes that count as failed; a missing response always counts. Codes that cannot be listed count like
+        /// 400 (4xx) or 500 (all higher ones).
         incident_status_codes: BTreeSet<u16> =
             STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(), Rule::StatusCodes;
         /// Failed checks in a row before an issue opens.
