@@ -67,9 +67,15 @@ fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     let routes = ROUTES.iter().chain([&FALLBACK]);
     let routes = routes.map(|route| (route.name, route.method, route.path));
     let pages = PAGES.iter().map(|page| (page.function.name(), page.method, page.path));
-    // Unknown paths below the API's never lead to a page.
-    let unknown =
-        [(FALLBACK.name, "ANY", "/api/{proxy+}"), (Function::Read.name(), "GET", "/{proxy+}")];
+    // Unknown paths below the API's never lead to a page. One route is for HEAD of every page; it does not match the path of
+    // the home page.
+    let read = Function::Read.name();
+    let unknown = [
+        (FALLBACK.name, "ANY", "/api/{proxy+}"),
+        (read, "GET", "/{proxy+}"),
+        (read, "HEAD", "/{proxy+}"),
+        (read, "HEAD", "/"),
+    ];
     // Everything below the path of status pages.
     let below_status = format!("{BELOW_STATUS}{{proxy+}}");
     let public = PUBLIC_PAGES.iter().inspect(|page| assert!(page.path.starts_with(BELOW_STATUS)));
@@ -370,7 +376,12 @@ fn what_strangers_may_ask_for_has_limits_of_its_own() {
         .iter()
         .filter(|page| page.path == "/sign-in" || page.path.starts_with("/oidc"))
         .map(|page| format!("{} {}", page.method, page.path));
-    let others = [FALLBACK.path.to_owned(), of_readers, format!("HEAD {BELOW_STATUS}{{proxy+}}")];
+    let others = [
+        FALLBACK.path.to_owned(),
+        of_readers,
+        format!("HEAD {BELOW_STATUS}{{proxy+}}"),
+        "HEAD /{proxy+}".to_owned(),
+    ];
     assert_eq!(limited, of_strangers.chain(others).collect());
 }
 

@@ -85,7 +85,7 @@ async fn what_fails_in_a_window_and_after_it_is_news_after_it() {
     assert_eq!(received.len(), 2, "{received:?}");
 
     let report = scene.uptime(site).await;
-    assert_eq!(report["total_uptime_percentage"], json!(16.67), "1 of 6");
+    assert_eq!(report["total_uptime_percentage"], json!(16.66), "1 of 6");
     let outside = json!({ "uptime_percentage": 33.33, "total_checks": 3, "up_checks": 1 });
     assert_eq!(report["outside_maintenance"], outside);
     assert_eq!(report["days"][0]["outside_maintenance"], outside);

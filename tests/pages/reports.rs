@@ -21,7 +21,7 @@ async fn a_report_says_day_by_day_how_a_site_was() {
     let page = browser.get(&format!("{path}?from=2026-11-20&to=2026-11-21")).await;
     let page = said(&page);
     for text in [
-        "85 % of the checks",
+        "85.00 % of the checks",
         "<dt>Issues</dt><dd>1</dd>",
         "<dt>Downtime</dt><dd>4 h</dd>",
         "<td>6 of 8</td>",
@@ -41,7 +41,7 @@ async fn a_report_says_day_by_day_how_a_site_was() {
          slowest_response_time_ms,incidents,down_minutes\r\n",
         "2026-11-19,0,0,,,,0,0\r\n",
         "2026-11-20,8,6,75,137,400,1,6\r\n",
-        "2026-11-21,12,11,91.67,100,100,0,234\r\n",
+        "2026-11-21,12,11,91.66,100,100,0,234\r\n",
     ];
     assert_eq!(body(&csv), lines.concat());
     // Without a period, the report covers the last 30 days.

@@ -7,12 +7,12 @@ use lambda_http::Body;
 use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderValue, Request, Response, Uri};
-use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES};
+use vedette_dashboard::{Dashboard, PAGES, SETUP_PAGES, find_page};
 use vedette_domain::accounts::session::{SessionSecret, SignInLink};
 use vedette_domain::alerts::link;
 use vedette_domain::id::UserId;
 use vedette_http::source::Peer;
-use vedette_routing::{find, serve};
+use vedette_routing::serve;
 use vedette_store::Grant;
 use vedette_testkit::{TestApp, granted};
 
@@ -39,7 +39,7 @@ pub(crate) async fn send_with(
     form: &str,
 ) -> Response<Body> {
     let form = Body::Text(form.to_owned());
-    let response = match find(PAGES, head) {
+    let response = match find_page(PAGES, head) {
         Some(page) => {
             let grant = page.route.function.grant();
             let served = serve(dashboard, &test.app, page, head, |_| ready(Ok(form)));
@@ -47,7 +47,7 @@ pub(crate) async fn send_with(
         }
         // On one machine, there are no grants.
         None => {
-            let page = find(SETUP_PAGES, head);
+            let page = find_page(SETUP_PAGES, head);
             let page = page.unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
             Box::pin(serve(dashboard, &test.app, page, head, |_| ready(Ok(form)))).await
         }

@@ -226,7 +226,7 @@ fn member_page(
     };
     let clock = context.clock(team.map(|(team, _)| team));
     // The answer to a form cannot be requested again.
-    let is_live = status == StatusCode::OK && context.head.method == Method::GET;
+    let is_live = status == StatusCode::OK && context.head.method != Method::POST;
     let body = html! {
         header.bar {
             div.wrap {

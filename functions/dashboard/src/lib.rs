@@ -43,7 +43,7 @@ use self::request_context::RequestContext;
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
-pub use self::pages::{PAGES, SETUP_PAGES};
+pub use self::pages::{PAGES, SETUP_PAGES, find_page};
 pub use self::public::{
     BELOW_STATUS, PUBLIC_PAGES, PublicFunction, PublicPage, StatusPages, find_public, not_published,
 };
@@ -54,8 +54,6 @@ pub use self::surface::{Audience, Function, Page, is_for_people, misdirected, no
 mod tests {
     use lambda_http::http::request::Parts;
     use lambda_http::http::{Method, Request, Uri};
-
-    use vedette_routing::find;
 
     use super::*;
 
@@ -86,14 +84,15 @@ mod tests {
                 continue;
             }
             let path = page.path.replace(['{', '}'], "");
-            let found = find(PAGES, &head(page.method, &format!("{path}?key=x"))).expect("a page");
+            let found =
+                find_page(PAGES, &head(page.method, &format!("{path}?key=x"))).expect("a page");
             assert_eq!((found.route.method, found.route.path), (page.method, page.path));
             for (method, path) in [(page.method, format!("{path}/")), ("PUT", path)] {
-                assert!(find(PAGES, &head(method, &path)).is_none(), "{method} {path}");
+                assert!(find_page(PAGES, &head(method, &path)).is_none(), "{method} {path}");
             }
         }
         for path in ["/index.html", "/channels/a/b", "/issues/", "/api/v1/issues/a"] {
-            assert!(find(PAGES, &head("GET", path)).is_none(), "{path}");
+            assert!(find_page(PAGES, &head("GET", path)).is_none(), "{path}");
         }
     }
 }

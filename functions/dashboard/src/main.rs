@@ -5,19 +5,19 @@ use std::future::ready;
 use std::sync::Arc;
 
 use aws_types::SdkConfig;
-use lambda_http::http::Method;
-use lambda_http::{Body, Error, Request, run, service_fn};
+use lambda_http::{Error, Request, run, service_fn};
 use tracing::error;
 use vedette_dashboard::{
-    Dashboard, Function, PAGES, Provider, ProviderConfig, PublicFunction, StatusPages, find_public,
-    is_for_people, not_found, not_published,
+    Dashboard, Function, PAGES, Provider, ProviderConfig, PublicFunction, StatusPages, find_page,
+    find_public, is_for_people, not_found, not_published,
 };
 use vedette_domain::ErrorChain;
 use vedette_domain::status_pages::PageAddress;
 use vedette_http::error::ApiError;
+use vedette_http::response::for_method;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_probe::txt::TxtResolver;
-use vedette_routing::{find, serve};
+use vedette_routing::serve;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{App, TxtRecords, aws, secret, telemetry};
 
@@ -66,11 +66,12 @@ async fn main() -> Result<(), Error> {
         let (app, dashboard) = (Arc::clone(&app), Arc::clone(&dashboard));
         async move {
             let (head, body) = request.into_parts();
-            Ok::<_, Error>(match find(PAGES, &head) {
+            let response = match find_page(PAGES, &head) {
                 Some(page) => serve(&*dashboard, &app, page, &head, |_| ready(Ok(body))).await,
                 None if is_for_people(&head) => not_found(&app, &head),
                 None => ApiError::NotFound.into_response(),
-            })
+            };
+            Ok::<_, Error>(for_method(&head.method, response))
         }
     }))
     .await
@@ -83,14 +84,11 @@ async fn serve_readers(app: Arc<App>) -> Result<(), Error> {
         let app = Arc::clone(&app);
         async move {
             let (head, body) = request.into_parts();
-            let mut response = match find_public(&head) {
+            let response = match find_public(&head) {
                 Some(page) => serve(&StatusPages, &app, page, &head, |_| ready(Ok(body))).await,
                 None => not_published(&app, &head),
             };
-            if head.method == Method::HEAD {
-                *response.body_mut() = Body::Empty;
-            }
-            Ok::<_, Error>(response)
+            Ok::<_, Error>(for_method(&head.method, response))
         }
     }))
     .await

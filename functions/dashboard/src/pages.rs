@@ -1,5 +1,7 @@
 //! The table of pages.
 
+use lambda_http::http::Method;
+use lambda_http::http::request::Parts;
 use vedette_domain::accounts::account::Permission::{
     ManageChannels, ManageMembers, ManageSites, ManageStatusPages, RunChecks, UpdateMonitoring,
     View, WriteIncidents,
@@ -9,12 +11,13 @@ use vedette_routing::Endpoint::{
     Channel, Check, Incident, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site,
     StatusPage, Team, TeamMember, TeamMemberOrSelf, Window,
 };
+use vedette_routing::{RouteMatch, find_with_head};
 
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
-    assets, audit_log, channels, checks, events, issues, maintenance, members, oidc, plan, reports,
-    settings, setup, sign_in, sites, status_pages, subscriptions, time_zone, tokens,
+    Dashboard, assets, audit_log, channels, checks, events, issues, maintenance, members, oidc,
+    plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions, time_zone, tokens,
     user_time_zone,
 };
 
@@ -126,6 +129,13 @@ pub const SETUP_PAGES: &[Page] = &[
     get("setup.ask", link::SETUP, Anybody, Request(&setup::ask)),
     account_form("setup.create", link::SETUP, Anybody, Request(&setup::create)),
 ];
+
+/// The page in a table that a request is for. HEAD is served like GET, but only by the function that shows pages: the
+/// answer of an OpenID provider signs in.
+pub fn find_page(table: &'static [Page], head: &Parts) -> Option<RouteMatch<'static, Dashboard>> {
+    let is_shown = |page: &RouteMatch<'_, _>| page.route.function == Function::Read;
+    find_with_head(table, head).filter(|page| head.method != Method::HEAD || is_shown(page))
+}
 
 const fn get(
     name: &'static str,

@@ -17,6 +17,8 @@ mod times;
 
 use lambda_http::http::request::Parts;
 use vedette_domain::alerts::link;
+use vedette_domain::status_pages::PageAddress;
+use vedette_http::path::PathParameters;
 use vedette_routing::Endpoint::Request;
 use vedette_routing::{RouteMatch, find_with_head};
 
@@ -42,7 +44,19 @@ const fn get(name: &'static str, path: &'static str, endpoint: Endpoint) -> Publ
     PublicPage { name, method: "GET", path, audience: (), endpoint, function: PublicFunction::Read }
 }
 
-/// The route that a request is for.
+/// The route that a request is for, if its path is [canonical](canonical_path).
 pub fn find_public(head: &Parts) -> Option<RouteMatch<'static, StatusPages>> {
-    find_with_head(PUBLIC_PAGES, head)
+    find_with_head(PUBLIC_PAGES, head).filter(|_| canonical_path(head.uri.path()).is_none())
+}
+
+/// The canonical spelling of a path below `/status/`, if the path is another one: the page's address is in lowercase
+/// and not percent-encoded, and no segment is empty.
+fn canonical_path(path: &str) -> Option<String> {
+    let below = path.strip_prefix(BELOW_STATUS)?;
+    let mut segments = below.split('/').filter(|segment| !segment.is_empty());
+    let address = PathParameters::read("{address}", segments.next()?)?;
+    let address = PageAddress::parse(&address.value("address").to_ascii_lowercase())?;
+    let canonical = segments
+        .fold(link::status_page("", &address), |canonical, segment| canonical + "/" + segment);
+    (canonical != path).then_some(canonical)
 }

@@ -184,7 +184,7 @@ fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Opti
 pub fn is_for_people(head: &Parts) -> bool {
     let accepts = head.headers.get(ACCEPT).and_then(|accepts| accepts.to_str().ok());
     !head.uri.path().starts_with("/api/")
-        && head.method == Method::GET
+        && [Method::GET, Method::HEAD].contains(&head.method)
         && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 

@@ -30,15 +30,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, dispatch};
 use vedette_dashboard::{
-    BELOW_STATUS, Dashboard, PAGES, SETUP_PAGES, StatusPages, find_public, is_for_people,
-    misdirected, not_found, not_published,
+    BELOW_STATUS, Dashboard, PAGES, SETUP_PAGES, StatusPages, find_page, find_public,
+    is_for_people, misdirected, not_found, not_published,
 };
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
 use vedette_http::source::Peer;
-use vedette_routing::{find, serve};
+use vedette_routing::serve;
 use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
@@ -286,7 +286,7 @@ impl Gateway {
         if head.uri.path().starts_with(BELOW_STATUS) {
             return not_published(&self.app, &head);
         }
-        if let Some(page) = find(PAGES, &head).or_else(|| find(SETUP_PAGES, &head)) {
+        if let Some(page) = find_page(PAGES, &head).or_else(|| find_page(SETUP_PAGES, &head)) {
             let (path, headers) = (page.route.path, &head.headers);
             let served = serve(&self.dashboard, &self.app, page, &head, move |sender| {
                 body.read(headers, sender)

@@ -2,8 +2,8 @@
 
 use lambda_http::Body;
 use lambda_http::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION,
+    VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -81,6 +81,17 @@ pub fn no_content() -> Response {
 const COMPRESSED_MIN: usize = 1024;
 /// The end of a compressed response's tag.
 const COMPRESSED_TAG: &str = "-gzip";
+
+/// The response as a Lambda function returns it. To HEAD, it has no body, but the length that the body of the response
+/// to GET has (RFC 9110, 9.3.2). A server of HTTP leaves the body out itself.
+pub fn for_method(method: &Method, mut response: Response) -> Response {
+    if *method == Method::HEAD && !response.body().is_empty() {
+        let length = response.body().len();
+        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+        *response.body_mut() = Body::Empty;
+    }
+    response
+}
 
 /// What a client, and caches on the way to it, may do with a response.
 #[derive(Debug, Clone, Copy)]
@@ -234,6 +245,20 @@ mod tests {
             assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
             assert_eq!(text(&again, &CACHE_CONTROL), "public, max-age=30");
         }
+    }
+
+    #[test]
+    fn head_is_answered_with_the_length_of_the_body_alone() {
+        let get = for_method(&Method::GET, get(&[], "a"));
+        let head = for_method(&Method::HEAD, get.clone());
+        assert_eq!(text(&get, &CONTENT_LENGTH), "", "the server knows it");
+        assert_eq!(text(&head, &CONTENT_LENGTH), get.body().len().to_string());
+        assert!(head.body().is_empty());
+        for (name, value) in get.headers() {
+            assert_eq!(head.headers()[name], value);
+        }
+        let nothing = for_method(&Method::HEAD, no_content());
+        assert_eq!(text(&nothing, &CONTENT_LENGTH), "");
     }
 
     #[test]

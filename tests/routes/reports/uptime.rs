@@ -85,7 +85,7 @@ async fn a_report_has_a_line_for_each_day_and_totals() {
             "response_time": 121,
             "total_checks": 3,
             "up_checks": 2,
-            "uptime_percentage": 66.67
+            "uptime_percentage": 66.66
           },
           {
             "date": "2026-11-21T00:00:00+00:00",
@@ -164,7 +164,7 @@ async fn automatic_completed_checks_of_any_reason_count_and_no_others() {
     let shown = uptime(&service, &owner, site, "?days=1").await;
     let expected = json!({
         "date": "2026-11-20T00:00:00+00:00",
-        "uptime_percentage": 66.67,
+        "uptime_percentage": 66.66,
         "response_time": 20,
         "total_checks": 3,
         "up_checks": 2,

@@ -1,6 +1,7 @@
 //! Status pages as a surface of the service: everybody is served the same.
 
-use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY};
+use lambda_http::Body;
+use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderValue, Method, StatusCode};
 use tracing::{Span, error, error_span};
@@ -15,7 +16,7 @@ use vedette_runtime::App;
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::Published;
 
-use super::{PublicContext, frame};
+use super::{PublicContext, canonical_path, frame};
 use crate::{is_for_people, session};
 
 /// Status pages, for their readers.
@@ -114,9 +115,23 @@ impl Surface for StatusPages {
     }
 }
 
-/// The answer if nothing is at a path below `/status/`.
+/// The answer if nothing is at a path below `/status/`: a redirect if the path is another spelling of a canonical one.
 pub fn not_published(app: &App, head: &Parts) -> Response {
-    protected(app, head, refused(head, ApiError::NotFound))
+    let response = redirected(head).unwrap_or_else(|| refused(head, ApiError::NotFound));
+    protected(app, head, response)
+}
+
+/// The redirect to the canonical path, which the path of this request will always mean.
+fn redirected(head: &Parts) -> Option<Response> {
+    if ![Method::GET, Method::HEAD].contains(&head.method) {
+        return None;
+    }
+    let path = canonical_path(head.uri.path())?;
+    let query = head.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    response.headers_mut().insert(LOCATION, HeaderValue::try_from(path + &query).ok()?);
+    Some(response)
 }
 
 /// The answer instead of what was asked for: a page for browsers, and JSON for programs.

@@ -8,7 +8,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::site_state::SiteState;
 
 use super::SiteView;
-use crate::{chart, layout, words};
+use crate::{chart, layout};
 
 /// The last days, which the item of the tool stores as a letter each.
 pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
