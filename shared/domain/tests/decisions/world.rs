@@ -362,6 +362,7 @@ impl World {
             _ => ToolResult::Ssl(Box::new(SslResult {
                 domain: format!("site-{place}.test"),
                 ip: None,
+                port: None,
                 is_valid: true,
                 failure_type: None,
                 failure_message: None,
@@ -370,6 +371,7 @@ impl World {
                 valid_from: None,
                 valid_to: None,
                 days_left: if is_up { 80 } else { 3 },
+                first_to_expire: None,
                 subject: None,
                 serial_number: None,
                 fingerprint: None,
