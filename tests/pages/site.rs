@@ -182,7 +182,7 @@ async fn a_site_with_http_is_said_to_need_no_certificate_until_it_had_one() {
     for part in ["Certificate Not needed", &part] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    assert_eq!(said_of(plain, certificate()).await, [0, 1, 0], "the first check had none");
+    assert_eq!(said_of(plain, certificate()).await, [0, 0, 0], "it needs one from now on");
     assert_eq!(said_of(plain, without_certificate()).await, [0, 0, 0]);
 }
 
@@ -210,7 +210,7 @@ async fn what_expires_first_and_the_port_are_shown() {
     let issue = issues.body["data"][0]["uuid"].as_str().expect("an issue");
     let page = browser.get(&format!("/issues/{issue}")).await;
     let shown = text(said(&page));
-    for part in ["Expires first", "2026-11-25 00:00:00 UTC", "Port 8443"] {
+    for part in ["Expires first", "2026-11-25 00:00:00 UTC", "Port At opening 8443"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }

@@ -153,6 +153,7 @@ impl Scene {
         outbound.connect_to = detours.collect();
         outbound.extra_roots = vec![root.der().clone()];
         let (mut service, owner) = Service::with_team().await;
+        service.test.app.service.tools = vec![Tool::Ssl];
         service.engines = Engines::new(outbound, EngineConfig::default()).expect("engines");
         Self { service, owner, server, root }
     }
