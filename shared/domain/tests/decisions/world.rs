@@ -194,7 +194,7 @@ impl World {
         self.teams.push(TeamRows { team, settings, is_stale: false });
         for _ in 0..sites {
             let (id, place) = (SiteId(uuid(&mut self.random)), self.sites.len());
-            let url = SiteUrl::parse(&format!("http://site-{place}.test")).expect("a URL");
+            let url = SiteUrl::parse(&format!("https://site-{place}.test")).expect("a URL");
             let mut site = Site::new(id, self.teams[number].team.id, url, now);
             if self.is_wordy {
                 // A message has room for a few of these names, and a Slack message for fewer.
