@@ -270,6 +270,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         day: Some(day),
         block: None,
         certificate_ends: (tool == Tool::Ssl).then(|| later(7)),
+        had_certificate: tool == Tool::Ssl,
         used_until: Some(later(6)),
         // Only while a check posts.
         posts: BegunPosts::default(),

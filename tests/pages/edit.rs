@@ -250,6 +250,44 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
 }
 
 #[tokio::test]
+async fn the_port_of_an_https_url_is_suggested() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let port = "monitoring_settings.tools.ssl.settings.port";
+    let source = format!("{port}.from");
+    for (url, suggested) in
+        [("https://a.test:8443/", "8443"), ("https://a.test/", ""), ("http://a.test:8080/", "")]
+    {
+        let id = site(&service, &owner, &json!({ "url": url })).await;
+        let path = format!("/sites/{id}/edit");
+        let page = browser.get(&path).await;
+        assert!(said(&page).contains("<div class=\"theirs\">443</div>"), "{}", said(&page));
+        // Nothing is set before somebody chooses it; then an empty field is the default.
+        let chosen = suggested.parse().unwrap_or(443);
+        for (from, expected) in [("", json!({})), ("own", json!({ "port": chosen }))] {
+            sent_to(&browser.post(&path, &filled(said(&page), &[(&source, from)])).await);
+            let overrides = stored(&service, id).await.overrides;
+            let overrides = serde_json::to_value(&overrides.tools.ssl.settings).expect("JSON");
+            assert_eq!(overrides, expected, "{url}");
+        }
+        let wrong = filled(said(&page), &[(&source, "own"), (port, "65536")]);
+        let refused = browser.post(&path, &wrong).await;
+        assert_eq!(refused.status(), 422);
+        assert!(
+            main_part(&refused).contains("must not be greater than 65535"),
+            "{}",
+            main_part(&refused)
+        );
+    }
+    // Saving a team's settings leaves the port out.
+    let path = format!("/teams/{}/settings/ssl", owner.team);
+    let page = browser.get(&path).await;
+    sent_to(&browser.post(&path, &filled(said(&page), &[])).await);
+    let team = service.client(&owner).get(&format!("/teams/{}/monitoring", owner.team)).await;
+    assert!(!team.body.to_string().contains("\"port\""), "{team:?}");
+}
+
+#[tokio::test]
 async fn a_cadence_that_the_plan_slows_down_is_not_lost() {
     let (service, owner) = Service::with_team().await;
     let body = json!({

@@ -54,7 +54,7 @@ async fn the_first_user_comes_in_adds_a_site_and_sees_its_results_come_in() {
 
     service.consume().await;
     let done = browser.get(&site).await;
-    assert!(!done.headers().contains_key("refresh"), "http has no certificate");
+    assert!(!done.headers().contains_key("refresh"), "no check is awaited");
     assert!(text(said(&done)).contains("All first results are here."));
 
     let channels = format!("/teams/{team}/channels");

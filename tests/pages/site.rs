@@ -133,6 +133,88 @@ async fn the_certificate_of_a_site_over_http_is_said_to_be_that_on_port_443() {
     assert!(!said_of(encrypted).await);
 }
 
+/// The result of [`certificate`] with other values in some fields.
+fn certificate_with(fields: &[(&str, serde_json::Value)]) -> Finish {
+    let Finish::Completed(result) = certificate() else { panic!("completed") };
+    let mut result = serde_json::to_value(result).expect("JSON");
+    for (name, value) in fields {
+        result[*name] = value.clone();
+    }
+    let result = serde_json::from_value(result).expect("a result");
+    Finish::Completed(ToolResult::Ssl(Box::new(result)))
+}
+
+fn without_certificate() -> Finish {
+    certificate_with(&[
+        ("is_valid", json!(false)),
+        ("failure_type", json!("connection_failed")),
+        ("failure_message", json!("connection refused")),
+        ("valid_to", json!(null)),
+        ("info", json!(null)),
+    ])
+}
+
+#[tokio::test]
+async fn a_site_with_http_is_said_to_need_no_certificate_until_it_had_one() {
+    let (service, owner, encrypted) = watched().await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let body = json!({ "url": "http://plain.test/", "name": "Plain" });
+    let created = service.client(&owner).post(&path, &body).await;
+    let plain = SiteId::parse(&created.data("uuid")).expect("an id");
+    let browser = Browser::of(&service.test, owner.user).await;
+    let words = "No certificate: this site uses http";
+    // On the page of the site, in the history of its checks, and on the page of the check.
+    let said_of = async |site: SiteId, finish: Finish| {
+        service.advance_minutes(60);
+        let check = end(&service, site, finish).await;
+        let pages =
+            [format!("/sites/{site}"), format!("/sites/{site}/checks"), format!("/checks/{check}")];
+        let mut times = Vec::new();
+        for path in pages {
+            times.push(text(said(&browser.get(&path).await)).matches(words).count());
+        }
+        times
+    };
+    assert_eq!(said_of(encrypted, without_certificate()).await, [0, 0, 0]);
+    assert_eq!(said_of(plain, without_certificate()).await, [2, 1, 1]);
+    let page = text(said(&browser.get(&format!("/sites/{plain}")).await));
+    let part = format!("{words} . Port 443: connection refused");
+    for part in ["Certificate Not needed", &part] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(said_of(plain, certificate()).await, [0, 0, 0], "it needs one from now on");
+    assert_eq!(said_of(plain, without_certificate()).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_expires_first_and_the_port_are_shown() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let first = json!({ "subject": format!("CN={HOSTILE}"), "valid_to": "2026-11-25 00:00:00" });
+    for _ in 0..2 {
+        service.advance_minutes(60);
+        let fields = [("first_to_expire", first.clone()), ("port", json!(8443))];
+        end(&service, site, certificate_with(&fields)).await;
+    }
+    let page = browser.get(&format!("/sites/{site}")).await;
+    assert!(said(&page).contains(&format!("<bdi>CN={HARMLESS}</bdi> in the chain expires")));
+    let shown = text(said(&page));
+    for part in [
+        "Expires 2027-01-01, its chain 2026-11-25",
+        "in the chain expires before the certificate, on 2026-11-25 00:00:00 UTC.",
+        "Port 8443",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let issues = service.client(&owner).get("/issues").await;
+    let issue = issues.body["data"][0]["uuid"].as_str().expect("an issue");
+    let page = browser.get(&format!("/issues/{issue}")).await;
+    let shown = text(said(&page));
+    for part in ["Expires first", "2026-11-25 00:00:00 UTC", "Port At opening 8443"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
 #[tokio::test]
 async fn what_changed_of_the_records_stands_beside_them() {
     let (service, owner, site) = watched().await;

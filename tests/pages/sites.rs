@@ -109,7 +109,7 @@ async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
     let mut browser = Browser::of(&service.test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
     let form = browser.get(&format!("{team}/sites/new")).await;
-    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
+    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. An http:// URL needs no certificate. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
     let webhook = "kind=webhook&name=Pager&to=https%3A%2F%2Fhooks.test%2Fin";
     // The answer shows the key with which notifications are signed.
     assert_eq!(browser.post(&format!("{team}/channels"), webhook).await.status(), 200);
@@ -122,8 +122,7 @@ async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
 }
 
 #[tokio::test]
-async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_is_said_to_be_watched()
- {
+async fn a_site_is_added_with_the_checks_of_its_team_and_a_known_one_is_said_to_be_watched() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/teams/{}/sites", owner.team);
@@ -131,8 +130,8 @@ async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_
     assert!(sent_to(&added).ends_with("?added=2&watched=0"), "{}", sent_to(&added));
     let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
     let of = |url: &str| sites.iter().find(|row| row.url.as_str() == url).expect("a site");
-    assert_eq!(of("http://a.test").enabled, [(Tool::Ssl, false)].into());
-    assert_eq!(of("https://b.test").enabled, [].into(), "as the team");
+    assert_eq!(of("http://a.test").enabled, [].into());
+    assert_eq!(of("https://b.test").enabled, [].into());
     let again = browser.post(&path, "urls=a.test%0Ahttp://a.test").await;
     let list = browser.get(sent_to(&again)).await;
     assert!(
@@ -142,7 +141,20 @@ async fn a_site_without_tls_is_added_without_certificate_checks_and_a_known_one_
         "{}",
         said(&list)
     );
-    // A site that is added through the API still has the checks of its team.
+    // The certificate of an https URL is that of its port.
+    sent_to(&browser.post(&path, "urls=https://d.test:8443%0Ahttp://d.test:8080").await);
+    let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
+    for (url, port) in [
+        ("https://b.test", None),
+        ("https://d.test:8443", Some(8443)),
+        ("http://d.test:8080", None),
+    ] {
+        let id = sites.iter().find(|row| row.url.as_str() == url).expect("a site").id;
+        let shown = service.client(&owner).get(&format!("/sites/{id}")).await;
+        let settings = &shown.body["data"]["monitoring"]["settings"]["tools"]["ssl"]["settings"];
+        assert_eq!(settings.get("port").and_then(serde_json::Value::as_u64), port, "{url}");
+    }
+    // A site that is added through the API also has the checks of its team.
     let body = serde_json::json!({ "url": "http://c.test" });
     service.client(&owner).post(&path, &body).await;
     let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
@@ -315,8 +327,8 @@ async fn a_port_without_a_scheme_is_tried_once_and_the_list_says_what_it_speaks(
     assert!(text(said(&list)).contains(words), "{}", text(said(&list)));
     let sites = service.test.app.store.directory(owner.team, 10).await.expect("read");
     let of = |url: String| sites.iter().find(|row| row.url.as_str() == url).expect("a site");
-    assert_eq!(of(format!("http://{port}/a?b=c")).enabled, [(Tool::Ssl, false)].into());
-    assert_eq!(of(format!("https://{port}/named")).enabled, [].into());
+    of(format!("http://{port}/a?b=c"));
+    of(format!("https://{port}/named"));
     // After ten attempts at ports in an hour, Vedette does not try any more, and uses https.
     for number in 0..8 {
         add(&format!("{port}/{number}")).await;

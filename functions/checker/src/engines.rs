@@ -246,7 +246,8 @@ impl Engines {
     ) -> Result<Box<SslResult>, CheckError> {
         let url = subject.url.to_url();
         let connectivity = self.connectivity.as_ref();
-        let probe = SslProbe { url: &url, deadline: ssl::DEADLINE, now, connectivity };
+        let port = subject.settings.tools.ssl.settings.port();
+        let probe = SslProbe { url: &url, port, deadline: ssl::DEADLINE, now, connectivity };
         ssl::probe(&self.guard, &probe).await.map(Box::new)
     }
 

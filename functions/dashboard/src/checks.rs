@@ -8,7 +8,7 @@ mod value;
 use vedette_domain::checks::tool::RunReason;
 use vedette_domain::id::{CheckId, Trigger};
 
-pub(crate) use summary::summary;
+pub(crate) use summary::{NO_CERTIFICATE, is_without_need, summary, summary_of};
 
 /// What caused a check.
 const fn cause(check: CheckId) -> &'static str {

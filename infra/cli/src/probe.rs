@@ -92,12 +92,13 @@ impl Probe {
         }
     }
 
-    /// The settings of a new team, except for the header, and for the page to audit, which need not be the root of its
-    /// site.
+    /// The settings of a new team, except for the header, for the page to audit, which need not be the root of its
+    /// site, and for the port of the certificate, which is that of an https URL.
     fn settings(&self) -> Settings {
         let request_header = self.header.clone().unwrap_or_default();
         let mut settings = Settings { request_header, ..Settings::default() };
         settings.tools.performance.settings.url = Some(self.url.to_string());
+        settings.tools.ssl.settings.port = self.url.https_port();
         settings
     }
 

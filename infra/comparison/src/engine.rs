@@ -125,7 +125,13 @@ async fn status(guard: &SsrfGuard, url: &Url) -> bool {
 }
 
 async fn ssl(guard: &SsrfGuard, url: &Url) -> bool {
-    let probe = SslProbe { url, deadline: ssl::DEADLINE, now: now(), connectivity: None };
+    let probe = SslProbe {
+        url,
+        port: ssl::HTTPS_PORT,
+        deadline: ssl::DEADLINE,
+        now: now(),
+        connectivity: None,
+    };
     ssl::probe(guard, &probe).await.is_ok_and(|result| result.is_valid)
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn intervals(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A tool's own settings in answers: always all of them.
+/// A tool's own settings in answers: all of them, except for additions that are unset.
 pub(crate) fn own_settings(
     about: &str,
     settings: &[Setting],
@@ -85,11 +85,12 @@ pub(crate) fn own_settings(
         schema.insert("description".to_owned(), setting.description.into());
         (setting.name.to_owned(), schema.to_value())
     });
+    let required = settings.iter().filter(|setting| setting.is_always_shown);
     json_schema!({
         "description": about,
         "type": "object",
         "properties": Map::from_iter(properties),
-        "required": settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
+        "required": required.map(|setting| setting.name).collect::<Vec<_>>(),
     })
 }
 
@@ -104,6 +105,9 @@ pub fn values(rule: Rule, generator: &mut SchemaGenerator) -> Schema {
         }
         Rule::Limit => {
             json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": INTEGER_MAX })
+        }
+        Rule::Port => {
+            json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": u16::MAX })
         }
         Rule::StatusCodes => {
             let codes = STATUS_INCIDENT_CODES.map(|option| option.code);

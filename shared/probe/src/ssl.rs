@@ -1,4 +1,4 @@
-//! The `ssl` check: one handshake on port 443, and a verdict on the certificate.
+//! The `ssl` check: one handshake, usually on port 443, and a verdict on the certificate.
 //!
 //! The handshake accepts any certificate, which is judged afterwards: a verifier that stops at the
 //! first fault could not report the others, nor what the certificate contains. Nothing is sent over
@@ -31,9 +31,10 @@ use url::{Host, Url};
 use vedette_domain::checks::check::{
     CheckError, SslFailure, SslResult, certificate_time, days_left,
 };
+pub use vedette_domain::sites::settings::HTTPS_PORT;
 
 use self::recorder::{PresentedChain, Recorded, Recorder};
-use self::verdict::{Expected, judge};
+use self::verdict::{Expected, first_to_expire, judge};
 use crate::connectivity::Connectivity;
 use crate::http;
 use crate::ssrf_guard::{SsrfGuard, without_credentials};
@@ -47,8 +48,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// What to probe.
 #[derive(Clone, Copy)]
 pub struct SslProbe<'a> {
-    /// The monitored URL. Only its host matters: the probe always uses port 443.
+    /// The monitored URL. Only its host matters.
     pub url: &'a Url,
+    /// The port whose certificate is probed, usually [`HTTPS_PORT`].
+    pub port: u16,
     /// For the whole probe; see [`DEADLINE`].
     pub deadline: Duration,
     /// The current time, with which the certificate's dates are compared.
@@ -75,7 +78,7 @@ pub struct SslProbe<'a> {
 /// [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
 pub async fn probe(guard: &SsrfGuard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
-    let url = port_443(probe.url);
+    let url = https_url(probe.url, probe.port);
     let algorithms = guard.tls().crypto_provider().signature_verification_algorithms;
     let recorder = Arc::new(Recorder::new(algorithms));
     // Outside the future that the deadline drops, so that the address is known even then.
@@ -89,7 +92,7 @@ pub async fn probe(guard: &SsrfGuard, probe: &SslProbe<'_>) -> Result<SslResult,
         Ok(Err(error)) => error.may_be_ours(),
         Err(_) => true,
     };
-    let host = ProbedHost { domain: domain(&url), ip: connected_to };
+    let host = ProbedHost { domain: domain(&url), ip: connected_to, port: url.port() };
     let (connection, failure, why) = match outcome {
         Ok(Ok(stream)) => {
             (Some(stream), SslFailure::NoCertificate, "the server has no certificate".to_owned())
@@ -129,12 +132,12 @@ pub async fn probe(guard: &SsrfGuard, probe: &SslProbe<'_>) -> Result<SslResult,
     }
 }
 
-/// The URL of the host's certificate: everything but the host is removed.
-fn port_443(url: &Url) -> Url {
+/// The URL of the certificate on a port of the host; everything but the host is removed.
+fn https_url(url: &Url, port: u16) -> Url {
     let mut host = without_credentials(url);
     // They fail only for URLs without a host, which the SSRF guard refuses.
     let _ = host.set_scheme("https");
-    let _ = host.set_port(None);
+    let _ = host.set_port(Some(port));
     host.set_path("/");
     host.set_query(None);
     host.set_fragment(None);
@@ -206,10 +209,11 @@ fn protocol(version: ProtocolVersion) -> Option<String> {
     }
 }
 
-/// The probed host, and its address.
+/// The probed host, its address, and its port if that is not 443.
 struct ProbedHost {
     domain: String,
     ip: Option<IpAddr>,
+    port: Option<u16>,
 }
 
 impl ProbedHost {
@@ -224,20 +228,20 @@ impl ProbedHost {
         let Some(certificate) = presented.chain.first().and_then(certificate::read) else {
             return self.without_certificate(SslFailure::NoCertificate, unreadable);
         };
-        let verdict = judge(
-            &certificate,
-            presented,
-            &Expected {
-                domain: &self.domain,
-                roots: guard.roots(),
-                algorithms: guard.tls().crypto_provider().signature_verification_algorithms,
-                now,
-            },
-        );
+        let expected = Expected {
+            domain: &self.domain,
+            roots: guard.roots(),
+            algorithms: guard.tls().crypto_provider().signature_verification_algorithms,
+            now,
+        };
+        let verdict = judge(&certificate, presented, &expected);
+        let is_valid = verdict.failure().is_none();
+        let first_to_expire =
+            if is_valid { first_to_expire(&certificate, presented, &expected) } else { None };
         let validity = certificate.validity();
         let (from, to) = (validity.not_before.timestamp(), validity.not_after.timestamp());
         SslResult {
-            is_valid: verdict.failure().is_none(),
+            is_valid,
             failure_type: verdict.failure(),
             failure_message: verdict.message(),
             issuer: certificate::usual_name(certificate.issuer()),
@@ -245,6 +249,7 @@ impl ProbedHost {
             valid_from: Some(certificate_time(from)),
             valid_to: Some(certificate_time(to)),
             days_left: days_left(to, now),
+            first_to_expire,
             subject: Some(text::name(certificate.subject())),
             serial_number: Some(text::hex(certificate.raw_serial())),
             fingerprint: Some(text::fingerprint(&SHA256, certificate.as_raw())),
@@ -252,6 +257,7 @@ impl ProbedHost {
             info: Some(certificate::info(&certificate, &presented.chain, negotiated)),
             domain: self.domain,
             ip: self.ip.map(|address| address.to_string()),
+            port: self.port,
         }
     }
 
@@ -259,6 +265,7 @@ impl ProbedHost {
         SslResult {
             domain: self.domain,
             ip: self.ip.map(|address| address.to_string()),
+            port: self.port,
             is_valid: false,
             failure_type: Some(failure),
             failure_message: Some(why.to_owned()),
@@ -267,6 +274,7 @@ impl ProbedHost {
             valid_from: None,
             valid_to: None,
             days_left: 0,
+            first_to_expire: None,
             subject: None,
             serial_number: None,
             fingerprint: None,

@@ -12,8 +12,9 @@ use vedette_http::history::{history_page, parse_history};
 use vedette_http::paging::PageRequest;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
+use vedette_store::SiteWithTools;
 
-use super::{cause, summary};
+use super::{cause, summary_of};
 use crate::clock::Clock;
 use crate::form::{Choice, FormInput, capitalized};
 use crate::layout::{Heading, NavTab};
@@ -44,7 +45,7 @@ pub(crate) async fn list(
     let now = context.member()?.caller.now;
     let (checks, total) = history_page(&context.app.store, now, &access, &filter, page).await?;
     let found = html! {
-        (table(&checks, total, context.clock(Some(&access.team.team))))
+        (table(&checks, total, &access.stored, context.clock(Some(&access.team.team))))
         (other_pages(&path(site.id), &query, page, total))
     };
     Ok(respond(StatusCode::OK, &content(site.id, &input, &found)))
@@ -91,7 +92,7 @@ fn filter(path: &str, input: &FormInput) -> Markup {
     }
 }
 
-fn table(checks: &[Check], total: u64, clock: Clock<'_>) -> Markup {
+fn table(checks: &[Check], total: u64, stored: &SiteWithTools, clock: Clock<'_>) -> Markup {
     html! {
         p.quiet.small { (words::grouped(total)) @if total == 1 { " check" } @else { " checks" } ", newest first" }
         div.card { table.cards-t {
@@ -101,7 +102,7 @@ fn table(checks: &[Check], total: u64, clock: Clock<'_>) -> Markup {
                     tr {
                         td { a href={ "/checks/" (check.id) } { (clock.instant(check.id.created_at())) } }
                         td { (words::tool(check.id.tool())) }
-                        td { (summary(check)) }
+                        td { (summary_of(check, stored)) }
                         td.quiet { (cause(check.id)) @if check.in_maintenance { ", in maintenance" } }
                     }
                 }

@@ -8,7 +8,7 @@ use vedette_http::access::CheckAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
-use super::{cause, summary, value};
+use super::{cause, summary_of, value};
 use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::issues::evidence::phases;
@@ -24,7 +24,7 @@ pub(crate) async fn show(
     let id = check.id;
     let content = html! {
         section.card {
-            header { h2 { (summary(check)) } }
+            header { h2 { (summary_of(check, &access.site.stored)) } }
             dl.facts.in {
                 dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
                 dt { "Reason" } dd { (cause(id)) }

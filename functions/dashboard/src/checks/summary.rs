@@ -8,6 +8,27 @@ use vedette_domain::checks::check::{
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::expectations::Unmet;
 use vedette_domain::sites::settings::DnsRecordType;
+use vedette_store::SiteWithTools;
+
+/// What a check of a certificate found on a site that needs none.
+pub(crate) const NO_CERTIFICATE: &str = "No certificate: this site uses http";
+
+/// Whether a check found no valid certificate, and its site needs none.
+pub(crate) fn is_without_need(check: &Check, stored: &SiteWithTools) -> bool {
+    let needs = |tool| stored.tools.get(tool).is_none_or(|it| it.needs_certificate(&stored.site));
+    check.id.tool() == Tool::Ssl
+        && !needs(&Tool::Ssl)
+        && read(check).is_some_and(|SslResult { is_valid, .. }| !is_valid)
+}
+
+/// A check of a site in a few words, according to what the site needs.
+pub(crate) fn summary_of(check: &Check, stored: &SiteWithTools) -> Markup {
+    if is_without_need(check, stored) {
+        html! { (NO_CERTIFICATE) }
+    } else {
+        summary(check)
+    }
+}
 
 /// A check in a few words. Text that a stranger chose is set apart.
 pub(crate) fn summary(check: &Check) -> Markup {

@@ -40,6 +40,7 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
             "Checks again sooner than the check interval, to see when it is over.",
         ),
         "expiry_days" => ("Warn before expiry (days)", ""),
+        "port" => ("Port", "Leave empty for 443."),
         "hard_failures_only" => {
             ("Only failed lookups open issues", "Changed or missing records don’t.")
         }

@@ -12,7 +12,7 @@ use vedette_domain::accounts::plan::{
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::{
-    DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
+    DnsRecordType, HTTPS_PORT, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
 };
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     Some(Vec<Choice>),
     /// A number within bounds. Empty may mean that there is no limit.
     Number(u32, u32),
+    /// A TCP port. Empty is the default.
+    Port,
     /// Texts, one on each line.
     Lines,
     /// A text.
@@ -184,7 +186,7 @@ impl Control {
                 "" | "false" => false.into(),
                 other => other.into(),
             },
-            Kind::One(_) | Kind::Number(..) => number_or_text(typed),
+            Kind::One(_) | Kind::Number(..) | Kind::Port => number_or_text(typed),
             Kind::Some(_) => input.all(&self.name).map(number_or_text).collect(),
             Kind::Lines => input.lines(&self.name).collect(),
             Kind::Text | Kind::Page | Kind::Time | Kind::Secret => typed.into(),
@@ -221,6 +223,7 @@ impl Control {
             Kind::One(choices) => input.select(name, label, choices),
             Kind::Some(choices) => input.ticks(name, label, choices),
             Kind::Number(min, max) => input.number(name, label, (*min, *max)),
+            Kind::Port => input.number(name, label, (1, u16::MAX.into())),
             Kind::Lines => input.textarea(name, label, 4),
             Kind::Text | Kind::Page => input.input(name, "text", label),
             Kind::Time => input.input(name, "time", label),
@@ -232,7 +235,7 @@ impl Control {
     pub(crate) fn summary(&self, settings: &Value) -> Markup {
         let text = match (&self.kind, self.stored(settings)) {
             (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
-            (_, value) => words(value.unwrap_or(&Value::Null), &|item| self.called(item)),
+            (_, value) => self.in_words(value.unwrap_or(&Value::Null)),
         };
         html! { dt { (self.label) } dd { bdi { (text) } } }
     }
@@ -250,7 +253,14 @@ impl Control {
             Kind::Some(_) if items.clone().count() <= LISTED => items.map(Value::from).collect(),
             _ => logged.into(),
         };
-        words(&value, &|item| self.called(item))
+        self.in_words(&value)
+    }
+
+    fn in_words(&self, value: &Value) -> String {
+        match (&self.kind, value) {
+            (Kind::Port, Value::Null) => HTTPS_PORT.to_string(),
+            (_, value) => words(value, &|item| self.called(item)),
+        }
     }
 
     /// The name of a value that can be chosen.
@@ -293,7 +303,7 @@ impl Control {
             Value::Array(items) if items.len() > LISTED => {
                 format!("{} selected", items.len())
             }
-            team => capitalized(&words(team, &|item| self.called(item))),
+            team => capitalized(&self.in_words(team)),
         };
         let label = format!("Override: {}", self.label);
         let own = match &self.kind {
@@ -334,6 +344,7 @@ impl Kind {
             Rule::Boolean => Self::Flag,
             Rule::Integer(min, max) => Self::Number(min, max),
             Rule::Limit => Self::Number(1, INTEGER_MAX),
+            Rule::Port => Self::Port,
             Rule::StatusCodes => Self::Some(
                 STATUS_INCIDENT_CODES
                     .map(|option| {

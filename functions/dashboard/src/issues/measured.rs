@@ -41,6 +41,15 @@ pub(super) fn facts(
     fact("Issued to", text("issued_to").map(plain));
     fact("Issued by", text("issuer").map(plain));
     fact("Valid until", text("valid_to").map(|end| html! { (clock.certificate_time(end)) }));
+    let first = &measured.get("first_to_expire");
+    let of_first = |name: &str| first.and_then(|first| first[name].as_str());
+    fact(
+        "Expires first",
+        of_first("subject")
+            .zip(of_first("valid_to"))
+            .map(|(subject, end)| html! { bdi { (subject) } ", " (clock.certificate_time(end)) }),
+    );
+    fact("Port", number("port").map(|port| html! { (port) }));
     fact("Registrar", text("registrar").map(plain));
     fact("Time left", number("days_left").map(days));
     fact("Broken links", number("found").map(|count| html! { (count) @if let Some(least) = number("min_broken_count") { ", reported from " (least) } }));

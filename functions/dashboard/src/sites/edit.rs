@@ -97,7 +97,11 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
     expectations::fill(&mut input, &site.expectations);
-    let (own, in_force) = (setting::placed(&site.overrides)?, setting::placed(&access.settings())?);
+    let mut settings = access.settings();
+    // An override starts with the port of the site's URL.
+    let port = &mut settings.tools.ssl.settings.port;
+    *port = port.or(site.url.https_port());
+    let (own, in_force) = (setting::placed(&site.overrides)?, setting::placed(&settings)?);
     setting::of_header().iter().for_each(|control| control.fill(&mut input, &own));
     inherited(access).for_each(|control| control.fill_own(&mut input, &own, &in_force));
     Ok(input)

@@ -79,12 +79,10 @@ impl Done {
     }
 }
 
-/// A site from the form. A URL without https has no certificate to check.
+/// A site from the form. Its certificate is that of its URL's port.
 fn new_site(id: SiteId, team: TeamId, url: &SiteUrl, now: Timestamp) -> Site {
     let mut site = Site::new(id, team, url.clone(), now);
-    if url.to_url().scheme() == "http" {
-        site.overrides.tools.ssl.enabled = Some(false);
-    }
+    site.overrides.tools.ssl.settings.port = url.https_port().map(Some);
     site
 }
 
@@ -237,7 +235,7 @@ async fn form(
                         }
                     }
                     p.help {
-                        "Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. Certificate checks are off for http:// URLs. Up to "
+                        "Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. An http:// URL needs no certificate. Up to "
                         (SITES_MAX) " URLs at a time."
                     }
                 }

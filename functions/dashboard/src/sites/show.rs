@@ -315,7 +315,7 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     match tool {
         // Uptime and response times are shown above.
         Tool::Status => Markup::default(),
-        Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored.site.url, view.clock),
+        Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored, view.clock),
         Tool::Dns => dns::part(view.newest(tool), issues, view.clock),
         Tool::BrokenLinks => links::part(view.newest(tool), view.clock),
         Tool::Performance => performance::part(

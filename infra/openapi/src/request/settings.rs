@@ -150,7 +150,7 @@ fn values(rule: Rule, level: Level, schemas: &mut Schemas) -> Value {
             let page = json!({ "type": "string", "format": "uri", "maxLength": PAGE_URL_MAX });
             return json!({ "anyOf": [page, nothing()] });
         }
-        Rule::Boolean | Rule::Integer(..) | Rule::Limit => return schema,
+        Rule::Boolean | Rule::Integer(..) | Rule::Limit | Rule::Port => return schema,
     };
     // Duplicates are merged.
     json!({ "type": "array", "maxItems": most, "items": schema["items"] })

@@ -34,8 +34,8 @@ pub use self::performance::{
 };
 pub use self::ssl::{
     AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
-    CertificateKey, CertificateSummary, NameAttribute, SslFailure, SslResult, certificate_instant,
-    certificate_time, days_left,
+    CertificateKey, CertificateSummary, FirstToExpire, NameAttribute, SslFailure, SslResult,
+    certificate_instant, certificate_time, days_left,
 };
 
 /// Why a check could not run. The check is then `failed` and never counts as an observation.

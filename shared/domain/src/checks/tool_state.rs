@@ -5,6 +5,7 @@
 //! condition that `rev` is still the same. Otherwise the state is read again and the same run is applied to it, so
 //! nothing is probed twice.
 
+mod certificate;
 mod days;
 mod delete;
 mod discard;
@@ -118,6 +119,9 @@ pub struct ToolState {
         with = "second::optional"
     )]
     pub certificate_ends: Option<Timestamp>,
+    /// Whether an automatic check found a valid certificate on the site's host.
+    #[serde(rename = "vc", default, skip_serializing_if = "std::ops::Not::not")]
+    pub had_certificate: bool,
     /// After the clock was set back: the last slot that was used before. New slots up to it may already have a row.
     #[serde(
         rename = "us",
@@ -296,6 +300,7 @@ impl ToolState {
             return Err(Discard::Superseded);
         }
 
+        let evaluations = self.needed(run, evaluations);
         let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
         let maintenance_until = run.maintenance_until(now);
         let in_maintenance = maintenance_until.is_some();

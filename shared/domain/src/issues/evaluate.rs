@@ -8,7 +8,7 @@ mod dns;
 pub(crate) mod expected;
 mod links;
 mod performance;
-mod ssl;
+pub(crate) mod ssl;
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -49,7 +49,7 @@ pub struct Evaluation {
 
 /// What a result says about each fingerprint that its tool decides. `expected` are the site's own expected records and
 /// `baseline` the learned ones; both matter for DNS checks only, and `expectations` for status checks. `now` is the
-/// time of the evaluation, from which the days until a domain expires are counted.
+/// time of the evaluation, from which the days until a domain or a chain expires are counted.
 pub fn evaluate(
     result: &ToolResult,
     settings: &Settings,
@@ -65,7 +65,7 @@ pub fn evaluate(
             let judged = expected::expected(result, expectations);
             iter::once(status).chain(judged).collect()
         }
-        ToolResult::Ssl(result) => ssl(result, tools.ssl.settings.expiry_days),
+        ToolResult::Ssl(result) => ssl(result, tools.ssl.settings.expiry_days, now),
         ToolResult::Dns(result) => dns(result, &tools.dns.settings, expected, baseline, now),
         ToolResult::BrokenLinks(result) => {
             Vec::from_iter(links(result, &tools.broken_links.settings))

@@ -320,12 +320,15 @@ impl Issue {
         first.filter(|first| *first <= opened_at).unwrap_or(opened_at)
     }
 
-    /// When the certificate or the registration that the issue warns about ends.
+    /// When the certificate, its chain or the registration that the issue warns about ends.
     pub fn ends_at(&self) -> Option<Timestamp> {
         let measured = |name: &str| self.context["measured"][name].as_str();
         match self.id.fingerprint() {
             Fingerprint::DnsDomainExpiring => measured("expires_at")?.parse().ok(),
-            Fingerprint::SslExpiring => certificate_instant(measured("valid_to")?),
+            Fingerprint::SslExpiring => {
+                let of_chain = self.context["measured"]["first_to_expire"]["valid_to"].as_str();
+                certificate_instant(of_chain.or_else(|| measured("valid_to"))?)
+            }
             _ => None,
         }
     }

@@ -37,7 +37,7 @@ pub use setting::{
 };
 pub use time_of_day::TimeOfDay;
 pub use tools::{
-    DnsOverrides, DnsSettings, LinksOverrides, LinksSettings, PerformanceOverrides,
+    DnsOverrides, DnsSettings, HTTPS_PORT, LinksOverrides, LinksSettings, PerformanceOverrides,
     PerformanceSettings, SslOverrides, SslSettings, StatusOverrides, StatusSettings, ToolSettings,
     Tools, own_settings,
 };

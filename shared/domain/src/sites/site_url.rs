@@ -1,5 +1,7 @@
 //! The URL of a monitored site, in its canonical form.
 
+use std::num::NonZeroU16;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
@@ -109,6 +111,16 @@ impl SiteUrl {
     pub fn domain(&self) -> &str {
         // There always is one: http and https URLs cannot have an empty host.
         self.0.host_str().unwrap_or_default()
+    }
+
+    /// Whether the scheme is `https`.
+    pub fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// The port of an `https` URL, if it is not the default port.
+    pub fn https_port(&self) -> Option<NonZeroU16> {
+        self.0.port().filter(|_| self.is_https()).and_then(NonZeroU16::new)
     }
 
     /// The same URL for engines; its path is never empty.
@@ -363,6 +375,25 @@ mod tests {
             ("http://[2001:db8::1]:81//", "http://[2001:db8::1]:81/"),
         ] {
             assert_eq!(SiteUrl::parse(url).expect("an address").root().as_str(), root);
+        }
+    }
+
+    #[test]
+    fn the_port_of_tls_is_named_unless_it_is_the_usual_one() {
+        for (url, is_https, port) in [
+            ("https://example.com", true, None),
+            ("https://example.com:443/a", true, None),
+            ("https://example.com:8443/a", true, Some(8443)),
+            ("https://[::1]:1", true, Some(1)),
+            ("http://example.com:8443", false, None),
+            ("http://example.com:443", false, None),
+        ] {
+            let url = SiteUrl::parse(url).expect("a URL");
+            assert_eq!(
+                (url.is_https(), url.https_port().map(NonZeroU16::get)),
+                (is_https, port),
+                "{url}"
+            );
         }
     }
 

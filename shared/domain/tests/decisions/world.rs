@@ -194,7 +194,7 @@ impl World {
         self.teams.push(TeamRows { team, settings, is_stale: false });
         for _ in 0..sites {
             let (id, place) = (SiteId(uuid(&mut self.random)), self.sites.len());
-            let url = SiteUrl::parse(&format!("http://site-{place}.test")).expect("a URL");
+            let url = SiteUrl::parse(&format!("https://site-{place}.test")).expect("a URL");
             let mut site = Site::new(id, self.teams[number].team.id, url, now);
             if self.is_wordy {
                 // A message has room for a few of these names, and a Slack message for fewer.
@@ -362,6 +362,7 @@ impl World {
             _ => ToolResult::Ssl(Box::new(SslResult {
                 domain: format!("site-{place}.test"),
                 ip: None,
+                port: None,
                 is_valid: true,
                 failure_type: None,
                 failure_message: None,
@@ -370,6 +371,7 @@ impl World {
                 valid_from: None,
                 valid_to: None,
                 days_left: if is_up { 80 } else { 3 },
+                first_to_expire: None,
                 subject: None,
                 serial_number: None,
                 fingerprint: None,

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use vedette_domain::accounts::plan::{CADENCE_MINUTES, Plan};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::{
-    DnsRecordType, IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX,
-    PAGE_URL_MAX, PageUrlError, Rule, STATUS_INCIDENT_CODES, Setting, ToolOverride, ToolsOverrides,
-    check_page_url, own_settings,
+    DnsRecordType, HTTPS_PORT, IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX,
+    INTEGER_MAX, PAGE_URL_MAX, PageUrlError, Rule, STATUS_INCIDENT_CODES, Setting, ToolOverride,
+    ToolsOverrides, check_page_url, own_settings,
 };
 
 use super::{CHOICES_MAX, Level};
@@ -121,6 +121,7 @@ fn read_value(
         Rule::Boolean => field.boolean(errors)?.into(),
         Rule::Integer(min, max) => field.integer(min..=max, errors)?.into(),
         Rule::Limit => field.nullable(|field| field.integer(1..=INTEGER_MAX, errors))?.into(),
+        Rule::Port => read_port(field, level, errors)?.into(),
         Rule::StatusCodes => {
             let codes = STATUS_INCIDENT_CODES.map(|option| u32::from(option.code));
             field.list(CHOICES_MAX, errors, |item, errors| {
@@ -144,6 +145,15 @@ fn read_paths(field: &Field<'_>, errors: &mut Errors) -> Option<Value> {
         return None;
     }
     Some(paths.into_iter().collect())
+}
+
+/// Reads a port. A site that sends null has the default port, even if its team sets another.
+fn read_port(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option<Option<u32>> {
+    let port = field.nullable(|field| field.integer(1..=u32::from(u16::MAX), errors))?;
+    Some(match level {
+        Level::Team => port,
+        Level::Site { .. } => port.or(Some(HTTPS_PORT.into())),
+    })
 }
 
 fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option<Option<String>> {

@@ -141,7 +141,11 @@ impl Scene {
     async fn ssl(&self, url: &Url, connectivity: &Connectivity) -> Result<SslResult, CheckError> {
         let now = "2026-11-20T12:00:00Z".parse().expect("a timestamp");
         let connectivity = Some(connectivity);
-        ssl::probe(&self.guard, &SslProbe { url, deadline: HASTY, now, connectivity }).await
+        ssl::probe(
+            &self.guard,
+            &SslProbe { url, port: ssl::HTTPS_PORT, deadline: HASTY, now, connectivity },
+        )
+        .await
     }
 
     async fn crawl(

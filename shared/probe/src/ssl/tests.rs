@@ -40,7 +40,13 @@ fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) 
 
 async fn completed(guard: &SsrfGuard, host: &str) -> SslResult {
     let url = format!("https://{host}/").parse().expect("a URL");
-    let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now(), connectivity: None };
+    let probe = SslProbe {
+        url: &url,
+        port: HTTPS_PORT,
+        deadline: TEST_TIMEOUT,
+        now: now(),
+        connectivity: None,
+    };
     super::probe(guard, &probe).await.expect("a completed check")
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rustls::RootCertStore;
 use rustls::crypto::WebPkiSupportedAlgorithms;
-use rustls::pki_types::UnixTime;
-use vedette_domain::checks::check::{SslFailure, certificate_time};
-use webpki::{EndEntityCert, Error, KeyUsage};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use vedette_domain::checks::check::{FirstToExpire, SslFailure, certificate_time};
+use webpki::{Cert, EndEntityCert, Error, KeyUsage, VerifiedPath};
 use x509_parser::certificate::X509Certificate;
 
 use super::certificate::{MAX_CHAIN, alternative_names, key, read};
@@ -120,14 +120,7 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
         Ok(own) => own,
         Err(error) => return Some(chain_words(&error, chain)),
     };
-    let verify = |second: i64| {
-        // Certificates from before the epoch are not current then, so this trusts none of them.
-        let time = Duration::from_secs(u64::try_from(second).unwrap_or_default());
-        let time = UnixTime::since_unix_epoch(time);
-        let roots = &expected.roots.roots;
-        let (algorithms, usage) = (expected.algorithms.all, KeyUsage::server_auth());
-        own.verify_for_usage(algorithms, roots, issuers, time, usage, None, None).map(drop)
-    };
+    let verify = |second: i64| path(&own, issuers, expected, second).map(drop);
     let (from, to) = validity(chain.certificate);
     let now = expected.now.as_second();
     if (from..=to).contains(&now) {
@@ -139,6 +132,54 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
     let outcome =
         verify(middle).or_else(|error| verify(to).or_else(|_| verify(from)).map_err(|_| error));
     outcome.err().map(|error| chain_words(&error, chain))
+}
+
+/// A path to a trusted root that is valid at a `second` since the Unix epoch.
+fn path<'p>(
+    own: &'p EndEntityCert<'p>,
+    issuers: &'p [CertificateDer<'p>],
+    expected: &Expected<'p>,
+    second: i64,
+) -> Result<VerifiedPath<'p>, Error> {
+    // Certificates from before the epoch are not current then, so this trusts none of them.
+    let time = Duration::from_secs(u64::try_from(second).unwrap_or_default());
+    let time = UnixTime::since_unix_epoch(time);
+    let roots = &expected.roots.roots;
+    let (algorithms, usage) = (expected.algorithms.all, KeyUsage::server_auth());
+    own.verify_for_usage(algorithms, roots, issuers, time, usage, None, None)
+}
+
+/// The certificate of the chain after whose end no path is valid, although `certificate`, which is valid now, still is.
+pub(super) fn first_to_expire(
+    certificate: &X509Certificate<'_>,
+    presented: &PresentedChain,
+    expected: &Expected<'_>,
+) -> Option<FirstToExpire> {
+    let (own, issuers) = presented.chain.split_first()?;
+    let (_, end) = validity(certificate);
+    let mut second = expected.now.as_second();
+    // Issuers rarely end before what they have signed, and building paths is more expensive than reading dates.
+    let mut ends = issuers.iter().filter_map(read).map(|issuer| validity(&issuer).1);
+    if !ends.any(|one| (second..end).contains(&one)) {
+        return None;
+    }
+    let own = EndEntityCert::try_from(own).ok()?;
+    let mut first = None;
+    // Where a path ends, another may go on, for example through a cross-signed root.
+    for _ in 0..MAX_CHAIN {
+        let Ok(path) = path(&own, issuers, expected, second) else { return first };
+        let intermediates: Vec<_> = path.intermediate_certificates().map(Cert::der).collect();
+        let intermediates = intermediates.iter().filter_map(read);
+        let next = intermediates.min_by_key(|issuer| validity(issuer).1)?;
+        let (_, last) = validity(&next);
+        if last >= end {
+            return None;
+        }
+        first =
+            Some(FirstToExpire { subject: name(next.subject()), valid_to: certificate_time(last) });
+        second = last.saturating_add(1);
+    }
+    None
 }
 
 /// Why a chain is not trusted, in words for people.

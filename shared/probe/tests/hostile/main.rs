@@ -226,7 +226,13 @@ impl Suite {
     }
 
     async fn ssl(&self, name: &str, guard: &SsrfGuard, url: &Url) {
-        let probe = SslProbe { url, deadline: DEADLINE, now: now(), connectivity: None };
+        let probe = SslProbe {
+            url,
+            port: ssl::HTTPS_PORT,
+            deadline: DEADLINE,
+            now: now(),
+            connectivity: None,
+        };
         let result = self.timed(Tool::Ssl, name, ssl::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: ssl: {error:?}"));

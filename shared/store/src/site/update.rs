@@ -52,6 +52,9 @@ impl Store {
                 if next.records != site.records {
                     changed = changed.forgetting_records();
                 }
+                if next.url.domain() != site.url.domain() {
+                    changed = changed.on_another_host();
+                }
                 transaction = put_state(transaction, site.id.partition(), tool, &changed, now)?;
             }
         }

@@ -2,16 +2,19 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslResult};
-use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::sites::settings::HTTPS_PORT;
+use vedette_store::SiteWithTools;
 
 use super::read;
+use crate::checks::{NO_CERTIFICATE, is_without_need};
 use crate::clock::Clock;
 use crate::layout;
 use crate::look::Look;
 
-pub(super) fn part(check: Option<&Check>, url: &SiteUrl, clock: Clock<'_>) -> Markup {
+pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'_>) -> Markup {
     let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
     let shown = |text: &Option<String>| Some(clock.certificate_time(text.as_deref()?));
+    let port = result.port.unwrap_or(HTTPS_PORT);
     html! {
       section.card #certificate {
         header {
@@ -21,12 +24,18 @@ pub(super) fn part(check: Option<&Check>, url: &SiteUrl, clock: Clock<'_>) -> Ma
         div.in.stack.gm {
         p {
             @match &result.failure_message {
+                Some(message) if is_without_need(check, stored) => {
+                    (Look::Paused.bare(NO_CERTIFICATE)) ". Port " (port) ": " bdi { (message) }
+                }
                 Some(message) => { (Look::Down.bare("Not valid")) " " bdi { (message) } },
                 None => (Look::Up.bare("Valid")),
             }
         }
-        @if url.to_url().scheme() == "http" {
-            p.quiet.small { "The site is monitored over http://. This is the certificate on port 443 of its host." }
+        @if let Some(first) = &result.first_to_expire {
+            p { bdi { (first.subject) } " in the chain expires before the certificate, on " (clock.certificate_time(&first.valid_to)) ". No browser trusts the certificate after that." }
+        }
+        @if !stored.site.url.is_https() && result.valid_to.is_some() {
+            p.quiet.small { "The site is monitored over http://. This is the certificate on port " (port) " of its host." }
         }
         dl.facts {
             (fact("Issued to", result.issued_to.as_deref()))
@@ -35,6 +44,7 @@ pub(super) fn part(check: Option<&Check>, url: &SiteUrl, clock: Clock<'_>) -> Ma
             (fact("Valid until", shown(&result.valid_to).as_deref()))
             @if result.valid_to.is_some() { dt { "Days left" } dd { (result.days_left) } }
             (fact("Address", result.ip.as_deref()))
+            @if let Some(port) = result.port { dt { "Port" } dd { (port) } }
         }
         @if let Some(info) = &result.info { (details(info, clock)) }
         }

@@ -95,13 +95,18 @@ fn response_tile(view: &SiteView<'_>) -> Option<Markup> {
 
 fn certificate_tile(view: &SiteView<'_>) -> Option<Markup> {
     let (_, result) = read::<SslResult>(view.newest(Tool::Ssl))?;
-    let end = result.valid_to.as_deref()?;
-    let day = end.split(' ').next().unwrap_or_default();
+    let day = |end: &str| end.split(' ').next().unwrap_or_default().to_owned();
+    let end = day(result.valid_to.as_deref()?);
     Some(html! {
         a.card.tile href="#certificate" {
             h3 { "Certificate" }
             p.big { (result.days_left) " " small { @if result.days_left == 1 { "day left" } @else { "days left" } } }
-            p.quiet.small { "Expires " (day) }
+            p.quiet.small {
+                @match &result.first_to_expire {
+                    Some(first) => { "Expires " (end) ", its chain " (day(&first.valid_to)) }
+                    None => { "Expires " (end) }
+                }
+            }
         }
     })
 }

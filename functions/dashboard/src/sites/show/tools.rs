@@ -10,7 +10,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site_state::SiteState;
 
 use super::{SiteView, read};
-use crate::checks::summary;
+use crate::checks::{is_without_need, summary_of};
 use crate::look::Look;
 use crate::{look, words};
 
@@ -39,11 +39,14 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
         Some(check) => {
             let active = view.active().filter(|issue| issue.id.fingerprint().tool() == tool);
             let active: Vec<&Issue> = active.collect();
-            let (look, word) = standing(check, &active, view.state == SiteState::Failing);
+            let (look, word) = match is_without_need(check, &view.access.stored) {
+                true if active.is_empty() => (Look::Paused, "Not needed"),
+                _ => standing(check, &active, view.state == SiteState::Failing),
+            };
             html! {
                 a.card.tool.flat href={ "/checks/" (check.id) } {
                     div.row { (title) (look.bare(word)) }
-                    p { (summary(check)) }
+                    p { (summary_of(check, &view.access.stored)) }
                     p.quiet {
                         (view.clock.ago(check.id.created_at())) " · "
                         @if is_on { (cadence) } @else { "Off" }

@@ -12,8 +12,8 @@ pub use self::certificate::{
     CertificateKey, CertificateSummary, NameAttribute,
 };
 
-/// The result of an `ssl` check: the contents of the certificate on port 443 of a site's host, and whether a browser
-/// would accept it.
+/// The result of an `ssl` check: the contents of the certificate on port 443 of a site's host, or on the port that its
+/// settings name, and whether a browser would accept it.
 ///
 /// Fields about the certificate are null if none was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,10 @@ pub struct SslResult {
     pub domain: String,
     /// The address of the connection; null if there was no connection.
     pub ip: Option<String>,
+    /// An addition to the specification: the port that was checked; omitted for 443.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u16"))]
+    pub port: Option<u16>,
     /// True only if the certificate is within its validity period, matches the host and chains to a trusted root.
     pub is_valid: bool,
     /// What is wrong; null if valid. If there are several problems, it is the first in the order of the values.
@@ -42,6 +46,11 @@ pub struct SslResult {
     /// Whole days until `valid_to`, rounded down: 0 on the last day, negative from the first second after it. 0 if no
     /// certificate was read.
     pub days_left: i64,
+    /// An addition to the specification: the certificate of the chain that expires before the server's own and ends its
+    /// validity; omitted if there is none. A renewal of the server's certificate alone does not help then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "FirstToExpire"))]
+    pub first_to_expire: Option<FirstToExpire>,
     /// The certificate's subject: `CN=example.com, O=Example`; empty if it has none.
     pub subject: Option<String>,
     /// The certificate's serial number in hexadecimal.
@@ -59,6 +68,23 @@ impl SslResult {
     /// The last instant of the certificate's validity.
     pub fn ends_at(&self) -> Option<Timestamp> {
         certificate_instant(self.valid_to.as_deref()?)
+    }
+}
+
+/// A certificate of a chain after whose end no path leads to a trusted root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FirstToExpire {
+    /// The certificate's subject: `CN=R12, O=Example`.
+    pub subject: String,
+    /// The last instant of its validity, UTC: `YYYY-MM-DD HH:MM:SS`.
+    pub valid_to: String,
+}
+
+impl FirstToExpire {
+    /// The last instant of its validity.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        certificate_instant(&self.valid_to)
     }
 }
 
@@ -216,6 +242,7 @@ mod tests {
         let result = SslResult {
             domain: "example.com".to_owned(),
             ip: None,
+            port: None,
             is_valid: false,
             failure_type: Some(SslFailure::ConnectionFailed),
             failure_message: Some("connection refused".to_owned()),
@@ -224,6 +251,7 @@ mod tests {
             valid_from: None,
             valid_to: None,
             days_left: 0,
+            first_to_expire: None,
             subject: None,
             serial_number: None,
             fingerprint: None,

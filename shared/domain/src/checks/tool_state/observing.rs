@@ -29,8 +29,10 @@ impl ToolState {
     ) -> Vec<IssueEvent> {
         self.note_failure(finish, &evaluations);
         let events = self.observe(run, evaluations, testimony, now);
-        if let Finish::Completed(ToolResult::Dns(result)) = finish {
-            self.learn(run.check, result.hashes());
+        match finish {
+            Finish::Completed(ToolResult::Dns(result)) => self.learn(run.check, result.hashes()),
+            Finish::Completed(ToolResult::Ssl(result)) => self.had_certificate |= result.is_valid,
+            _ => {}
         }
         let wanted = run.policy().next_run(self.is_down(), self.is_failing_below_threshold());
         let slot = run.check.created_at();

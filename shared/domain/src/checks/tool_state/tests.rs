@@ -1,5 +1,6 @@
 //! How runs, on-demand requests and people's decisions change a tool's state.
 
+mod certificate;
 mod confirmation;
 mod failing;
 mod maintenance;

@@ -2,52 +2,88 @@
 
 use std::num::NonZeroU32;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{Evaluation, clipped};
-use crate::checks::check::{SslFailure, SslResult};
+use crate::checks::check::{FirstToExpire, SslFailure, SslResult};
 use crate::issues::{Fingerprint, Outcome};
 
-/// Evaluates a certificate check; `expiry_days` is how many days before expiry to alert.
+const DAY_SECONDS: i64 = 86_400;
+
+/// Evaluates a certificate check `now`; `expiry_days` is how many days before expiry to alert.
 ///
 /// `ssl:invalid` is down when the certificate is not valid. `ssl:expiring` is down when the certificate is valid and
 /// `days_left` is at most `expiry_days`, both as clients see them: with 14 days it is reported on the day that shows 14
-/// days left, up to a day before exactly 14 days remain. An invalid certificate says nothing about expiry, so an issue
-/// about expiry stays as it is.
-pub(super) fn ssl(result: &SslResult, expiry_days: NonZeroU32) -> Vec<Evaluation> {
+/// days left, up to a day before exactly 14 days remain. It is also down if the chain ends earlier, so that no path is
+/// valid `expiry_days` from now. An invalid certificate says nothing about expiry, so an issue about expiry stays as it
+/// is.
+pub(super) fn ssl(result: &SslResult, expiry_days: NonZeroU32, now: Timestamp) -> Vec<Evaluation> {
     let mut evaluations = vec![invalid(result, expiry_days)];
     if result.is_valid {
-        evaluations.push(expiring(result, expiry_days));
+        evaluations.push(expiring(result, expiry_days, now));
     }
     evaluations
 }
 
+/// The evaluations of a check of a site that needs no certificate. A fault is none there, and ends both issues, which
+/// may be from when the site needed one. A valid certificate says nothing about expiry.
+pub(crate) fn without_need(evaluations: Vec<Evaluation>, domain: &str) -> Vec<Evaluation> {
+    let invalid = evaluations.into_iter().find(|one| one.fingerprint == Fingerprint::SslInvalid);
+    let unneeded = |invalid: &Evaluation, fingerprint| Evaluation {
+        fingerprint,
+        outcome: Outcome::Up,
+        summary: format!("{} uses http and needs no certificate", clipped(domain)),
+        measured: invalid.measured.clone(),
+    };
+    match invalid {
+        Some(invalid) if invalid.outcome == Outcome::Down => {
+            let both = [Fingerprint::SslInvalid, Fingerprint::SslExpiring];
+            both.map(|fingerprint| unneeded(&invalid, fingerprint)).into()
+        }
+        invalid => Vec::from_iter(invalid),
+    }
+}
+
 fn invalid(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
-    let domain = clipped(&result.domain);
+    let subject = subject(result);
     let (summary, outcome) = if result.is_valid {
-        (format!("{domain} has a valid certificate"), Outcome::Up)
+        (format!("{subject} has a valid certificate"), Outcome::Up)
     } else {
-        (format!("{domain} has no valid certificate: {}", cause(result)), Outcome::Down)
+        (format!("{subject} has no valid certificate: {}", cause(result)), Outcome::Down)
     };
     let measured = measured(result, expiry_days);
     Evaluation { fingerprint: Fingerprint::SslInvalid, outcome, summary, measured }
 }
 
-fn expiring(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
+fn expiring(result: &SslResult, expiry_days: NonZeroU32, now: Timestamp) -> Evaluation {
     // No number of days left, since people also read the issue on later days.
-    let end = match &result.valid_to {
-        Some(end) => format!("{} UTC", clipped(end)),
-        None => "its end is unknown".to_owned(),
+    let end = match (&result.first_to_expire, &result.valid_to) {
+        (Some(first), _) => {
+            let (subject, end) = (clipped(&first.subject), clipped(&first.valid_to));
+            format!("\"{subject}\" in its chain expires on {end} UTC")
+        }
+        (None, Some(end)) => format!("{} UTC", clipped(end)),
+        (None, None) => "its end is unknown".to_owned(),
     };
-    let domain = clipped(&result.domain);
-    let down = result.days_left <= i64::from(expiry_days.get());
+    let days = i64::from(expiry_days.get());
+    let chain_ends = result.first_to_expire.as_ref().and_then(FirstToExpire::ends_at);
+    let chain_ends_soon =
+        chain_ends.is_some_and(|end| end.as_second() - now.as_second() < DAY_SECONDS * days);
+    let down = result.days_left <= days || chain_ends_soon;
     let state = if down { "expires soon" } else { "does not expire soon" };
     Evaluation {
         fingerprint: Fingerprint::SslExpiring,
-        summary: format!("the certificate of {domain} {state}: {end}"),
+        summary: format!("the certificate of {} {state}: {end}", subject(result)),
         measured: measured(result, expiry_days),
         outcome: Outcome::of(down),
     }
+}
+
+/// What was checked: the host, and the port if it is not the usual one.
+fn subject(result: &SslResult) -> String {
+    let domain = clipped(&result.domain);
+    result.port.map_or_else(|| domain.clone(), |port| format!("{domain} on port {port}"))
 }
 
 /// What is wrong: the result's own words, or else the kind of failure.
@@ -59,19 +95,27 @@ fn cause(result: &SslResult) -> String {
 }
 
 fn measured(result: &SslResult, expiry_days: NonZeroU32) -> serde_json::Value {
-    let clipped = |text: &Option<String>| text.as_deref().map(clipped);
-    json!({
+    let text = |text: &Option<String>| text.as_deref().map(clipped);
+    let mut measured = json!({
         "is_valid": result.is_valid,
         "failure_type": result.failure_type,
-        "failure_message": clipped(&result.failure_message),
+        "failure_message": text(&result.failure_message),
         "verified": result.verified,
-        "valid_to": clipped(&result.valid_to),
+        "valid_to": text(&result.valid_to),
         "days_left": result.days_left,
-        "issuer": clipped(&result.issuer),
-        "fingerprint": clipped(&result.fingerprint),
-        "ip": clipped(&result.ip),
+        "issuer": text(&result.issuer),
+        "fingerprint": text(&result.fingerprint),
+        "ip": text(&result.ip),
         "expiry_days": expiry_days,
-    })
+    });
+    if let Some(port) = result.port {
+        measured["port"] = port.into();
+    }
+    if let Some(FirstToExpire { subject, valid_to }) = &result.first_to_expire {
+        measured["first_to_expire"] =
+            json!({ "subject": clipped(subject), "valid_to": clipped(valid_to) });
+    }
+    measured
 }
 
 #[cfg(test)]
@@ -84,6 +128,7 @@ pub(super) mod tests {
         SslResult {
             domain: "example.com".to_owned(),
             ip: Some("203.0.113.7".to_owned()),
+            port: None,
             is_valid: true,
             failure_type: None,
             failure_message: None,
@@ -92,6 +137,7 @@ pub(super) mod tests {
             valid_from: Some("2026-10-01 08:00:00".to_owned()),
             valid_to: Some("2026-12-30 07:59:59".to_owned()),
             days_left,
+            first_to_expire: None,
             subject: Some("CN=example.com".to_owned()),
             serial_number: Some("0a1b".to_owned()),
             fingerprint: Some("ab12".to_owned()),
@@ -107,6 +153,10 @@ pub(super) mod tests {
             failure_message: message.map(str::to_owned),
             ..valid(days_left)
         }
+    }
+
+    fn now() -> Timestamp {
+        "2026-11-20T08:00:00Z".parse().expect("a timestamp")
     }
 
     fn days(days: u32) -> NonZeroU32 {
@@ -134,7 +184,7 @@ pub(super) mod tests {
             (SslResult { failure_type: None, ..broken(Expired, None, 0) }, "not valid"),
         ];
         for (result, cause) in cases {
-            let evaluations = ssl(&result, days(14));
+            let evaluations = ssl(&result, days(14), now());
             let [evaluation] = &evaluations[..] else { panic!("{evaluations:?}") };
             assert_eq!(evaluation.fingerprint, Fingerprint::SslInvalid);
             assert_eq!(evaluation.outcome, Outcome::Down);
@@ -158,7 +208,7 @@ pub(super) mod tests {
             (i64::MAX, u32::MAX, None),
         ];
         for (left, limit, cause) in cases {
-            let evaluations = ssl(&valid(left), days(limit));
+            let evaluations = ssl(&valid(left), days(limit), now());
             let [invalid, expiring] = &evaluations[..] else { panic!("{evaluations:?}") };
             assert_eq!(invalid.fingerprint, Fingerprint::SslInvalid);
             assert_eq!(invalid.outcome, Outcome::Up);
@@ -175,8 +225,63 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_chain_that_ends_before_the_alert_is_due_expires_soon() {
+        for (valid_to, limit, is_soon) in [
+            ("2026-12-04 08:00:00", 14, false),
+            ("2026-12-04 07:59:59", 14, true),
+            ("2026-12-04 07:59:59", 13, false),
+            ("2026-11-20 08:00:00", 1, true),
+            ("9000-01-01 00:00:00", u32::MAX, true),
+            ("soon", u32::MAX, false),
+        ] {
+            let first = FirstToExpire { subject: "CN=R12".into(), valid_to: valid_to.into() };
+            let result = SslResult { first_to_expire: Some(first), ..valid(i64::MAX) };
+            let evaluations = ssl(&result, days(limit), now());
+            let [invalid, expiring] = &evaluations[..] else { panic!("{evaluations:?}") };
+            assert_eq!((invalid.outcome, expiring.outcome), (Outcome::Up, Outcome::of(is_soon)));
+            let state = if is_soon { "expires soon" } else { "does not expire soon" };
+            let summary = format!(
+                "the certificate of example.com {state}: \"CN=R12\" in its chain expires on {valid_to} UTC"
+            );
+            assert_eq!(expiring.summary, summary);
+            assert!(expiring.has_past(), "{summary}");
+            let measured = json!({ "subject": "CN=R12", "valid_to": valid_to });
+            assert_eq!(expiring.measured["first_to_expire"], measured);
+        }
+    }
+
+    #[test]
+    fn another_port_is_named() {
+        let result = SslResult { port: Some(8443), ..broken(SslFailure::Expired, None, -1) };
+        let evaluation = &ssl(&result, days(14), now())[0];
+        let summary =
+            "example.com on port 8443 has no valid certificate: the certificate is not valid today";
+        assert_eq!((evaluation.summary.as_str(), evaluation.has_past()), (summary, true));
+        assert_eq!(evaluation.measured["port"], json!(8443));
+    }
+
+    #[test]
+    fn a_site_without_need_of_a_certificate_has_no_fault() {
+        let cases = [
+            (valid(300), vec![Fingerprint::SslInvalid]),
+            (valid(3), vec![Fingerprint::SslInvalid]),
+            (
+                broken(SslFailure::NoCertificate, None, 0),
+                vec![Fingerprint::SslInvalid, Fingerprint::SslExpiring],
+            ),
+        ];
+        for (result, expected) in cases {
+            let evaluations = without_need(ssl(&result, days(14), now()), "example.com");
+            let judged: Vec<_> = evaluations.iter().map(|one| one.fingerprint).collect();
+            assert_eq!(judged, expected);
+            assert!(evaluations.iter().all(|one| one.outcome == Outcome::Up), "{evaluations:?}");
+        }
+        assert_eq!(without_need(Vec::new(), "example.com"), []);
+    }
+
+    #[test]
     fn the_context_says_what_was_measured() {
-        let evaluations = ssl(&valid(40), days(14));
+        let evaluations = ssl(&valid(40), days(14), now());
         let expected = json!({
             "is_valid": true,
             "failure_type": null,
@@ -190,7 +295,7 @@ pub(super) mod tests {
             "expiry_days": 14,
         });
         assert_eq!(evaluations[0].measured, expected);
-        let evaluations = ssl(&broken(SslFailure::Expired, Some("expired"), -1), days(14));
+        let evaluations = ssl(&broken(SslFailure::Expired, Some("expired"), -1), days(14), now());
         assert_eq!(evaluations[0].measured["failure_type"], json!("expired"));
         assert_eq!(evaluations[0].measured["failure_message"], json!("expired"));
     }
@@ -206,7 +311,7 @@ pub(super) mod tests {
         };
         let cut = format!("{}…", "é".repeat(199));
         for result in [result.clone(), SslResult { is_valid: true, ..result }] {
-            for evaluation in ssl(&result, days(14)) {
+            for evaluation in ssl(&result, days(14), now()) {
                 assert!(evaluation.summary.chars().count() < 500);
                 assert_eq!(evaluation.measured["issuer"], json!(cut));
                 assert!(evaluation.measured.to_string().len() < 2000);
@@ -219,7 +324,7 @@ pub(super) mod tests {
         #[test]
         fn only_a_valid_certificate_expires(is_valid: bool, left: i64, limit in 1..=u32::MAX) {
             let result = SslResult { is_valid, ..valid(left) };
-            let evaluations = ssl(&result, days(limit));
+            let evaluations = ssl(&result, days(limit), now());
             let down: Vec<_> = evaluations
                 .iter()
                 .map(|evaluation| (evaluation.fingerprint, evaluation.outcome == Outcome::Down))

@@ -29,7 +29,8 @@ pub trait Overrides<S>: Default {
 }
 
 /// Declares a tool's own settings. A field may have an older name, which answers also contain and requests may use
-/// instead.
+/// instead. Answers
+/// omit a field if the given function says so, for clients that do not know it.
 macro_rules! own_settings {
     (
         #[doc = $about:literal]
@@ -37,6 +38,7 @@ macro_rules! own_settings {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[formerly($former:literal, $former_doc:literal)])?
+                $(#[omitted_if($is_unset:path)])?
                 $field:ident: $type:ty = $default:expr, $rule:expr;
             )+
         }
@@ -77,12 +79,14 @@ macro_rules! own_settings {
                     kept_as: stringify!($field),
                     description: $former_doc,
                     rule: $rule,
+                    is_always_shown: true,
                 },)?
                 crate::sites::settings::Setting {
                     name: stringify!($field),
                     kept_as: stringify!($field),
                     description: concat!($($doc),+).trim_ascii_start(),
                     rule: $rule,
+                    is_always_shown: <[&str]>::is_empty(&[$(stringify!($is_unset))?]),
                 },
             )+];
         }
@@ -100,12 +104,13 @@ macro_rules! own_settings {
         impl serde::Serialize for $whole {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap as _;
-                use crate::sites::settings::OwnSettings as _;
 
-                let mut map = serializer.serialize_map(Some(Self::SETTINGS.len()))?;
+                let mut map = serializer.serialize_map(None)?;
                 $(
                     $(map.serialize_entry($former, &self.$field)?;)?
-                    map.serialize_entry(stringify!($field), &self.$field)?;
+                    $(if !$is_unset(&self.$field))? {
+                        map.serialize_entry(stringify!($field), &self.$field)?;
+                    }
                 )+
                 map.end()
             }

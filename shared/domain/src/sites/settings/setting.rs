@@ -29,6 +29,8 @@ pub struct Setting {
     pub description: &'static str,
     /// The values that it may have.
     pub rule: Rule,
+    /// Whether answers always contain it. Additions to the specification are omitted while they are unset.
+    pub is_always_shown: bool,
 }
 
 /// The values that a setting may have.
@@ -40,6 +42,8 @@ pub enum Rule {
     Integer(u32, u32),
     /// A positive integer, or null for no limit.
     Limit,
+    /// A TCP port, or null for the default.
+    Port,
     /// Some of [`STATUS_INCIDENT_CODES`](super::STATUS_INCIDENT_CODES).
     StatusCodes,
     /// Some of [`DnsRecordType::ALL`](super::DnsRecordType::ALL).

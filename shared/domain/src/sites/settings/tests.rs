@@ -1,8 +1,8 @@
 //! Which settings are accepted, how they are stored, and how those of a team and a site are combined.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! What each tool does: whether and how often it runs, and when its findings open an issue.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,9 @@ use super::setting::{
     CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE, Rule, Setting,
 };
 use crate::checks::tool::Tool;
+
+/// The port of the certificate that is checked, if no other is set: that of `https`.
+pub const HTTPS_PORT: u16 = 443;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 const TWO: NonZeroU32 = ONE.saturating_add(1);
@@ -130,6 +133,16 @@ own_settings! {
         failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
         /// Minutes until a failure is checked again.
         confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        /// An addition to the specification: the port whose certificate is checked; null or omitted for 443.
+        #[omitted_if(Option::is_none)]
+        port: Option<NonZeroU16> = None, Rule::Port;
+    }
+}
+
+impl SslSettings {
+    /// The port whose certificate is checked.
+    pub fn port(&self) -> u16 {
+        self.port.map_or(HTTPS_PORT, NonZeroU16::get)
     }
 }
 

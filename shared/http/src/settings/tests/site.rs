@@ -18,6 +18,8 @@ fn what_a_site_says_is_kept_as_it_said_it() {
         (json!({"tools": {}}), json!({})),
         (at("tools.ssl.settings", &json!({})), json!({})),
         (at("request_header", &json!({})), json!({})),
+        // Even if the team sets another port.
+        (at("tools.ssl.settings.port", &json!(null)), at("tools.ssl.settings.port", &json!(443))),
         (at("request_header", &json!({"name": null, "value": null})), json!({})),
         (at("request_header", &json!({"name": "", "value": " "})), json!({})),
         (
@@ -172,6 +174,7 @@ fn said() -> impl Strategy<Value = SiteOverrides> {
         ("tools.ssl.enabled", json!(false)),
         ("tools.ssl.cadence_minutes", json!(5)),
         ("tools.ssl.settings.expiry_days", json!(30)),
+        ("tools.ssl.settings.port", json!(8443)),
         ("tools.dns.cadence_minutes", json!(1)),
         ("tools.dns.settings.hard_failures_only", json!(true)),
         ("tools.dns.settings.monitored_record_types", json!(["A", "TXT"])),

@@ -62,9 +62,17 @@ async fn the_present_second_decides() {
         ("2027-01-03T00:00:00Z", Some(Expired), -2),
     ] {
         let now = now.parse().expect("a timestamp");
-        let result =
-            probe(&guard, &SslProbe { url: &url, deadline: TEST_TIMEOUT, now, connectivity: None })
-                .await;
+        let result = probe(
+            &guard,
+            &SslProbe {
+                url: &url,
+                port: HTTPS_PORT,
+                deadline: TEST_TIMEOUT,
+                now,
+                connectivity: None,
+            },
+        )
+        .await;
         let result = result.expect("completed");
         assert_eq!((result.failure_type, result.days_left), (failure, days_left), "{now}");
         assert!(result.verified, "{now}");
@@ -247,6 +255,29 @@ async fn an_issuer_that_expired_is_not_fine() {
     let identity = new.issue(&[SITE], CURRENT, |_| {}).and(old.root()).and(new.root());
     let result = serve(identity.server(), SITE, &[root.root()]).await;
     assert_eq!(verdict(&result), (None, true, ""));
+}
+
+#[tokio::test]
+async fn the_certificate_that_ends_a_valid_chain_is_named() {
+    let root = Authority::new("root");
+    let [early, late] = [(2020, 2027), (2020, 2028)];
+    for (upper, lower, host, named) in [
+        (CURRENT, CURRENT, SITE, None),
+        ((2020, 2121), CURRENT, SITE, None),
+        (late, CURRENT, SITE, Some(("CN=upper", "2028-01-01 00:00:00"))),
+        (CURRENT, late, SITE, Some(("CN=lower", "2028-01-01 00:00:00"))),
+        (early, late, SITE, Some(("CN=upper", "2027-01-01 00:00:00"))),
+        (late, early, SITE, Some(("CN=lower", "2027-01-01 00:00:00"))),
+        (early, late, "other.example", None),
+    ] {
+        let upper = root.intermediate("upper", upper);
+        let lower = upper.intermediate("lower", lower);
+        let own = lower.issue(&[SITE], CURRENT, |_| {}).and(lower.root()).and(upper.root());
+        let result = serve(own.server(), host, &[root.root()]).await;
+        assert_eq!(result.is_valid, host == SITE, "{result:?}");
+        let first = result.first_to_expire.as_ref();
+        assert_eq!(first.map(|of| (of.subject.as_str(), of.valid_to.as_str())), named);
+    }
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ fn a_site_inherits_what_it_does_not_override() {
             },
             "ssl": {"settings": {
                 "expiry_days": 30, "failures_to_open": 1, "confirmation_retry_minutes": 1,
+                "port": 8443,
             }},
             "dns": {"settings": {
                 "hard_failures_only": true,
@@ -70,6 +71,7 @@ fn a_site_inherits_what_it_does_not_override() {
         expiry_days: count(30),
         failures_to_open: count(1),
         confirmation_retry_minutes: 1,
+        port: NonZeroU16::new(8443),
     };
     expected.tools.dns.settings = DnsSettings {
         hard_failures_only: true,

@@ -190,6 +190,22 @@ fn issue_settings_have_the_shape_of_the_api() {
 }
 
 #[test]
+fn a_port_is_omitted_until_it_is_set() {
+    for (port, shown, used) in
+        [(None, None, 443), (Some(443), Some(443), 443), (Some(8443), Some(8443), 8443)]
+    {
+        let settings =
+            SslSettings { port: port.and_then(NonZeroU16::new), ..SslSettings::default() };
+        let json = serde_json::to_value(&settings).expect("serialize");
+        assert_eq!((json.get("port"), settings.port()), (shown.map(Value::from).as_ref(), used));
+        assert_eq!(serde_json::from_value::<SslSettings>(json).expect("readable"), settings);
+    }
+    let shown = |setting: &&Setting| !setting.is_always_shown;
+    let omitted = Tool::ALL.into_iter().flat_map(own_settings).filter(shown);
+    assert_eq!(omitted.map(|setting| setting.name).collect::<Vec<_>>(), ["port"]);
+}
+
+#[test]
 fn the_selectable_codes_are_grouped_and_ascending() {
     let of = |group| -> Vec<u16> {
         STATUS_INCIDENT_CODES.iter().filter(|o| o.group == group).map(|o| o.code).collect()
