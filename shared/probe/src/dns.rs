@@ -106,7 +106,7 @@ pub async fn probe(
     };
     Ok(DnsResult {
         host,
-        lookup_failure: lookup_failure.map(|rcode| rcode.to_string()),
+        lookup_failure,
         unanswered_types,
         records,
         resolver_observations: observations,

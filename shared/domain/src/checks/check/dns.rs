@@ -32,7 +32,7 @@ pub(crate) const DOMAIN_EXPIRY_DAYS: i64 = 30;
 pub struct DnsResult {
     /// The name that was looked up: the host of the site's URL in lower case and punycode, without a trailing dot.
     pub host: String,
-    /// Why the name cannot be looked up, such as `NXDOMAIN`; null if it can be.
+    /// Why the name cannot be looked up, such as `NXDOMAIN`, or `NODATA` if it has no address; null if it can be.
     pub lookup_failure: Option<String>,
     /// Types that no resolver could look up; their records are unknown.
     pub unanswered_types: Vec<DnsRecordType>,
@@ -59,6 +59,12 @@ impl DnsResult {
     /// Whether the records of this type are known, even if there are none.
     pub fn is_known(&self, kind: DnsRecordType) -> bool {
         self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
+    }
+
+    /// Why the name cannot be looked up, as a page or an issue says it.
+    pub fn failure(&self) -> Option<&str> {
+        let failure = self.lookup_failure.as_deref()?;
+        Some(if failure == lookup::NO_DATA { "it has no address" } else { failure })
     }
 
     /// The hashes of the types whose records are known, for comparison with later checks.

@@ -16,7 +16,7 @@ const NAMED_BYTES: usize = 900;
 
 /// Evaluates a DNS check.
 ///
-/// - `dns:lookup_failed`: down when the name cannot be looked up.
+/// - `dns:lookup_failed`: down when the name cannot be looked up, or has no address.
 /// - `dns:records_missing`: down when an expected record is missing; additional records are fine.
 /// - `dns:records_changed`: down when the records of a monitored type differ from the `baseline`.
 /// - `dns:domain_expiring`: down when the domain's registration ends in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or has
@@ -43,27 +43,26 @@ pub(super) fn dns(
 }
 
 fn lookup(result: &DnsResult) -> Option<Evaluation> {
-    let answered = DnsRecordType::ADDRESSES.into_iter().any(|kind| result.is_known(kind));
-    if !answered && result.lookup_failure.is_none() {
+    let is_found = DnsRecordType::ADDRESSES.iter().any(|kind| !result.records.of(*kind).is_empty());
+    if !is_found && result.lookup_failure.is_none() {
         return None;
     }
     let host = clipped(&result.host);
-    let failure = result.lookup_failure.as_deref().map(clipped);
     let agree = result.resolver_observations.values().map(|observation| observation.agrees);
     Some(Evaluation {
         fingerprint: Fingerprint::DnsLookupFailed,
-        summary: match &failure {
-            Some(failure) => format!("{host} cannot be looked up: {failure}"),
+        summary: match result.failure() {
+            Some(failure) => format!("{host} cannot be looked up: {}", clipped(failure)),
             None => format!("{host} can be looked up"),
         },
         measured: json!({
             "host": host,
-            "failure": failure,
+            "failure": result.lookup_failure.as_deref().map(clipped),
             "unanswered_types": result.unanswered_types,
             "resolvers": agree.clone().count(),
             "disagreeing_resolvers": agree.filter(|agrees| *agrees == Some(false)).count(),
         }),
-        outcome: Outcome::of(failure.is_some()),
+        outcome: Outcome::of(result.lookup_failure.is_some()),
     })
 }
 

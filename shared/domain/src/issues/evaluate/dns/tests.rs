@@ -109,13 +109,23 @@ fn a_failed_lookup_is_down_and_says_nothing_of_records() {
             assert!(told(&told_of, DnsRecordsChanged).is_none());
         }
     }
-    let told_of = dns(&result(&[]), &settings, &expected, None);
-    assert_eq!(told(&told_of, DnsLookupFailed), some(false, "example.com can be looked up"));
-    // If one family was not answered, that is fine; if both were not, the name is neither up nor down.
-    let told_of = dns(&without(&[A], result(&[])), &settings, &expected, None);
-    assert!(told(&told_of, DnsLookupFailed).is_some());
-    let told_of = dns(&without(&[A, Aaaa], result(&[])), &settings, &expected, None);
-    assert!(told(&told_of, DnsLookupFailed).is_none());
+    let told_of = dns(&failed("NODATA"), &settings, &expected, None);
+    let summary = "example.com cannot be looked up: it has no address";
+    assert_eq!(told(&told_of, DnsLookupFailed), some(true, summary));
+}
+
+#[test]
+fn a_name_is_found_by_an_address_of_either_family() {
+    let told_of = |result: DnsResult| {
+        let told_of = dns(&result, &DnsSettings::default(), &ExpectedRecords::new(), None);
+        told(&told_of, DnsLookupFailed)
+    };
+    let found = some(false, "example.com can be looked up");
+    assert_eq!(told_of(result(&[(A, "192.0.2.1")])), found);
+    assert_eq!(told_of(without(&[A], result(&[(Aaaa, "2001:db8::1")]))), found);
+    // The other family may have an address, so the name is neither up nor down.
+    assert_eq!(told_of(without(&[A], result(&[(Mx, "mail.example.com")]))), None);
+    assert_eq!(told_of(without(&[A, Aaaa], result(&[]))), None);
 }
 
 #[test]
@@ -331,7 +341,7 @@ fn the_context_stays_small() {
     let few = ["a", "b"].map(|end| end.repeat(500));
     let expects = ExpectedRecords::from([(Txt, few.into())]);
     let evaluations = dns(&result(&[]), &DnsSettings::default(), &expects, None);
-    let missing = &evaluations[1].measured;
+    let missing = &evaluations[0].measured;
     assert_eq!(missing["missing"]["TXT"][0], json!(format!("{}…", "a".repeat(199))));
     assert_eq!(missing["missing_not_named"], json!(0));
 }
