@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize as _;
+use serde::Deserialize;
 use serde::de::value::{BytesDeserializer, Error};
 use serde_json::{Value, json};
+use vedette_domain::checks::check::KnownRecords;
 use vedette_domain::checks::evidence::EvidenceMarks;
 use vedette_domain::checks::history::{
     Counters, Day, Kind, RecentDays, ReportSums, Sample, Sum, day_of, day_start, recent_dates,
@@ -249,13 +250,19 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         failure: (tool == Tool::Status).then(|| "x".repeat(48)),
         evidence: (tool == Tool::Status).then(evidence_marks),
         learnt: (tool == Tool::Dns).then(|| {
-            let hashes = |hash: u8| {
-                let bytes: Vec<u8> = [0b11_1111].into_iter().chain([hash; 24]).collect();
-                let bytes =
-                    serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(&bytes);
-                serde::Deserialize::deserialize(bytes).expect("hashes")
+            let records = |hash: u8| {
+                // Sixteen addresses of each family.
+                let addresses = (0..128).map(|place| hash ^ (place / 4));
+                let addresses: Vec<u8> = [16].into_iter().chain(addresses).collect();
+                let hashes = [vec![0b11_1111], vec![hash; 24]].concat();
+                let hashes = BytesDeserializer::<Error>::new(&hashes);
+                let addresses = BytesDeserializer::<Error>::new(&addresses);
+                KnownRecords {
+                    hashes: Deserialize::deserialize(hashes).expect("hashes"),
+                    addresses: Deserialize::deserialize(addresses).expect("addresses"),
+                }
             };
-            Learnt { check: automatic, baseline: hashes(1), seen: Some(hashes(2)) }
+            Learnt { check: automatic, baseline: records(1), seen: Some(records(64)) }
         }),
         recent: (tool == Tool::Status).then(|| {
             let past = recent_dates(day.date).zip(1_000_u32..).map(|(date, checks)| Day {

@@ -101,7 +101,7 @@ pub async fn probe(
     let Conclusion { records, lookup_failure, unanswered_types, observations, reputation, .. } =
         conclusion;
     let (registration, registration_error) = match registration {
-        Ok(registration) => (Some(registration), None),
+        Ok(answer) => (Some(answer.registration), answer.unread),
         Err(why) => (None, Some(why)),
     };
     Ok(DnsResult {

@@ -114,6 +114,12 @@ fn registered(registration: &Registration, clock: Clock<'_>) -> Markup {
             @if let Some(registrar) = &registration.registrar { " with " bdi { (registrar) } }
             @if let Some(end) = registration.expires_at { " until " (clock.instant(end)) }
             "."
+            @if let Some(status) = registration.deletion() {
+                " It is about to be deleted: " bdi { (status) } "."
+            }
+            @if let Some(name) = &registration.unregistered {
+                " The site’s own name, " bdi { (name) } ", is not in that registry."
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use jiff::Timestamp;
 
 use super::ToolState;
-use crate::checks::check::{Finish, ToolResult};
+use crate::checks::check::{Finish, KnownRecords, ToolResult};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::run::Run;
 use crate::checks::timer::Timer;
@@ -30,7 +30,7 @@ impl ToolState {
         self.note_failure(finish, &evaluations);
         let events = self.observe(run, evaluations, testimony, now);
         if let Finish::Completed(ToolResult::Dns(result)) = finish {
-            self.learn(run.check, result.hashes());
+            self.learn(run.check, &KnownRecords::found_by(result));
         }
         let wanted = run.policy().next_run(self.is_down(), self.is_failing_below_threshold());
         let slot = run.check.created_at();

@@ -171,6 +171,8 @@ async fn the_registration_comes_from_the_registry_and_is_remembered() {
         registrar: Some("Registrar, Inc.".to_owned()),
         registered_at: at("1995-08-14T04:00:00Z"),
         expires_at: at("2027-08-13T04:00:00Z"),
+        status: Vec::new(),
+        unregistered: None,
     };
     for url in ["https://www.example.com/", "https://example.com/"] {
         // Also for a name that cannot be looked up, since the expiry of its domain may be the reason.
@@ -242,5 +244,46 @@ async fn without_a_registration_it_is_told_why() {
     ] {
         let result = scene.probe_with(&both, url).await.expect("completed");
         assert_eq!(result.registration_error.as_deref(), Some(why));
+    }
+}
+
+#[tokio::test]
+async fn a_suffix_without_a_registry_is_remembered_for_a_day() {
+    let scene = Scene::new();
+    let one = scene.server("one", []).await;
+    let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = std::sync::Arc::clone(&asked);
+    let tls = scene.authority.server(&["127.0.0.1"], CURRENT, &[]);
+    let service = Server::https(tls, move |head| {
+        let domain = path(head).rsplit('/').next().expect("a path").to_owned();
+        seen.lock().expect("no panic").push(domain.clone());
+        match domain.as_str() {
+            "github.io" | "uk.com" | "one.uk.com" | "two.uk.com" => page(&object(&domain)),
+            "limited.web.app" => status(429),
+            _ => status(404),
+        }
+    })
+    .await;
+    let both = resolvers(vec![one.server.clone()], Some(service.url("/domain/")));
+    let hour = Duration::from_secs(3_600);
+    for (hours, host, requests) in [
+        (0, "one.github.io", &["one.github.io", "github.io"][..]),
+        (1, "two.github.io", &[]),
+        (12, "three.github.io", &["github.io"]),
+        (12, "three.github.io", &["three.github.io", "github.io"]),
+        // One name that is gone does not make a registry none.
+        (0, "one.uk.com", &["one.uk.com"]),
+        (0, "gone.uk.com", &["gone.uk.com", "uk.com"]),
+        (0, "two.uk.com", &["two.uk.com"]),
+        // Another failure says nothing about the suffix.
+        (0, "limited.web.app", &["limited.web.app"]),
+    ] {
+        tokio::time::pause();
+        tokio::time::advance(hour * hours).await;
+        tokio::time::resume();
+        let url = format!("https://{host}/");
+        let result = scene.probe_with(&both, &url).await.expect("completed");
+        let asked = std::mem::take(&mut *asked.lock().expect("no panic"));
+        assert_eq!(asked, requests, "{host}: {:?}", result.registration_error);
     }
 }
