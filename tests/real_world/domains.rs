@@ -154,7 +154,7 @@ async fn the_domain_is_that_of_the_registry_that_knows_the_name() {
     for (url, registered, domain, unregistered) in [
         ("https://www.shop.us.com", &["us.com", "shop.us.com"][..], "shop.us.com", None),
         ("https://a.b.shop.gb.net", &["gb.net", "shop.gb.net"], "shop.gb.net", None),
-        ("https://shop.paris.eu.org", &["eu.org", "shop.paris.eu.org"], "shop.paris.eu.org", None),
+        ("https://shop.asso.eu.org", &["eu.org", "shop.asso.eu.org"], "shop.asso.eu.org", None),
         ("https://shop.netlify.app", &["netlify.app"], "netlify.app", Some("shop.netlify.app")),
         ("https://www.shop.pages.dev", &["pages.dev"], "pages.dev", Some("shop.pages.dev")),
         ("https://gone.us.com", &["us.com", "shop.us.com"], "us.com", Some("gone.us.com")),

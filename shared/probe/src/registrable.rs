@@ -74,7 +74,7 @@ mod tests {
             ("www.shop.uk.com", Some(("shop.uk.com", "uk.com"))),
             ("shop.co.ua.", Some(("shop.co.ua", "co.ua"))),
             ("a.b.shop.eu.org", Some(("shop.eu.org", "eu.org"))),
-            ("shop.paris.eu.org", Some(("shop.paris.eu.org", "paris.eu.org"))),
+            ("shop.asso.eu.org", Some(("shop.asso.eu.org", "asso.eu.org"))),
             ("shop.github.io", Some(("shop.github.io", "github.io"))),
             ("github.io", None),
             ("uk.com", None),

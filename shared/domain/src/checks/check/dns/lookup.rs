@@ -13,7 +13,7 @@ use crate::sites::settings::DnsRecordType;
 pub const FILTERING_RESOLVER: &str = "quad9";
 
 /// The failure of a name that exists without an address: a "pseudo RCODE" (RFC 2308, section 1).
-pub const NO_DATA: &str = "NODATA";
+pub(super) const NO_DATA: &str = "NODATA";
 
 /// Flag of a host that Quad9 blocks.
 const QUAD9_BLOCKED: &str = "quad9_blocked";
