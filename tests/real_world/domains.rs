@@ -171,3 +171,18 @@ async fn the_domain_is_that_of_the_registry_that_knows_the_name() {
         assert_eq!(found, (domain, unregistered), "{url}");
     }
 }
+
+#[tokio::test]
+async fn a_suffix_without_a_registry_is_asked_about_again_after_a_day() {
+    let scene = Scene::start("https://shop.netlify.app").await;
+    let found_after = async |hours| {
+        let registration = scene.check_after_hours(hours).await.registration;
+        registration.expect("a registration").domain
+    };
+    scene.names.register("netlify.app", json!({}));
+    assert_eq!(found_after(1).await, "netlify.app");
+    scene.names.register("shop.netlify.app", json!({}));
+    // Registrations are cached for 12 hours.
+    assert_eq!(found_after(23).await, "netlify.app");
+    assert_eq!(found_after(2).await, "shop.netlify.app");
+}

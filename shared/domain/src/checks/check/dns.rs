@@ -148,8 +148,8 @@ pub struct Registration {
     /// The states of the domain, such as `client transfer prohibited`. Absent if the registry returned none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<String>,
-    /// The name of the site below `domain` that is not registered itself, although it is below a suffix of the Public
-    /// Suffix List. Absent if the name is that of `domain`.
+    /// The site's own name below a private suffix of the Public Suffix List, if its registry does not know this name, so
+    /// that `domain` is the one above. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unregistered: Option<String>,
 }

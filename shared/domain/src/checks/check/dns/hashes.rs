@@ -12,7 +12,8 @@ use super::records::DnsRecords;
 use crate::bytes;
 use crate::sites::settings::DnsRecordType;
 
-/// The most addresses of a type that are known. The tool's item, with those of both types, stays in one write unit.
+/// The most addresses of a type that are known. With those of both types, the tool's item of a site without issues stays
+/// in one write unit.
 const KNOWN_ADDRESSES: usize = 16;
 
 /// The hash of one or all values of a type: the first 4 bytes of their SHA-256. One change in four billion goes
