@@ -24,6 +24,27 @@ pub(crate) async fn watched() -> (Service, Member, SiteId) {
 }
 
 #[tokio::test]
+async fn a_registration_says_what_is_not_registered_and_what_is_about_to_be_deleted() {
+    let (service, owner, site) = watched().await;
+    let Finish::Completed(ToolResult::Dns(mut result)) = dns(&["192.0.2.1"]) else {
+        unreachable!()
+    };
+    let registration = result.registration.as_mut().expect("a registration");
+    registration.status = vec!["active".to_owned(), "redemption period".to_owned()];
+    registration.unregistered = Some("shop.a.test".to_owned());
+    end(&service, site, Finish::Completed(ToolResult::Dns(result))).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/sites/{site}")).await;
+    let page = said(&page);
+    for text in [
+        "It is about to be deleted: <bdi>redemption period</bdi>.",
+        "The site’s own name, <bdi>shop.a.test</bdi>, is not in that registry.",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
     let (service, owner, site) = watched().await;
     let browser = Browser::of(&service.test, owner.user).await;

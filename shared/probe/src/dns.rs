@@ -101,12 +101,12 @@ pub async fn probe(
     let Conclusion { records, lookup_failure, unanswered_types, observations, reputation, .. } =
         conclusion;
     let (registration, registration_error) = match registration {
-        Ok(registration) => (Some(registration), None),
+        Ok(answer) => (Some(answer.registration), answer.unread),
         Err(why) => (None, Some(why)),
     };
     Ok(DnsResult {
         host,
-        lookup_failure: lookup_failure.map(|rcode| rcode.to_string()),
+        lookup_failure,
         unanswered_types,
         records,
         resolver_observations: observations,

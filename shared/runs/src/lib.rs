@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::error;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::checks::check::{Check, DnsBaseline, Finish, ToolResult};
+use vedette_domain::checks::check::{Check, DnsBaseline, Finish, KnownRecords, ToolResult};
 use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::timer::Timer;
@@ -144,7 +144,7 @@ fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timest
     change.packed(finish, |state| fits_a_unit(partition, run.tool(), state, now))
 }
 
-/// The learned records that a DNS result is compared with. The records themselves are read only if the result differs,
+/// The learned records that a DNS result is compared with. The records themselves are read only if some have changed,
 /// to show the difference.
 async fn dns_baseline(
     app: &App,
@@ -155,16 +155,16 @@ async fn dns_baseline(
     let (Finish::Completed(ToolResult::Dns(result)), Some(learnt)) = (finish, &state.learnt) else {
         return Ok(None);
     };
-    let hashes = learnt.baseline.clone();
+    let known = learnt.baseline.clone();
     let mut records = None;
     if check.is_automatic()
-        && result.hashes().completed_by(&hashes) != hashes
+        && !known.changed_types(&KnownRecords::found_by(result)).is_empty()
         && let Some(StoredCheck { check, .. }) = app.store.check(learnt.check).await?
     {
         let found = check.result.and_then(|mut result| result.get_mut("records").map(Value::take));
         records = found.and_then(|records| serde_json::from_value(records).ok());
     }
-    Ok(Some(DnsBaseline { hashes, records }))
+    Ok(Some(DnsBaseline { known, records }))
 }
 
 /// The issues after the events, and the events that the issues do not allow.

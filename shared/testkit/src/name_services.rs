@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -32,11 +32,17 @@ const NXDOMAIN: u8 = 3;
 /// The server fails (RFC 1035, section 4.1.1).
 const SERVFAIL: u8 = 2;
 
+/// The type A (RFC 1035, section 3.2.2).
+const A: u8 = 1;
+
+/// The type AAAA (RFC 3596, section 2.1).
+const AAAA: u8 = 28;
+
 /// The type TXT (RFC 1035, section 3.2.2).
 const TXT: u16 = 16;
 
 /// A resolver for which every name has the address 127.0.0.1, a registry in which every domain is
-/// registered, and a name server that knows no address, and the TXT records that a test publishes.
+/// registered (both unless a test says otherwise), and a name server that knows no address, and the TXT records that a test publishes.
 #[derive(Debug)]
 pub struct NameServices {
     https: SocketAddr,
@@ -52,6 +58,10 @@ struct State {
     is_up: watch::Sender<bool>,
     /// The end of every registration; `None` if the registry does not tell.
     registered_until: watch::Sender<Option<&'static str>>,
+    /// The registry's objects by domain; if there are none, every domain is registered.
+    registrations: watch::Sender<HashMap<String, Value>>,
+    /// The addresses of every name according to the resolver.
+    addresses: watch::Sender<Vec<IpAddr>>,
     /// Connections to resolver and registry that were accepted or refused.
     connections: AtomicUsize,
     /// The value of the TXT record of each name, in lower case; `None` if the name server fails.
@@ -74,6 +84,8 @@ impl NameServices {
         let state = Arc::new(State {
             is_up: watch::Sender::new(true),
             registered_until: watch::Sender::new(None),
+            registrations: watch::Sender::new(HashMap::new()),
+            addresses: watch::Sender::new(vec![Ipv4Addr::LOCALHOST.into()]),
             connections: AtomicUsize::new(0),
             texts: watch::Sender::new(HashMap::new()),
             queries: AtomicUsize::new(0),
@@ -164,6 +176,20 @@ impl NameServices {
         self.state.registered_until.send_replace(end);
     }
 
+    /// Registers a domain with the registry, which from then on knows only such domains. `fields` are added to its
+    /// object, and replace those of the same name.
+    pub fn register(&self, domain: &str, fields: Value) {
+        let mut object = json!({ "objectClassName": "domain", "ldhName": domain, "events": [] });
+        let fields = fields.as_object().expect("fields").clone();
+        object.as_object_mut().expect("an object").extend(fields);
+        self.state.registrations.send_modify(|all| drop(all.insert(domain.to_owned(), object)));
+    }
+
+    /// Sets the addresses of every name according to the resolver.
+    pub fn resolve_to(&self, addresses: &[IpAddr]) {
+        self.state.addresses.send_replace(addresses.to_vec());
+    }
+
     /// Connections to the resolver and the registry so far, including failed ones.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
@@ -194,14 +220,23 @@ async fn respond(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (kind, body) = if request.method() == Method::POST {
         let query = request.into_body().collect().await.expect("a query").to_bytes();
-        ("application/dns-message", answer(&query, 0))
+        let addresses = state.addresses.borrow();
+        ("application/dns-message", answer_with_addresses(&query, &addresses))
     } else {
         let domain = request.uri().path().rsplit('/').next().expect("a path").to_owned();
-        let end = *state.registered_until.borrow();
-        let events = end.map(|end| json!({ "eventAction": "expiration", "eventDate": end }));
-        let object = json!({
-            "objectClassName": "domain", "ldhName": domain, "events": Vec::from_iter(events),
-        });
+        let registrations = state.registrations.borrow();
+        let object = if registrations.is_empty() {
+            let end = *state.registered_until.borrow();
+            let events = end.map(|end| json!({ "eventAction": "expiration", "eventDate": end }));
+            json!({
+                "objectClassName": "domain", "ldhName": domain, "events": Vec::from_iter(events),
+            })
+        } else if let Some(object) = registrations.get(&domain) {
+            object.clone()
+        } else {
+            let response = Response::builder().status(404);
+            return Ok(response.body(Full::default()).expect("a response"));
+        };
         ("application/rdap+json", object.to_string().into_bytes())
     };
     let response = Response::builder().header("content-type", kind);
@@ -232,22 +267,35 @@ fn of_name_server(query: &[u8], texts: &HashMap<String, Option<String>>) -> Vec<
     }
 }
 
-/// The answer to a DNS query (RFC 1035): this code, and the address if the query asks for one.
+/// The answer to a DNS query (RFC 1035) with this code, without records.
 fn answer(query: &[u8], code: u8) -> Vec<u8> {
     let mut end = 12;
     while query[end] != 0 {
         end += usize::from(query[end]) + 1;
     }
-    let question = &query[12..end + 5];
-    let asks_for_address = question[question.len() - 4..] == [0, 1, 0, 1];
-    let answers = u8::from(asks_for_address && code == 0);
     let mut answer = query[..2].to_vec();
     // A response, recursion desired and available; one question, no further sections.
-    answer.extend([0x81, 0x80 | code, 0, 1, 0, answers, 0, 0, 0, 0]);
-    answer.extend(question);
-    if answers == 1 {
-        // The question's name, type A, class IN, 300 s, four bytes.
-        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 127, 0, 0, 1]);
+    answer.extend([0x81, 0x80 | code, 0, 1, 0, 0, 0, 0, 0, 0]);
+    answer.extend(&query[12..end + 5]);
+    answer
+}
+
+/// The answer to a DNS query with those of the addresses that it asks for.
+fn answer_with_addresses(query: &[u8], addresses: &[IpAddr]) -> Vec<u8> {
+    let mut answer = answer(query, 0);
+    let kind = answer[answer.len() - 3];
+    for address in addresses {
+        let (of_kind, data) = match address {
+            IpAddr::V4(ip) => (A, ip.octets().to_vec()),
+            IpAddr::V6(ip) => (AAAA, ip.octets().to_vec()),
+        };
+        if kind == of_kind {
+            answer[7] += 1;
+            let length = u8::try_from(data.len()).expect("an address");
+            // The question's name, the type, class IN, 300 s, the length of the data.
+            answer.extend([0xc0, 12, 0, of_kind, 0, 1, 0, 0, 1, 44, 0, length]);
+            answer.extend(data);
+        }
     }
     answer
 }

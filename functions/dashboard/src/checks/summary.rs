@@ -81,7 +81,7 @@ fn ssl(result: &SslResult) -> Markup {
 }
 
 fn dns(result: &DnsResult) -> Markup {
-    if let Some(failure) = &result.lookup_failure {
+    if let Some(failure) = result.failure() {
         return html! { "Lookup failed: " bdi { (failure) } };
     }
     let records: usize =

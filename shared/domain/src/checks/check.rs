@@ -17,10 +17,10 @@ use crate::expectations::{Expectations, Unmet};
 use crate::id::CheckId;
 
 pub use self::dns::{
-    Conclusion, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
-    ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
-    LookupObservation, Rcode, RecordData, RecordHash, RecordHashes, Registration, Reputation,
-    ReputationStatus, ResolverAnswers, ResolverObservation, conclude,
+    AddressHashes, Conclusion, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult,
+    ExpectedValue, ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment,
+    KnownRecords, Lookup, LookupObservation, Rcode, RecordData, RecordHash, RecordHashes,
+    Registration, Reputation, ReputationStatus, ResolverAnswers, ResolverObservation, conclude,
 };
 pub(crate) use self::dns::{DOMAIN_EXPIRY_DAYS, is_met};
 pub use self::links::{

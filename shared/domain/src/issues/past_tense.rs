@@ -18,9 +18,11 @@ const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
         Fingerprint::DnsLookupFailed => &[[" cannot be looked up: ", " could not be looked up: "]],
         Fingerprint::DnsRecordsMissing => &[[" records are missing", " records were missing"]],
         Fingerprint::DnsRecordsChanged => &[[" records changed", " records had changed"]],
-        Fingerprint::DnsDomainExpiring => {
-            &[[" expires on ", " was due to expire on "], [" expired on ", " had expired on "]]
-        }
+        Fingerprint::DnsDomainExpiring => &[
+            [" expires on ", " was due to expire on "],
+            [" expired on ", " had expired on "],
+            [" is about to be deleted: ", " was about to be deleted: "],
+        ],
         Fingerprint::BrokenLinksThreshold => &[
             [" broken link on ", " broken link was found on "],
             [" broken links on ", " broken links were found on "],

@@ -20,7 +20,7 @@ pub(super) fn part(check: Option<&Check>, issues: &[Issue], clock: Clock<'_>) ->
             h2 { "DNS records of " bdi { (result.host) } }
             span.quiet.small { "Checked " (clock.instant(check.id.created_at())) }
         }
-        @if let Some(failure) = &result.lookup_failure {
+        @if let Some(failure) = result.failure() {
             p.in { "The name can’t be looked up: " bdi { (failure) } "." }
         }
         @if let Some(issue) = of(Fingerprint::DnsRecordsMissing).filter(|issue| issue.lifecycle.is_active()) {
@@ -114,6 +114,12 @@ fn registered(registration: &Registration, clock: Clock<'_>) -> Markup {
             @if let Some(registrar) = &registration.registrar { " with " bdi { (registrar) } }
             @if let Some(end) = registration.expires_at { " until " (clock.instant(end)) }
             "."
+            @if let Some(status) = registration.deletion() {
+                " It is about to be deleted: " bdi { (status) } "."
+            }
+            @if let Some(name) = &registration.unregistered {
+                " The site’s own name, " bdi { (name) } ", is not in that registry."
+            }
         }
     }
 }

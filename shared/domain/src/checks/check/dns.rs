@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use self::expected::is_met;
 pub use self::expected::{ExpectedValue, ExpectedValueError};
-pub use self::hashes::{Baseline as DnsBaseline, RecordHash, RecordHashes};
+pub use self::hashes::{
+    AddressHashes, Baseline as DnsBaseline, KnownRecords, RecordHash, RecordHashes,
+};
 pub use self::lookup::{
     Conclusion, DnsAnswer, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
     ResolverObservation, conclude,
@@ -32,7 +34,7 @@ pub(crate) const DOMAIN_EXPIRY_DAYS: i64 = 30;
 pub struct DnsResult {
     /// The name that was looked up: the host of the site's URL in lower case and punycode, without a trailing dot.
     pub host: String,
-    /// Why the name cannot be looked up, such as `NXDOMAIN`; null if it can be.
+    /// Why the name cannot be looked up, such as `NXDOMAIN`, or `NODATA` if it has no address; null if it can be.
     pub lookup_failure: Option<String>,
     /// Types that no resolver could look up; their records are unknown.
     pub unanswered_types: Vec<DnsRecordType>,
@@ -51,7 +53,7 @@ pub struct DnsResult {
     pub reputation: Reputation,
     /// The domain's registration; null if its registry returned none.
     pub registration: Option<Registration>,
-    /// Why `registration` is null; null if it is not.
+    /// Why `registration` is null, or which of its dates cannot be read; null if neither is the case.
     pub registration_error: Option<String>,
 }
 
@@ -61,9 +63,10 @@ impl DnsResult {
         self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
     }
 
-    /// The hashes of the types whose records are known, for comparison with later checks.
-    pub fn hashes(&self) -> RecordHashes {
-        RecordHashes::of(&self.records, &self.host, |kind| self.is_known(kind))
+    /// Why the name cannot be looked up, as a page or an issue says it.
+    pub fn failure(&self) -> Option<&str> {
+        let failure = self.lookup_failure.as_deref()?;
+        Some(if failure == lookup::NO_DATA { "no address" } else { failure })
     }
 }
 
@@ -142,18 +145,38 @@ pub struct Registration {
     /// When the registration ends unless it is renewed.
     #[serde(serialize_with = "wire_instant")]
     pub expires_at: Option<Timestamp>,
+    /// The states of the domain, such as `client transfer prohibited`. Absent if the registry returned none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status: Vec<String>,
+    /// The site's own name below a private suffix of the Public Suffix List, if its registry does not know this name, so
+    /// that `domain` is the one above. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unregistered: Option<String>,
 }
 
 impl Registration {
+    /// The state in which a domain is about to be deleted, if it is: in its redemption period, the holder can still
+    /// restore it (RFC 8056, section 2). Spaces and case make no difference.
+    pub fn deletion(&self) -> Option<&str> {
+        let states = ["redemptionperiod", "pendingdelete"];
+        let is = |text: &str, state| text.replace(' ', "").eq_ignore_ascii_case(state);
+        states
+            .into_iter()
+            .find_map(|state| self.status.iter().find(|text| is(text, state)))
+            .map(String::as_str)
+    }
+
     /// Whole days until the registration ends, rounded down; negative after it has ended. `None` if its end is not
     /// known.
     pub fn days_left(&self, now: Timestamp) -> Option<i64> {
         self.expires_at.map(|end| days_left(end.as_second(), now))
     }
 
-    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have ended.
+    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have ended. A domain that
+    /// is about to be deleted has ended, whatever its date: some registries renew it first.
     pub fn expires_soon(&self, now: Timestamp) -> bool {
-        self.days_left(now).is_some_and(|days| days <= DOMAIN_EXPIRY_DAYS)
+        self.deletion().is_some()
+            || self.days_left(now).is_some_and(|days| days <= DOMAIN_EXPIRY_DAYS)
     }
 }
 
@@ -178,6 +201,8 @@ mod tests {
             registrar: None,
             registered_at: None,
             expires_at,
+            status: Vec::new(),
+            unregistered: None,
         };
         for (now, days, soon) in [
             ("2026-11-03T12:00:00Z", 31, false),
@@ -195,6 +220,19 @@ mod tests {
             );
             let unknown = registration(None);
             assert_eq!((unknown.days_left(now), unknown.expires_soon(now)), (None, false));
+            for (status, is_soon) in [
+                (&["active", "client delete prohibited"][..], false),
+                (&["active", "pending transfer"], false),
+                (&["auto renew period"], false),
+                (&["redemption period"], true),
+                (&["inactive", "pending delete"], true),
+                (&["pendingDelete"], true),
+                (&["Redemption Period"], true),
+            ] {
+                let status = status.iter().map(ToString::to_string).collect();
+                let registration = Registration { status, ..registration(None) };
+                assert_eq!(registration.expires_soon(now), is_soon, "{registration:?}");
+            }
         }
     }
 
@@ -205,6 +243,8 @@ mod tests {
             registrar: None,
             registered_at: None,
             expires_at: Some("2027-08-13T06:00:00+02:00".parse().expect("a timestamp")),
+            status: Vec::new(),
+            unregistered: None,
         };
         let expected = json!({
             "domain": "example.com",

@@ -4,21 +4,52 @@
 use serde::{Deserialize, Serialize};
 
 use super::ToolState;
-use crate::checks::check::RecordHashes;
+use crate::checks::check::{AddressHashes, KnownRecords, RecordHashes};
 use crate::id::CheckId;
 
 /// The records of a site that its DNS checks have learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Learnt {
     /// The check that found the records.
-    #[serde(rename = "c", with = "packed")]
     pub check: CheckId,
-    /// The hashes that later checks are compared with.
+    /// The records that later checks are compared with, with the addresses that were seen since.
+    pub baseline: KnownRecords,
+    /// What the last check found of the types that changed, if any did. A resolution by a person accepts it.
+    pub seen: Option<KnownRecords>,
+}
+
+/// The stored form. Earlier versions did not know addresses, and ignore them.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(rename = "c", with = "packed")]
+    check: CheckId,
     #[serde(rename = "b")]
-    pub baseline: RecordHashes,
-    /// What the last check found, if it differs. A resolution by a person accepts it.
+    baseline: RecordHashes,
+    #[serde(rename = "k", default, skip_serializing_if = "AddressHashes::is_empty")]
+    known: AddressHashes,
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<RecordHashes>,
+    seen: Option<RecordHashes>,
+    #[serde(rename = "sk", default, skip_serializing_if = "AddressHashes::is_empty")]
+    seen_addresses: AddressHashes,
+}
+
+impl From<Stored> for Learnt {
+    fn from(stored: Stored) -> Self {
+        let Stored { check, baseline, known, seen, seen_addresses } = stored;
+        let records = |hashes, addresses| KnownRecords { hashes, addresses };
+        let seen = seen.map(|hashes| records(hashes, seen_addresses));
+        Self { check, baseline: records(baseline, known), seen }
+    }
+}
+
+impl From<Learnt> for Stored {
+    fn from(learnt: Learnt) -> Self {
+        let KnownRecords { hashes: baseline, addresses: known } = learnt.baseline;
+        let (seen, seen_addresses) = learnt.seen.map(|seen| (seen.hashes, seen.addresses)).unzip();
+        let seen_addresses = seen_addresses.unwrap_or_default();
+        Self { check: learnt.check, baseline, known, seen, seen_addresses }
+    }
 }
 
 /// A check's id as its 16 bytes, because the item of a tool should stay below a kilobyte.
@@ -44,28 +75,27 @@ mod packed {
 }
 
 impl ToolState {
-    /// Learns from a check that looked up records.
-    pub(super) fn learn(&mut self, check: CheckId, hashes: RecordHashes) {
-        if hashes.is_empty() {
+    /// Learns from a check that found these records.
+    pub(super) fn learn(&mut self, check: CheckId, found: &KnownRecords) {
+        if found.hashes.is_empty() {
             return;
         }
-        self.learnt = Some(match self.learnt.take() {
-            None => Learnt { check, baseline: hashes, seen: None },
-            Some(Learnt { check, baseline, .. }) => {
-                let baseline = baseline.completed_by(&hashes);
-                // A type that was not looked up says nothing.
-                let seen = hashes.completed_by(&baseline);
-                Learnt { check, seen: (seen != baseline).then_some(seen), baseline }
-            }
-        });
+        let (check, baseline) = match self.learnt.take() {
+            None => (check, KnownRecords::default()),
+            Some(Learnt { check, baseline, .. }) => (check, baseline),
+        };
+        let changed = baseline.changed_types(found);
+        let seen = KnownRecords::default().completed_by(found).only(&changed);
+        let seen = (!changed.is_empty()).then_some(seen);
+        self.learnt = Some(Learnt { check, baseline: baseline.after(found, &changed), seen });
     }
 
     /// Accepts the records that the last check found as the correct ones.
     pub(super) fn accept_records(&mut self) {
-        let accepted = self.evaluated.zip(self.learnt.as_mut().and_then(|it| it.seen.take()));
-        if let Some((check, baseline)) = accepted {
-            self.learnt = Some(Learnt { check: check.id, baseline, seen: None });
-        }
+        let Some((check, learnt)) = self.evaluated.zip(self.learnt.as_mut()) else { return };
+        let Some(seen) = learnt.seen.take() else { return };
+        let baseline = seen.completed_by(&learnt.baseline);
+        *learnt = Learnt { check: check.id, baseline, seen: None };
     }
 
     /// The state without the learned records; the next DNS check learns them again.

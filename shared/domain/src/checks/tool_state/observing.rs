@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use jiff::Timestamp;
 
 use super::ToolState;
-use crate::checks::check::{Finish, ToolResult};
+use crate::checks::check::{Finish, KnownRecords, ToolResult};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::run::Run;
 use crate::checks::timer::Timer;
@@ -30,7 +30,9 @@ impl ToolState {
         self.note_failure(finish, &evaluations);
         let events = self.observe(run, evaluations, testimony, now);
         match finish {
-            Finish::Completed(ToolResult::Dns(result)) => self.learn(run.check, result.hashes()),
+            Finish::Completed(ToolResult::Dns(result)) => {
+                self.learn(run.check, &KnownRecords::found_by(result));
+            }
             Finish::Completed(ToolResult::Ssl(result)) => self.had_certificate |= result.is_valid,
             _ => {}
         }

@@ -5,6 +5,7 @@ mod confirmation;
 mod failing;
 mod maintenance;
 mod pack;
+mod pools;
 mod posted;
 
 use std::num::NonZeroU32;

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::{Evaluation, clipped};
-use crate::checks::check::{DOMAIN_EXPIRY_DAYS, DnsBaseline, DnsResult, Registration, is_met};
+use crate::checks::check::{DOMAIN_EXPIRY_DAYS, DnsBaseline, DnsResult, KnownRecords, is_met};
 use crate::issues::{Fingerprint, Outcome};
 use crate::sites::settings::{DnsRecordType, DnsSettings, ExpectedRecords};
 use crate::time::wire;
@@ -16,11 +16,13 @@ const NAMED_BYTES: usize = 900;
 
 /// Evaluates a DNS check.
 ///
-/// - `dns:lookup_failed`: down when the name cannot be looked up.
+/// - `dns:lookup_failed`: down when the name cannot be looked up, or has no address.
 /// - `dns:records_missing`: down when an expected record is missing; additional records are fine.
-/// - `dns:records_changed`: down when the records of a monitored type differ from the `baseline`.
+/// - `dns:records_changed`: down when the records of a monitored type are not those of the `baseline`
+///   ([`KnownRecords::changed_types`]).
 /// - `dns:domain_expiring`: down when the domain's registration ends in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or has
-///   ended. This also applies to a name that cannot be looked up, since the expiry may be the cause.
+///   ended, or when the domain is about to be deleted, whatever its date. This also applies to a name that cannot be
+///   looked up, since the expiry may be the cause.
 ///
 /// A condition that the settings turn off is up, so that an issue from before ends: with `hard_failures_only`; without
 /// expected records (or, for changes, with some); or without a baseline yet. A name that cannot be looked up says
@@ -43,27 +45,26 @@ pub(super) fn dns(
 }
 
 fn lookup(result: &DnsResult) -> Option<Evaluation> {
-    let answered = DnsRecordType::ADDRESSES.into_iter().any(|kind| result.is_known(kind));
-    if !answered && result.lookup_failure.is_none() {
+    let is_found = DnsRecordType::ADDRESSES.iter().any(|kind| !result.records.of(*kind).is_empty());
+    if !is_found && result.lookup_failure.is_none() {
         return None;
     }
     let host = clipped(&result.host);
-    let failure = result.lookup_failure.as_deref().map(clipped);
     let agree = result.resolver_observations.values().map(|observation| observation.agrees);
     Some(Evaluation {
         fingerprint: Fingerprint::DnsLookupFailed,
-        summary: match &failure {
-            Some(failure) => format!("{host} cannot be looked up: {failure}"),
+        summary: match result.failure() {
+            Some(failure) => format!("{host} cannot be looked up: {}", clipped(failure)),
             None => format!("{host} can be looked up"),
         },
         measured: json!({
             "host": host,
-            "failure": failure,
+            "failure": result.lookup_failure.as_deref().map(clipped),
             "unanswered_types": result.unanswered_types,
             "resolvers": agree.clone().count(),
             "disagreeing_resolvers": agree.filter(|agrees| *agrees == Some(false)).count(),
         }),
-        outcome: Outcome::of(failure.is_some()),
+        outcome: Outcome::of(result.lookup_failure.is_some()),
     })
 }
 
@@ -137,16 +138,13 @@ fn changed(
     let Some(baseline) = baseline else {
         return Some(up("no earlier records to compare with"));
     };
-    let now = result.hashes();
-    let compared: Vec<_> =
-        monitored.iter().copied().filter(|kind| baseline.hashes.get(*kind).is_some()).collect();
-    let types: Vec<_> = compared
-        .iter()
-        .copied()
-        .filter(|kind| now.get(*kind).is_some_and(|now| Some(now) != baseline.hashes.get(*kind)))
-        .collect();
+    let found = KnownRecords::found_by(result);
+    let mut types = baseline.known.changed_types(&found);
+    types.retain(|kind| monitored.contains(kind));
     if types.is_empty() {
-        let all_known = compared.iter().all(|kind| now.get(*kind).is_some());
+        let is_compared = |kind: &&DnsRecordType| baseline.known.hashes.get(**kind).is_some();
+        let mut compared = monitored.iter().filter(is_compared);
+        let all_known = compared.all(|kind| found.hashes.get(*kind).is_some());
         return all_known.then(|| up("records are unchanged"));
     }
     let mut named = Named::default();
@@ -196,26 +194,36 @@ fn expiring(result: &DnsResult, settings: &DnsSettings, now: Timestamp) -> Optio
         });
     }
     let registration = result.registration.as_ref()?;
-    let Registration { domain, registrar, expires_at, .. } = registration;
-    let (end, days) = ((*expires_at)?, registration.days_left(now)?);
-    let (domain, date) = (clipped(domain), TimeZone::UTC.to_datetime(end).date());
+    let (domain, deletion) = (clipped(&registration.domain), registration.deletion());
+    let (end, days) = (registration.expires_at, registration.days_left(now));
     let down = registration.expires_soon(now);
     // No number of days left, since people also read the issue on later days.
-    let state = match days {
-        _ if !down => format!("does not expire soon: on {date}"),
-        ..0 => format!("expired on {date}"),
-        _ => format!("expires on {date}"),
+    let state = match (deletion, end.zip(days)) {
+        (Some(status), _) => format!("is about to be deleted: {}", clipped(status)),
+        (None, Some((end, days))) => {
+            let date = TimeZone::UTC.to_datetime(end).date();
+            match days {
+                _ if !down => format!("does not expire soon: on {date}"),
+                ..0 => format!("expired on {date}"),
+                _ => format!("expires on {date}"),
+            }
+        }
+        (None, None) => return None,
     };
+    let mut measured = json!({
+        "domain": domain,
+        "registrar": registration.registrar.as_deref().map(clipped),
+        "expires_at": end.map(wire),
+        "days_left": days,
+        "expiry_days": DOMAIN_EXPIRY_DAYS,
+    });
+    if let Some(status) = deletion {
+        measured["status"] = clipped(status).into();
+    }
     Some(Evaluation {
         fingerprint,
         summary: format!("the domain {domain} {state}"),
-        measured: json!({
-            "domain": domain,
-            "registrar": registrar.as_deref().map(clipped),
-            "expires_at": wire(end),
-            "days_left": days,
-            "expiry_days": DOMAIN_EXPIRY_DAYS,
-        }),
+        measured,
         outcome: Outcome::of(down),
     })
 }

@@ -1,6 +1,7 @@
 //! What is looked up in addition to the records: who announces the addresses, and who registered the domain.
 
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 
 use vedette_domain::checks::check::{HostingProvider, IpEnrichment, Registration};
 
@@ -171,6 +172,8 @@ async fn the_registration_comes_from_the_registry_and_is_remembered() {
         registrar: Some("Registrar, Inc.".to_owned()),
         registered_at: at("1995-08-14T04:00:00Z"),
         expires_at: at("2027-08-13T04:00:00Z"),
+        status: Vec::new(),
+        unregistered: None,
     };
     for url in ["https://www.example.com/", "https://example.com/"] {
         // Also for a name that cannot be looked up, since the expiry of its domain may be the reason.
@@ -242,5 +245,40 @@ async fn without_a_registration_it_is_told_why() {
     ] {
         let result = scene.probe_with(&both, url).await.expect("completed");
         assert_eq!(result.registration_error.as_deref(), Some(why));
+    }
+}
+
+#[tokio::test]
+async fn a_suffix_without_a_registry_is_remembered() {
+    let scene = Scene::new();
+    let one = scene.server("one", []).await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let tls = scene.authority.server(&["127.0.0.1"], CURRENT, &[]);
+    let service = Server::https(tls, move |head| {
+        let domain = path(head).rsplit('/').next().expect("a path").to_owned();
+        seen.lock().expect("no panic").push(domain.clone());
+        match domain.as_str() {
+            "github.io" | "uk.com" | "one.uk.com" | "two.uk.com" => page(&object(&domain)),
+            "limited.web.app" => status(429),
+            _ => status(404),
+        }
+    })
+    .await;
+    let both = resolvers(vec![one.server.clone()], Some(service.url("/domain/")));
+    for (host, requests) in [
+        ("one.github.io", &["one.github.io", "github.io"][..]),
+        ("two.github.io", &[]),
+        // One name that is gone does not make a registry none.
+        ("one.uk.com", &["one.uk.com"]),
+        ("gone.uk.com", &["gone.uk.com", "uk.com"]),
+        ("two.uk.com", &["two.uk.com"]),
+        // Another failure says nothing about the suffix.
+        ("limited.web.app", &["limited.web.app"]),
+    ] {
+        let url = format!("https://{host}/");
+        let result = scene.probe_with(&both, &url).await.expect("completed");
+        let asked = std::mem::take(&mut *asked.lock().expect("no panic"));
+        assert_eq!(asked, requests, "{host}: {:?}", result.registration_error);
     }
 }

@@ -1,17 +1,23 @@
-//! What is stored to notice that a site's records changed: a hash for each type, small enough to be part of a tool's
-//! state.
+//! What is stored to notice that a site's records changed: a hash for each type and for the addresses seen, small enough
+//! to be part of a tool's state.
 
 use std::collections::BTreeMap;
 
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use super::DnsResult;
 use super::records::DnsRecords;
 use crate::bytes;
 use crate::sites::settings::DnsRecordType;
 
-/// The hash of all values of a type, however many there are: the first 4 bytes of their SHA-256. One change in four
-/// billion goes unnoticed.
+/// The most addresses of a type that are known. With those of both types, the tool's item of a site without issues stays
+/// in one write unit.
+const KNOWN_ADDRESSES: usize = 16;
+
+/// The hash of one or all values of a type: the first 4 bytes of their SHA-256. One change in four billion goes
+/// unnoticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHash([u8; 4]);
 
@@ -68,11 +74,7 @@ impl<'de> Deserialize<'de> for RecordHashes {
 
 impl RecordHashes {
     /// The hashes of `host`'s records, for the types that are known.
-    pub(super) fn of(
-        records: &DnsRecords,
-        host: &str,
-        is_known: impl Fn(DnsRecordType) -> bool,
-    ) -> Self {
+    fn of(records: &DnsRecords, host: &str, is_known: impl Fn(DnsRecordType) -> bool) -> Self {
         let known = DnsRecordType::ALL.into_iter().filter(|kind| is_known(*kind));
         Self(known.map(|kind| (kind, RecordHash::of(&records.watched(kind, host)))).collect())
     }
@@ -86,14 +88,134 @@ impl RecordHashes {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
 
-    /// These hashes, with those of `later` for types that have none here: a type that could not be looked up at first
+/// The hash of each address, by type, without types that have none. The address that was seen most recently is last.
+///
+/// Stored as bytes: the number of IPv4 addresses, followed by the hashes of these and of the IPv6 addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AddressHashes(BTreeMap<DnsRecordType, Vec<RecordHash>>);
+
+impl Serialize for AddressHashes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let count = u8::try_from(self.get(DnsRecordType::A).len()).map_err(S::Error::custom)?;
+        let hashes = DnsRecordType::ADDRESSES.into_iter().flat_map(|kind| self.get(kind));
+        let bytes: Vec<u8> = [count].into_iter().chain(hashes.flat_map(|hash| hash.0)).collect();
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for AddressHashes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bytes::deserialize(deserializer, |bytes| {
+            let (count, hashes) = bytes.split_first().ok_or("no bytes")?;
+            let (hashes, rest) = hashes.as_chunks();
+            let hashes: Vec<_> = hashes.iter().copied().map(RecordHash).collect();
+            let (a, aaaa) = hashes.split_at_checked((*count).into()).ok_or("too few hashes")?;
+            if !rest.is_empty() {
+                return Err("a part of a hash");
+            }
+            let mut addresses = Self::default();
+            addresses.see(DnsRecordType::A, a);
+            addresses.see(DnsRecordType::Aaaa, aaaa);
+            Ok(addresses)
+        })
+    }
+}
+
+impl AddressHashes {
+    /// Whether there are no addresses.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn get(&self, kind: DnsRecordType) -> &[RecordHash] {
+        self.0.get(&kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// Makes addresses known. Those that were not seen for longest are forgotten, so that a pool is known once each of
+    /// its members has been seen, whatever was seen before.
+    fn see(&mut self, kind: DnsRecordType, found: &[RecordHash]) {
+        if found.is_empty() {
+            return;
+        }
+        let known = self.0.entry(kind).or_default();
+        known.retain(|hash| !found.contains(hash));
+        known.extend(found);
+        known.drain(..known.len().saturating_sub(KNOWN_ADDRESSES));
+    }
+}
+
+/// The records of a site, as far as they are needed to notice a change: those that a check found, or those that are
+/// known from earlier checks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnownRecords {
+    /// The hashes of all values of each type.
+    pub hashes: RecordHashes,
+    /// The addresses. Those of a type can be missing in what earlier versions stored.
+    pub addresses: AddressHashes,
+}
+
+impl KnownRecords {
+    /// What a check found, without the types that are unknown.
+    pub fn found_by(result: &DnsResult) -> Self {
+        let DnsResult { records, host, .. } = result;
+        let hashes = RecordHashes::of(records, host, |kind| result.is_known(kind));
+        let of_kind = |kind: &DnsRecordType| -> Vec<_> {
+            let values = records.watched(*kind, host);
+            values.chunks(1).map(RecordHash::of).collect()
+        };
+        let kinds = DnsRecordType::ADDRESSES.into_iter().filter(|kind| hashes.get(*kind).is_some());
+        let addresses = kinds.map(|kind| (kind, of_kind(&kind)));
+        let addresses = addresses.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Self { hashes, addresses: AddressHashes(addresses) }
+    }
+
+    /// The types, in order, whose records in `found` are not the known ones. Pools answer with a few of their
+    /// addresses at a time, so it is enough if one of the addresses is known.
+    pub fn changed_types(&self, found: &Self) -> Vec<DnsRecordType> {
+        let differs = |kind: &DnsRecordType| {
+            let [known, now] = [&self.hashes, &found.hashes].map(|hashes| hashes.get(*kind));
+            known.is_some() && known != now
+        };
+        let is_pool = |kind: &DnsRecordType| {
+            let known = self.addresses.get(*kind);
+            found.addresses.get(*kind).iter().any(|address| known.contains(address))
+        };
+        let kinds = found.hashes.0.keys().copied();
+        kinds.filter(|kind| differs(kind) && !is_pool(kind)).collect()
+    }
+
+    /// These records, with those of `later` for types that have none here: a type that could not be looked up at first
     /// is monitored from the first time that it could.
     #[must_use]
     pub fn completed_by(mut self, later: &Self) -> Self {
-        for (kind, hash) in &later.0 {
-            self.0.entry(*kind).or_insert(*hash);
+        for (kind, hash) in &later.hashes.0 {
+            self.hashes.0.entry(*kind).or_insert_with(|| {
+                self.addresses.see(*kind, later.addresses.get(*kind));
+                *hash
+            });
         }
+        self
+    }
+
+    /// These known records after a check: its addresses are known as well, except those of the types that changed.
+    #[must_use]
+    pub fn after(self, found: &Self, changed: &[DnsRecordType]) -> Self {
+        let mut known = self.completed_by(found);
+        for (kind, addresses) in
+            found.addresses.0.iter().filter(|(kind, _)| !changed.contains(kind))
+        {
+            known.addresses.see(*kind, addresses);
+        }
+        known
+    }
+
+    /// The records of these types.
+    #[must_use]
+    pub fn only(mut self, kinds: &[DnsRecordType]) -> Self {
+        self.hashes.0.retain(|kind, _| kinds.contains(kind));
+        self.addresses.0.retain(|kind, _| kinds.contains(kind));
         self
     }
 }
@@ -101,9 +223,9 @@ impl RecordHashes {
 /// The records that later checks are compared with if a site expects none explicitly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// The hashes, which decide.
-    pub hashes: RecordHashes,
-    /// The records themselves, to show what changed; `None` if their check is gone.
+    /// The known records, which decide.
+    pub known: KnownRecords,
+    /// The records of the first check, to show what changed; `None` if their check is gone.
     pub records: Option<DnsRecords>,
 }
 
@@ -156,15 +278,45 @@ mod tests {
 
     #[test]
     fn a_type_that_is_not_known_has_no_print() {
-        let known =
-            RecordHashes::of(&DnsRecords::default(), "a", |kind| kind != DnsRecordType::Txt);
-        assert_eq!(known.get(DnsRecordType::Txt), None);
-        assert!(known.get(DnsRecordType::A).is_some() && !known.is_empty());
-        let later = hashes(vec![txt("one"), cname("www.example.com", "x")]);
-        let both = known.clone().completed_by(&later);
-        assert_eq!(both.get(DnsRecordType::Txt), later.get(DnsRecordType::Txt));
-        assert_eq!(both.get(DnsRecordType::Cname), known.get(DnsRecordType::Cname));
+        let hashes_but = |unknown: Option<DnsRecordType>, records| {
+            let records = DnsRecords::new(records);
+            let hashes =
+                RecordHashes::of(&records, "www.example.com", |kind| Some(kind) != unknown);
+            KnownRecords { hashes, ..KnownRecords::default() }
+        };
+        let known = hashes_but(Some(DnsRecordType::Txt), vec![]);
+        assert_eq!(known.hashes.get(DnsRecordType::Txt), None);
+        assert!(known.hashes.get(DnsRecordType::A).is_some() && !known.hashes.is_empty());
+        let later = hashes_but(None, vec![txt("one"), cname("www.example.com", "x")]);
+        let both = known.clone().completed_by(&later).hashes;
+        assert_eq!(both.get(DnsRecordType::Txt), later.hashes.get(DnsRecordType::Txt));
+        assert_eq!(both.get(DnsRecordType::Cname), known.hashes.get(DnsRecordType::Cname));
         assert!(RecordHashes::of(&DnsRecords::default(), "a", |_| false).is_empty());
+    }
+
+    #[test]
+    fn known_addresses_are_small_and_the_first_to_go_are_those_not_seen_for_longest() {
+        let read = |bytes: &[u8]| {
+            AddressHashes::deserialize(BytesDeserializer::<serde::de::value::Error>::new(bytes))
+        };
+        let hash = |number: u8| RecordHash([number; 4]);
+        let mut known = AddressHashes::default();
+        known.see(DnsRecordType::Aaaa, &[hash(9)]);
+        for number in 0..16 {
+            known.see(DnsRecordType::A, &[hash(number)]);
+        }
+        known.see(DnsRecordType::A, &[hash(0), hash(16)]);
+        let expected: Vec<_> = (2..16).chain([0, 16]).map(hash).collect();
+        assert_eq!(known.get(DnsRecordType::A), expected);
+        assert_eq!(known.get(DnsRecordType::Aaaa), [hash(9)]);
+        let stored = serde_json::to_value(&known).expect("json");
+        let bytes: Vec<u8> = serde_json::from_value(stored).expect("bytes");
+        assert_eq!((bytes.len(), bytes[0]), (1 + 17 * 4, 16));
+        assert_eq!(read(&bytes).expect("readable"), known);
+        assert_eq!(read(&[0]).expect("readable"), AddressHashes::default());
+        for wrong in [&[][..], &[1], &[1, 2, 3, 4], &[0, 1], &[2, 1, 1, 1, 1]] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

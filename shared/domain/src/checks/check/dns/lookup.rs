@@ -12,6 +12,9 @@ use crate::sites::settings::DnsRecordType;
 /// real answer (docs.quad9.net, FAQ). Its unfiltered service must have another name here.
 pub const FILTERING_RESOLVER: &str = "quad9";
 
+/// The failure of a name that exists without an address: a "pseudo RCODE" (RFC 2308, section 1).
+pub(super) const NO_DATA: &str = "NODATA";
+
 /// Flag of a host that Quad9 blocks.
 const QUAD9_BLOCKED: &str = "quad9_blocked";
 
@@ -108,6 +111,13 @@ impl ResolverAnswers {
     fn found(&self, kind: DnsRecordType) -> Option<&DnsAnswer> {
         self.lookups.get(&kind)?.found()
     }
+
+    fn has_address(&self) -> bool {
+        DnsRecordType::ADDRESSES.into_iter().any(|kind| {
+            let mut records = self.found(kind).into_iter().flat_map(|answer| &answer.records);
+            records.any(|record| record.data.kind() == kind)
+        })
+    }
 }
 
 /// The answers of one resolver.
@@ -143,13 +153,14 @@ pub struct LookupObservation {
 pub struct Conclusion {
     /// The records.
     pub records: DnsRecords,
-    /// Why the name cannot be looked up, if it cannot.
-    pub lookup_failure: Option<Rcode>,
+    /// Why the name cannot be looked up, if it cannot: the name of a response code, or [`NO_DATA`].
+    pub lookup_failure: Option<String>,
     /// The types whose records are not known.
     pub unanswered_types: Vec<DnsRecordType>,
     /// The answers of each resolver.
     pub observations: BTreeMap<String, ResolverObservation>,
-    /// The position of the first resolver that found the name or, if none did, that said anything about it.
+    /// The position of the first resolver that found an address. If none did: of the first that found the name, or else
+    /// of the first that said anything about it.
     pub spokesman: usize,
     /// The reputation according to the filtering resolver.
     pub reputation: Reputation,
@@ -159,31 +170,25 @@ pub struct Conclusion {
 /// said anything about the name.
 ///
 /// The records of a type come from the first resolver that found the name, so that a resolver that blocks or misses it
-/// hides nothing. The name cannot be looked up if a resolver said so about its addresses, which visitors ask for, and
-/// no resolver found an address of either family.
+/// hides nothing. Resolvers that found an address come first, because some block a name with an empty answer.
 pub fn conclude(answers: &[ResolverAnswers]) -> Option<Conclusion> {
     let spokesman = answers
         .iter()
         .position(|one| DnsRecordType::ALL.into_iter().any(|kind| one.says(kind).is_some()))?;
+    let mut by_rank: Vec<_> = answers.iter().enumerate().collect();
+    by_rank.sort_by_key(|(_, one)| !one.has_address());
     let first_found =
-        |kind| answers.iter().enumerate().find_map(|(index, one)| Some((index, one.found(kind)?)));
+        |kind| by_rank.iter().find_map(|(index, one)| Some((*index, one.found(kind)?)));
     let found: BTreeMap<_, _> = DnsRecordType::ALL
         .into_iter()
         .filter_map(|kind| Some((kind, first_found(kind)?)))
         .collect();
-    let failure = DnsRecordType::ADDRESSES
-        .into_iter()
-        .flat_map(|kind| answers.iter().filter_map(move |one| Some(one.says(kind)?.0)))
-        // NXDOMAIN is the clearest of the failures.
-        .max();
-    let lookup_failure =
-        failure.filter(|_| !DnsRecordType::ADDRESSES.iter().any(|kind| found.contains_key(kind)));
     Some(Conclusion {
         records: DnsRecords::new(found.iter().flat_map(|(kind, (_, answer))| {
             let belongs = |it: &&DnsRecord| [*kind, DnsRecordType::Cname].contains(&it.data.kind());
             answer.records.iter().filter(belongs).cloned()
         })),
-        lookup_failure,
+        lookup_failure: lookup_failure(answers),
         unanswered_types: DnsRecordType::ALL
             .into_iter()
             .filter(|kind| !found.contains_key(kind))
@@ -192,6 +197,23 @@ pub fn conclude(answers: &[ResolverAnswers]) -> Option<Conclusion> {
         spokesman: found.values().next().map_or(spokesman, |(index, _)| *index),
         reputation: reputation(answers),
     })
+}
+
+/// Why the name cannot be looked up: no resolver found an address, which visitors ask for, and a resolver said that it
+/// failed to, or resolvers said of both families that there is none. If one of the families is unknown, it may have
+/// addresses.
+fn lookup_failure(answers: &[ResolverAnswers]) -> Option<String> {
+    if answers.iter().any(ResolverAnswers::has_address) {
+        return None;
+    }
+    let clearest = |kind| answers.iter().filter_map(|one| Some(one.says(kind)?.0)).max();
+    let families = DnsRecordType::ADDRESSES.map(clearest);
+    // NXDOMAIN is the clearest of the failures.
+    match families.into_iter().flatten().max()? {
+        Rcode::NO_ERROR if families.contains(&None) => None,
+        Rcode::NO_ERROR => Some(NO_DATA.to_owned()),
+        failure => Some(failure.to_string()),
+    }
 }
 
 fn observe(answers: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation> {

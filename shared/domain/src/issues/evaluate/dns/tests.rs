@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::checks::check::{DnsRecord, DnsRecords, RecordData, Reputation};
+use crate::checks::check::{
+    AddressHashes, DnsRecord, DnsRecords, RecordData, Registration, Reputation,
+};
 use DnsRecordType::{A, Aaaa, Mx, Ns, Txt};
 use Fingerprint::{DnsDomainExpiring, DnsLookupFailed, DnsRecordsChanged, DnsRecordsMissing};
 
@@ -74,7 +76,7 @@ fn expected(values: &[(DnsRecordType, &[&str])]) -> ExpectedRecords {
 
 /// A baseline learned from this result, whose row still exists.
 fn learnt(result: &DnsResult) -> DnsBaseline {
-    DnsBaseline { hashes: result.hashes(), records: Some(result.records.clone()) }
+    DnsBaseline { known: KnownRecords::found_by(result), records: Some(result.records.clone()) }
 }
 
 fn lenient() -> DnsSettings {
@@ -109,13 +111,23 @@ fn a_failed_lookup_is_down_and_says_nothing_of_records() {
             assert!(told(&told_of, DnsRecordsChanged).is_none());
         }
     }
-    let told_of = dns(&result(&[]), &settings, &expected, None);
-    assert_eq!(told(&told_of, DnsLookupFailed), some(false, "example.com can be looked up"));
-    // If one family was not answered, that is fine; if both were not, the name is neither up nor down.
-    let told_of = dns(&without(&[A], result(&[])), &settings, &expected, None);
-    assert!(told(&told_of, DnsLookupFailed).is_some());
-    let told_of = dns(&without(&[A, Aaaa], result(&[])), &settings, &expected, None);
-    assert!(told(&told_of, DnsLookupFailed).is_none());
+    let told_of = dns(&failed("NODATA"), &settings, &expected, None);
+    let summary = "example.com cannot be looked up: no address";
+    assert_eq!(told(&told_of, DnsLookupFailed), some(true, summary));
+}
+
+#[test]
+fn a_name_is_found_by_an_address_of_either_family() {
+    let told_of = |result: DnsResult| {
+        let told_of = dns(&result, &DnsSettings::default(), &ExpectedRecords::new(), None);
+        told(&told_of, DnsLookupFailed)
+    };
+    let found = some(false, "example.com can be looked up");
+    assert_eq!(told_of(result(&[(A, "192.0.2.1")])), found);
+    assert_eq!(told_of(without(&[A], result(&[(Aaaa, "2001:db8::1")]))), found);
+    // The other family may have an address, so the name is neither up nor down.
+    assert_eq!(told_of(without(&[A], result(&[(Mx, "mail.example.com")]))), None);
+    assert_eq!(told_of(without(&[A, Aaaa], result(&[]))), None);
 }
 
 #[test]
@@ -154,18 +166,25 @@ fn changed_records_are_down_until_they_return() {
     let before = || result(&[(A, "192.0.2.1"), (A, "192.0.2.2"), (Txt, "one")]);
     let baseline = learnt(&before());
     let mut partly = baseline.clone();
-    partly.hashes = without(&[Txt], before()).hashes();
+    partly.known = KnownRecords::found_by(&without(&[Txt], before()));
     let only = |kinds: &[DnsRecordType]| DnsSettings {
         monitored_record_types: kinds.iter().copied().collect(),
         ..DnsSettings::default()
     };
     let all = DnsSettings::default();
-    let moved = || result(&[(A, "192.0.2.1"), (A, "192.0.2.3"), (Txt, "two")]);
+    let moved = || result(&[(A, "192.0.2.3"), (A, "192.0.2.4"), (Txt, "two")]);
+    let pooled = || result(&[(A, "192.0.2.2"), (A, "192.0.2.3"), (Txt, "one")]);
+    let mut exact = baseline.clone();
+    exact.known.addresses = AddressHashes::default();
     let same = || result(&[(Txt, "one"), (A, "192.0.2.2"), (A, "192.0.2.1")]);
     let (unchanged, both) = ("records are unchanged", "A and TXT records changed");
     for (result, settings, baseline, evaluation) in [
         (same(), &all, Some(&baseline), some(false, unchanged)),
         (moved(), &all, Some(&baseline), some(true, both)),
+        (pooled(), &all, Some(&baseline), some(false, unchanged)),
+        // Earlier versions stored no addresses.
+        (same(), &all, Some(&exact), some(false, unchanged)),
+        (pooled(), &all, Some(&exact), some(true, "A records changed")),
         (moved(), &only(&[Txt]), Some(&baseline), some(true, "TXT records changed")),
         (moved(), &only(&[Mx]), Some(&baseline), some(false, unchanged)),
         (moved(), &only(&[]), Some(&baseline), some(false, unchanged)),
@@ -204,6 +223,8 @@ fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
         registrar: Some("Registrar, Inc.".to_owned()),
         registered_at: None,
         expires_at: end.map(|end| end.parse().expect("a timestamp")),
+        status: Vec::new(),
+        unregistered: None,
     };
     DnsResult { registration: Some(registration), registration_error: None, ..result }
 }
@@ -230,6 +251,28 @@ fn a_domain_that_ends_within_thirty_days_is_down() {
             let told_of = dns(&result, &DnsSettings::default(), &ExpectedRecords::new(), None);
             let said = format!("the domain example.com {said}");
             assert_eq!(told(&told_of, DnsDomainExpiring), some(down, &said));
+        }
+    }
+}
+
+#[test]
+fn a_domain_that_is_about_to_be_deleted_is_down_whatever_its_date() {
+    for end in [Some("2099-01-01T00:00:00Z"), Some("2026-01-01T00:00:00Z"), None] {
+        for (status, shown) in [
+            (&["redemption period"][..], "redemption period"),
+            (&["pending delete"], "pending delete"),
+            (&["pending delete", "redemption period"], "redemption period"),
+        ] {
+            let mut result = registered_until(end, result(&[]));
+            let registration = result.registration.as_mut().expect("a registration");
+            registration.status = status.iter().map(ToString::to_string).collect();
+            let evaluations = dns(&result, &DnsSettings::default(), &ExpectedRecords::new(), None);
+            let said = format!("the domain example.com is about to be deleted: {shown}");
+            assert_eq!(told(&evaluations, DnsDomainExpiring), some(true, &said));
+            let is_it = |one: &&Evaluation| one.fingerprint == DnsDomainExpiring;
+            let measured = &evaluations.iter().find(is_it).expect("an evaluation").measured;
+            assert_eq!(measured["status"], json!(shown));
+            assert_eq!(measured["expires_at"].is_null(), end.is_none());
         }
     }
 }
@@ -331,14 +374,14 @@ fn the_context_stays_small() {
     let few = ["a", "b"].map(|end| end.repeat(500));
     let expects = ExpectedRecords::from([(Txt, few.into())]);
     let evaluations = dns(&result(&[]), &DnsSettings::default(), &expects, None);
-    let missing = &evaluations[1].measured;
+    let missing = &evaluations[0].measured;
     assert_eq!(missing["missing"]["TXT"][0], json!(format!("{}…", "a".repeat(199))));
     assert_eq!(missing["missing_not_named"], json!(0));
 }
 
 proptest! {
-    /// If the records themselves are the expected ones or the baseline, none are missing or changed. If one of them is
-    /// removed, records are both missing and changed.
+    /// If the records themselves are the expected ones or the baseline, none are missing or changed. If an address is
+    /// removed, records are missing; they have changed if it was the only one.
     #[test]
     fn records_agree_with_themselves(
         addresses in prop::collection::btree_set(0_u8..8, 1..5),
@@ -366,6 +409,6 @@ proptest! {
         prop_assert!(!is_down(&whole, &expects, DnsRecordsMissing));
         prop_assert!(!is_down(&whole, &none, DnsRecordsChanged));
         prop_assert!(is_down(&lacking, &expects, DnsRecordsMissing));
-        prop_assert!(is_down(&lacking, &none, DnsRecordsChanged));
+        prop_assert_eq!(is_down(&lacking, &none, DnsRecordsChanged), addresses.len() == 1);
     }
 }

@@ -86,7 +86,7 @@ fn a_name_that_no_answer_finds_cannot_be_looked_up() {
         (vec![failed(Rcode(5)), failed(servfail)], servfail),
     ] {
         let conclusion = conclusion(lookups).expect("answers");
-        assert_eq!(conclusion.lookup_failure, Some(failure));
+        assert_eq!(conclusion.lookup_failure, Some(failure.to_string()));
         assert_eq!(conclusion.unanswered_types, DnsRecordType::ALL);
         assert_eq!(conclusion.records, DnsRecords::default());
     }
@@ -110,12 +110,59 @@ fn one_family_of_addresses_is_enough() {
     // Visitors cannot use its other records.
     one.lookups.insert(A, failed(Rcode::SERV_FAIL));
     let conclusion = conclude(&[one.clone()]).expect("answers");
-    assert_eq!(conclusion.lookup_failure, Some(Rcode::SERV_FAIL));
+    assert_eq!(conclusion.lookup_failure.as_deref(), Some("SERVFAIL"));
     // No answer for the addresses is not a failure of the name.
     one.lookups.extend([(A, silent()), (Aaaa, silent())]);
     let conclusion = conclude(&[one]).expect("answers");
     assert_eq!(conclusion.lookup_failure, None);
     assert_eq!(conclusion.unanswered_types, [A, Aaaa, Txt]);
+}
+
+#[test]
+fn a_name_without_any_address_is_not_found() {
+    let (nx, servfail) = (|| failed(Rcode::NX_DOMAIN), || failed(Rcode::SERV_FAIL));
+    let mail = || {
+        let data = RecordData::Mx { priority: 10, target: "mail.example.com".to_owned() };
+        let records = vec![DnsRecord { host: HOST.to_owned(), ttl: 60, data }];
+        lookup(Ok(DnsAnswer { rcode: Rcode::NO_ERROR, records, has_soa: false }))
+    };
+    // The answers for A and AAAA, of one resolver each.
+    for (families, failure) in [
+        (vec![(found(&[]), found(&[]))], Some("NODATA")),
+        (vec![(found(&[]), nx())], Some("NXDOMAIN")),
+        (vec![(nx(), found(&[]))], Some("NXDOMAIN")),
+        (vec![(servfail(), found(&[]))], Some("SERVFAIL")),
+        (vec![(found(&[]), silent()), (silent(), found(&[]))], Some("NODATA")),
+        (vec![(found(&[]), found(&[])), (silent(), silent())], Some("NODATA")),
+        // The other family may have an address.
+        (vec![(found(&[]), silent())], None),
+        (vec![(found(&[]), failed(Rcode(5)))], None),
+        (vec![(silent(), silent())], None),
+        (vec![(found(&[1]), found(&[]))], None),
+        (vec![(found(&[1]), nx())], None),
+        (vec![(found(&[]), found(&[])), (found(&[1]), found(&[]))], None),
+    ] {
+        let answers: Vec<_> = families
+            .iter()
+            .map(|(of_a, of_aaaa)| {
+                let mut one = resolver("one", of_a.clone());
+                one.lookups.extend([(Aaaa, of_aaaa.clone()), (Mx, mail())]);
+                one
+            })
+            .collect();
+        let conclusion = conclude(&answers).expect("answers");
+        assert_eq!(conclusion.lookup_failure.as_deref(), failure, "{families:?}");
+        assert_eq!(conclusion.records.of(Mx).len(), 1);
+    }
+}
+
+#[test]
+fn a_resolver_that_blocks_with_an_empty_answer_hides_nothing() {
+    let mut other = resolver("two", found(&[2]));
+    other.lookups.insert(Txt, silent());
+    let conclusion = conclude(&[resolver("one", found(&[])), other]).expect("answers");
+    assert_eq!(addresses(&conclusion), ["192.0.2.2"]);
+    assert_eq!((conclusion.spokesman, conclusion.unanswered_types), (1, vec![]));
 }
 
 #[test]
@@ -266,7 +313,7 @@ proptest! {
         }
         if conclusion.lookup_failure.is_some() {
             prop_assert!(conclusion.records.of(A).is_empty());
-            prop_assert!(conclusion.lookup_failure != Some(Rcode::NO_ERROR));
+            prop_assert!(conclusion.records.of(Aaaa).is_empty());
         }
         let agreeing: Vec<_> = heard
             .iter()
