@@ -1,10 +1,13 @@
 //! An HTTP connection, and the responses on it.
 
+use std::error::Error as _;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
+use futures::future::{BoxFuture, MaybeDone, maybe_done};
+use h2::Reason;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::client::conn::{http1, http2};
@@ -17,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::paced::Paced;
+use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
 use super::{Error, dial, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
@@ -32,11 +35,21 @@ pub(crate) const HEADER_LINES: usize = 256;
 /// The body of a request: our own bytes, or a browser's upload.
 pub(crate) type RequestBody = Either<Full<Bytes>, Incoming>;
 
+/// The versions of HTTP that are offered to the server of an https URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// HTTP/2 and HTTP/1.1.
+    All,
+    /// HTTP/1.1 alone.
+    Http1,
+}
+
 /// A connection on which requests can be sent. It closes when its last handle is dropped.
 pub(crate) struct Connection {
     sender: Sender,
-    /// `None` once it has ended or been spawned onto `tasks`.
-    driver: Option<Driver>,
+    /// `Gone` once it has been spawned onto `tasks`.
+    driver: Driver,
+    overhead: Overhead,
     /// HTTP/2's background tasks, aborted when the set is dropped.
     tasks: Option<Arc<Mutex<JoinSet<()>>>>,
 }
@@ -48,17 +61,22 @@ enum Sender {
 
 /// hyper's half of a connection, polled together with whatever waits for it: no task to spawn, and
 /// none that outlives the check. Its errors reach the request or the body, too.
-type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Driver = MaybeDone<BoxFuture<'static, hyper::Result<()>>>;
 
 impl Connection {
     /// Connects to the target of `url`, if the SSRF guard admits it. The caller sets the timeout.
     pub(crate) async fn to(guard: &SsrfGuard, url: &Url) -> Result<Self, Error> {
         let target = guard.admit(url).await?;
-        Self::open(guard, dial(&target).await?, url).await
+        Self::open(guard, dial(&target).await?, url, Versions::All).await
     }
 
     /// Like [`Connection::to`], and measures its phases in `trace`.
-    pub(crate) async fn traced(guard: &SsrfGuard, url: &Url, trace: &Trace) -> Result<Self, Error> {
+    pub(crate) async fn traced(
+        guard: &SsrfGuard,
+        url: &Url,
+        versions: Versions,
+        trace: &Trace,
+    ) -> Result<Self, Error> {
         trace.enter(Phase::Lookup);
         let target = guard.admit(url).await?;
         trace.enter(Phase::Connect);
@@ -67,7 +85,7 @@ impl Connection {
         if url.scheme() == "https" {
             trace.enter(Phase::Tls);
         }
-        let connection = Self::open(guard, stream, url).await?;
+        let connection = Self::open(guard, stream, url, versions).await?;
         trace.enter(Phase::FirstByte);
         Ok(connection)
     }
@@ -77,11 +95,16 @@ impl Connection {
         guard: &SsrfGuard,
         stream: TcpStream,
         url: &Url,
+        versions: Versions,
     ) -> Result<Self, Error> {
         if url.scheme() != "https" {
             return Self::http1(stream).await;
         }
-        let stream = secure(Arc::clone(guard.tls()), stream, server_name(url)?).await?;
+        let mut config = Arc::clone(guard.tls());
+        if versions == Versions::Http1 {
+            Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
+        }
+        let stream = secure(config, stream, server_name(url)?).await?;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             Self::http2(stream).await
         } else {
@@ -94,6 +117,7 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let overhead = Overhead::default();
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEADER_LINES)
@@ -101,28 +125,28 @@ impl Connection {
             .allow_spaces_after_header_name_in_responses(true)
             .allow_obsolete_multiline_headers_in_responses(true)
             .ignore_invalid_headers_in_responses(true)
-            .handshake(TokioIo::new(Paced::new(stream)))
+            .handshake(TokioIo::new(Paced::new(stream, overhead.clone())))
             .await
             .map_err(Error::Exchange)?;
-        let driver: Driver = Box::pin(async { drop(connection.await) });
-        Ok(Self { sender: Sender::Http1(sender), driver: Some(driver), tasks: None })
+        let driver: Driver = maybe_done(Box::pin(connection));
+        Ok(Self { sender: Sender::Http1(sender), driver, overhead, tasks: None })
     }
 
     async fn http2<S>(stream: S) -> Result<Self, Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let tasks = Arc::default();
+        let (tasks, overhead) = (Arc::default(), Overhead::default());
         let (sender, connection) = http2::Builder::new(Tasks::of(&tasks))
             .initial_stream_window_size(HEAD_BYTES as u32)
             // Room for eight streams, because resolvers get many questions at once.
             .initial_connection_window_size(8 * HEAD_BYTES as u32)
             .max_header_list_size(HEAD_BYTES as u32)
-            .handshake(TokioIo::new(Paced::new(stream)))
+            .handshake(TokioIo::new(Paced::new(stream, overhead.clone())))
             .await
             .map_err(Error::Exchange)?;
-        let driver: Driver = Box::pin(async { drop(connection.await) });
-        Ok(Self { sender: Sender::Http2(sender), driver: Some(driver), tasks: Some(tasks) })
+        let driver: Driver = maybe_done(Box::pin(connection));
+        Ok(Self { sender: Sender::Http2(sender), driver, overhead, tasks: Some(tasks) })
     }
 
     /// Sends a request with an absolute URI, and waits for the head of the response. The caller
@@ -132,12 +156,13 @@ impl Connection {
         mut request: Request<RequestBody>,
     ) -> Result<Response<ResponseBody>, Error> {
         let driver = &mut self.driver;
+        self.overhead.clear();
         let response = match &mut self.sender {
             Sender::Http1(sender) => {
                 // The path only, and the authority as a header: RFC 9112, section 3.2.
                 let path = request.uri().path_and_query().cloned();
                 *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
-                drive(driver, sender.send_request(request)).await
+                drive(driver, sender.send_request(request)).await.map_err(Error::Exchange)
             }
             Sender::Http2(sender) => {
                 if let Some(host) = request.headers_mut().remove(HOST) {
@@ -146,10 +171,11 @@ impl Connection {
                     parts.authority = Some(authority.map_err(|_| Error::NotSendable)?);
                     *request.uri_mut() = Uri::from_parts(parts).map_err(|_| Error::NotSendable)?;
                 }
-                drive(driver, sender.send_request(request)).await
+                let response = drive(driver, sender.send_request(request)).await;
+                response.map_err(|error| of_http2(error, failure(driver)))
             }
-        };
-        let response = response.map_err(Error::Exchange)?;
+        }?;
+        self.overhead.clear();
         Ok(response.map(|incoming| ResponseBody { incoming, connection: self }))
     }
 
@@ -179,11 +205,11 @@ impl Connection {
         let (Sender::Http2(sender), Some(tasks)) = (&self.sender, &self.tasks) else {
             return None;
         };
-        if let Some(driver) = self.driver.take() {
-            lock(tasks).spawn(driver);
+        if let MaybeDone::Future(driver) = std::mem::replace(&mut self.driver, MaybeDone::Gone) {
+            lock(tasks).spawn(async { drop(driver.await) });
         }
         let (sender, tasks) = (Sender::Http2(sender.clone()), Some(Arc::clone(tasks)));
-        Some(Self { sender, driver: None, tasks })
+        Some(Self { sender, driver: MaybeDone::Gone, overhead: self.overhead.clone(), tasks })
     }
 }
 
@@ -210,7 +236,13 @@ impl Body for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let Self { incoming, connection } = self.get_mut();
         let frame = |context: &mut Context<'_>| Pin::new(&mut *incoming).poll_frame(context);
-        poll_driven(&mut connection.driver, context, frame)
+        let frame = poll_driven(&mut connection.driver, context, frame);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && frame.data_ref().is_some_and(|data| !data.is_empty())
+        {
+            connection.overhead.clear();
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -247,27 +279,59 @@ pub(crate) async fn read<B: Body<Data = Bytes> + Unpin>(
 }
 
 /// Awaits `future` while polling the connection that it depends on.
-async fn drive<F: Future>(driver: &mut Option<Driver>, future: F) -> F::Output {
+async fn drive<F: Future>(driver: &mut Driver, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| poll_driven(driver, context, |context| future.as_mut().poll(context))).await
 }
 
 /// Polls `poll`, and if it is pending, the connection that it depends on.
 fn poll_driven<T>(
-    driver: &mut Option<Driver>,
+    driver: &mut Driver,
     context: &mut Context<'_>,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
 ) -> Poll<T> {
     let output = poll(context);
     if output.is_pending()
-        && let Some(connection) = driver
-        && connection.as_mut().poll(context).is_ready()
+        && matches!(driver, MaybeDone::Future(_))
+        && Pin::new(driver).poll(context).is_ready()
     {
-        *driver = None;
         // The connection's last step may have completed it.
         return poll(context);
     }
     output
+}
+
+/// Why the connection has failed, if it has and nothing has asked before.
+fn failure(driver: &mut Driver) -> Option<hyper::Error> {
+    let mut context = Context::from_waker(Waker::noop());
+    let _: Poll<()> = poll_driven(driver, &mut context, |_| Poll::Pending);
+    Pin::new(driver).take_output()?.err()
+}
+
+/// A request that failed over HTTP/2, and why its connection failed.
+fn of_http2(error: hyper::Error, connection: Option<hyper::Error>) -> Error {
+    let sent_by_server = |error: &hyper::Error| {
+        let error: &h2::Error = error.source()?.downcast_ref()?;
+        error.reason().filter(|_| error.is_remote()).map(|reason| (reason, error.is_go_away()))
+    };
+    let of_request = sent_by_server(&error);
+    let of_connection = connection.as_ref().and_then(sent_by_server);
+    // A GOAWAY may ask for it even if it counts the request as processed.
+    let asks_for_http1 = [of_request, of_connection]
+        .into_iter()
+        .flatten()
+        .any(|(reason, _)| reason == Reason::HTTP_1_1_REQUIRED);
+    let is_unprocessed = match of_request {
+        // h2 ends only those requests with a GOAWAY that come after its last stream.
+        Some((reason, is_go_away)) => is_go_away || reason == Reason::REFUSED_STREAM,
+        // hyper has not sent it. After a GOAWAY without an error, the connection has not failed.
+        None => error.is_canceled() && (connection.is_none() || of_connection.is_some()),
+    };
+    match (asks_for_http1, is_unprocessed) {
+        (true, _) => Error::Unprocessed(Versions::Http1, error),
+        (false, true) => Error::Unprocessed(Versions::All, error),
+        (false, false) => Error::Exchange(error),
+    }
 }
 
 fn lock(tasks: &Mutex<JoinSet<()>>) -> std::sync::MutexGuard<'_, JoinSet<()>> {

@@ -11,6 +11,7 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 
+use super::Versions;
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
@@ -53,6 +54,10 @@ pub(crate) enum Error {
     /// The URL cannot be sent in an HTTP request, because of its length or a byte in it.
     #[error("the URL cannot be requested")]
     NotSendable,
+    /// An HTTP/2 server has not processed the request (RFC 9113, sections 6.8, 7 and 8.7), so that it can be sent again
+    /// over these versions.
+    #[error("the server did not process the request")]
+    Unprocessed(Versions, #[source] hyper::Error),
     /// There was a connection, but no response.
     #[error("{}", of_exchange(.0))]
     Exchange(#[source] hyper::Error),
@@ -94,7 +99,8 @@ impl Error {
             | Self::NoRoute
             | Self::NoSocket(_)
             | Self::ServerName
-            | Self::NotSendable => false,
+            | Self::NotSendable
+            | Self::Unprocessed(..) => false,
         }
     }
 
@@ -142,6 +148,8 @@ fn of_connection(error: &io::Error) -> &'static str {
         io::ErrorKind::NetworkUnreachable => "network unreachable",
         io::ErrorKind::TimedOut => "connection timed out",
         io::ErrorKind::PermissionDenied => "connection not permitted",
+        // Of `Overhead`.
+        io::ErrorKind::QuotaExceeded => "too much data before a final response",
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionAborted
