@@ -367,8 +367,99 @@ where
 #[cfg(test)]
 mod tests {
     use hyper::rt::Executor as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, duplex, sink, split};
 
     use super::*;
+    use crate::http::request;
+
+    /// A head with this status in HTTP/1.1, or in HTTP/2 on the stream of the first request.
+    fn head(is_http2: bool, status: &str, link: usize) -> Vec<u8> {
+        let link = "x".repeat(link);
+        if !is_http2 {
+            return format!("HTTP/1.1 {status} Some\r\nLink: {link}\r\n\r\n").into_bytes();
+        }
+        // `:status` and `link` of HPACK's static table, each with a literal value.
+        let length = u8::try_from(link.len()).expect("a short value");
+        let block =
+            [&[0x08, 3], status.as_bytes(), &[0x0f, 0x1e, length], link.as_bytes()].concat();
+        frame(1, 4, 1, &block)
+    }
+
+    fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(payload.len()).expect("a short frame");
+        [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+    }
+
+    /// Requests something from a server that sends `first`, and then `unit` until the client leaves. Returns the status
+    /// or the error, and how many bytes the server has sent.
+    async fn ask(is_http2: bool, first: Vec<u8>, unit: Vec<u8>) -> (Result<u16, String>, usize) {
+        let (client, server) = duplex(1024);
+        let (mut read, mut write) = split(server);
+        let asked = async {
+            let connection = match is_http2 {
+                true => Connection::http2(client).await,
+                false => Connection::http1(client).await,
+            };
+            let url = "http://site.example/".parse().expect("a URL");
+            let request = request(hyper::Method::GET, &url, Default::default()).expect("a request");
+            let answer = connection.expect("a connection").send(request).await;
+            answer.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
+        };
+        let sent = async {
+            let mut sent = 0;
+            if is_http2 {
+                write.write_all(&frame(4, 0, 0, &[])).await.expect("the client reads");
+                read.read_exact(&mut [0; 24]).await.expect("a preface");
+                let mut header = [0; 9];
+                while header[3] != 1 {
+                    read.read_exact(&mut header).await.expect("a frame");
+                    let payload = &mut vec![0; usize::from(header[2])];
+                    read.read_exact(payload).await.expect("a payload");
+                }
+            } else {
+                read.read_u8().await.expect("a request");
+            }
+            let ignoring = async { drop(copy(&mut read, &mut sink()).await) };
+            let sending = async {
+                write.write_all(&first).await.expect("the client reads");
+                while !unit.is_empty() && write.write_all(&unit).await.is_ok() {
+                    sent += unit.len();
+                }
+            };
+            tokio::join!(sending, ignoring);
+            sent
+        };
+        tokio::join!(asked, sent)
+    }
+
+    #[tokio::test]
+    async fn a_server_without_a_final_response_is_left_early() {
+        for (is_http2, unit) in [
+            (false, head(false, "100", 0)),
+            (false, head(false, "103", 10_000)),
+            (false, head(false, "199", 100)),
+            (true, head(true, "103", 0)),
+            (true, head(true, "103", 100)),
+            (true, head(true, "199", 100)),
+            (true, frame(4, 0, 0, &[])),        // SETTINGS
+            (true, frame(6, 0, 0, &[7; 8])),    // PING
+            (true, frame(99, 0, 1, &[0; 100])), // unknown
+        ] {
+            let case = String::from_utf8_lossy(&unit[..20.min(unit.len())]).into_owned();
+            let (answer, sent) = ask(is_http2, Vec::new(), unit).await;
+            assert_eq!(answer, Err("too much data before a final response".to_owned()), "{case:?}");
+            assert!(sent < 20 * HEAD_BYTES, "{case:?}: {sent} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn interim_responses_may_come_before_the_final_one() {
+        for (is_http2, size) in [(false, 2_000), (true, 100)] {
+            let interim = [head(is_http2, "100", 0), head(is_http2, "103", size)].concat();
+            let first = [interim.repeat(100), head(is_http2, "204", 0)].concat();
+            assert_eq!(ask(is_http2, first, Vec::new()).await.0, Ok(204));
+        }
+    }
 
     #[tokio::test]
     async fn tasks_that_ended_are_let_go() {
