@@ -208,7 +208,9 @@ fn heads() -> Vec<Case> {
                 [100, 102, 103, 199].map(|code| format!("HTTP/1.1 {code} H\r\nA: b\r\n\r\n"));
             vec![flood(kinds.concat(), ENDLESS)]
         }),
-        page("interim answers a second", || vec![Piece::Slowly(interim(1).repeat(9))]),
+        page("interim answers come a byte a second", || {
+            vec![Piece::Slowly(interim(1).repeat(9).into_bytes())]
+        }),
         page("lengths that contradict", || {
             html("Content-Length: 5\r\nContent-Length: 7\r\n", [bytes("hello")])
         }),
