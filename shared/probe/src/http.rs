@@ -48,12 +48,13 @@ pub(crate) async fn send_traced(
 ) -> Result<Response<ResponseBody>, Error> {
     let connection = Connection::traced(guard, url, Versions::All, trace).await?;
     let again = connection.is_multiplexed().then(|| (method.clone(), headers.clone()));
-    let mut sent = connection.send(request(method, url, headers)?).await;
-    if let (Err(Error::Unprocessed(versions, _)), Some((method, headers))) = (&sent, again) {
-        let connection = Connection::traced(guard, url, *versions, trace).await?;
-        sent = connection.send(request(method, url, headers)?).await;
-    }
-    let response = sent?;
+    let response = match (connection.send(request(method, url, headers)?).await, again) {
+        (Err(Error::Unprocessed(versions, _)), Some((method, headers))) => {
+            let connection = Connection::traced(guard, url, versions, trace).await?;
+            connection.send(request(method, url, headers)?).await?
+        }
+        (sent, _) => sent?,
+    };
     trace.responded(response.status().as_u16());
     Ok(response)
 }
