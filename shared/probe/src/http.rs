@@ -19,10 +19,10 @@ use hyper::{Method, Request, Response};
 use url::{Position, Url};
 
 pub(crate) use self::connection::{
-    Connection, HEAD_BYTES, HEADER_LINES, RequestBody, ResponseBody, Versions, read,
+    Connection, HEAD_BYTES, HEADER_LINES, RequestBody, ResponseBody, read,
 };
 pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
-pub(crate) use self::error::Error;
+pub(crate) use self::error::{Error, Versions};
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
 pub(crate) use self::trace::{Phase, Trace};

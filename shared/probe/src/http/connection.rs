@@ -22,7 +22,7 @@ use url::Url;
 
 use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
-use super::{Error, dial, secure, server_name};
+use super::{Error, Versions, dial, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
@@ -34,15 +34,6 @@ pub(crate) const HEADER_LINES: usize = 256;
 
 /// The body of a request: our own bytes, or a browser's upload.
 pub(crate) type RequestBody = Either<Full<Bytes>, Incoming>;
-
-/// The versions of HTTP that are offered to the server of an https URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Versions {
-    /// HTTP/2 and HTTP/1.1.
-    All,
-    /// HTTP/1.1 alone.
-    Http1,
-}
 
 /// A connection on which requests can be sent. It closes when its last handle is dropped.
 pub(crate) struct Connection {

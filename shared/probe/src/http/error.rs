@@ -11,7 +11,6 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 
-use super::Versions;
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
@@ -28,6 +27,15 @@ pub enum Scheme {
     Https,
     /// Something other than TLS.
     Http,
+}
+
+/// The versions of HTTP that are offered to the server of an https URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// HTTP/2 and HTTP/1.1.
+    All,
+    /// HTTP/1.1 alone.
+    Http1,
 }
 
 /// Why a request has no response. `Display` is for people.

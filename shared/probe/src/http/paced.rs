@@ -8,14 +8,12 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::HEAD_BYTES;
-
 /// Bytes read before the stream yields to other tasks.
 const READ_BUDGET: usize = 16 * 1024;
 
 /// The most bytes that a stream may bring before its requests get something. It has room for what an HTTP/2 server may
-/// have sent to several requests when they are read: bodies, up to the window of the connection, and heads.
-const OVERHEAD_BYTES: usize = 16 * HEAD_BYTES;
+/// have sent to several requests when they are read: bodies, up to the window of the connection (512 KiB), and heads.
+const OVERHEAD_BYTES: usize = 1024 * 1024;
 
 /// Bytes read from a stream since its requests last got something: the head of a final response, or a part of a body.
 /// They are heads, or what hyper skips, such as interim responses and frames without content.
