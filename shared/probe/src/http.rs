@@ -22,23 +22,23 @@ pub(crate) use self::connection::{
     Connection, HEAD_BYTES, HEADER_LINES, RequestBody, ResponseBody, read,
 };
 pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
-pub(crate) use self::error::Error;
+pub(crate) use self::error::{Error, Versions};
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
 pub(crate) use self::trace::{Phase, Trace};
 use crate::ssrf_guard::SsrfGuard;
 
-/// Sends a GET for `url` with `headers`, on a new connection. The caller sets the timeout.
+/// Sends a GET for `url` with `headers`, on a new connection like [`send_traced`]. The caller sets the timeout.
 pub(crate) async fn get(
     guard: &SsrfGuard,
     url: &Url,
     headers: HeaderMap,
 ) -> Result<Response<ResponseBody>, Error> {
-    let connection = Connection::to(guard, url).await?;
-    connection.send(request(Method::GET, url, headers)?).await
+    send_traced(guard, Method::GET, url, headers, &Trace::default()).await
 }
 
-/// Sends a request without a body like [`get`], and measures its phases in `trace`.
+/// Sends a request without a body on a new connection, and measures its phases in `trace`. If an HTTP/2 server has not
+/// processed it, it is sent once more, on another connection. The caller sets the timeout.
 pub(crate) async fn send_traced(
     guard: &SsrfGuard,
     method: Method,
@@ -46,8 +46,15 @@ pub(crate) async fn send_traced(
     headers: HeaderMap,
     trace: &Trace,
 ) -> Result<Response<ResponseBody>, Error> {
-    let connection = Connection::traced(guard, url, trace).await?;
-    let response = connection.send(request(method, url, headers)?).await?;
+    let connection = Connection::traced(guard, url, Versions::All, trace).await?;
+    let again = connection.is_multiplexed().then(|| (method.clone(), headers.clone()));
+    let response = match (connection.send(request(method, url, headers)?).await, again) {
+        (Err(Error::Unprocessed(versions, _)), Some((method, headers))) => {
+            let connection = Connection::traced(guard, url, versions, trace).await?;
+            connection.send(request(method, url, headers)?).await?
+        }
+        (sent, _) => sent?,
+    };
     trace.responded(response.status().as_u16());
     Ok(response)
 }

@@ -131,6 +131,7 @@ impl AdmittedTarget {
 /// settings. Expensive to build (root store, hosts file), cheap to use: one per process.
 pub struct SsrfGuard {
     allow: Vec<IpNet>,
+    setting: Option<&'static str>,
     connect_to: Vec<ConnectTo>,
     own_listeners: Vec<SocketAddr>,
     resolver: Resolver,
@@ -173,6 +174,7 @@ impl SsrfGuard {
             tls: Arc::new(tls_config(Arc::clone(&roots))?),
             roots,
             allow: outbound.allow,
+            setting: outbound.setting,
             connect_to: outbound.connect_to,
             own_listeners: outbound.own_listeners,
             resolver,
@@ -181,12 +183,11 @@ impl SsrfGuard {
 
     /// Resolves the host of `url`, and checks that it may be reached.
     ///
-    /// A name is refused if *any* of its addresses is forbidden. Connecting to the others would be just as safe, but
-    /// then the result would depend on the order of a DNS answer. And anyone who publishes an internal address next to
-    /// a public one should learn about it.
+    /// If some of a name's addresses are forbidden, the target has only the others: `localhost` is also `::1`, and an
+    /// internal address that somebody publishes next to a public one is never connected to.
     ///
     /// # Errors
-    /// See [`NotAdmitted`].
+    /// See [`NotAdmitted`]. A name is refused because of its first address if all of them are forbidden.
     pub async fn admit(&self, url: &Url) -> Result<AdmittedTarget, NotAdmitted> {
         let refused = |reason| ForbiddenTarget { url: without_credentials(url).into(), reason };
         let ("http" | "https", Some(host), Some(port)) =
@@ -194,11 +195,19 @@ impl SsrfGuard {
         else {
             return Err(refused(ForbiddenReason::Scheme(url.scheme().to_owned())).into());
         };
-        let addresses = self.resolve(&host, port).await?;
-        for address in &addresses {
-            self.check_address(*address).map_err(refused)?;
+        let mut addresses = self.resolve(&host, port).await?;
+        let mut reason = None;
+        addresses.retain(|address| match self.check_address(*address) {
+            Ok(()) => true,
+            Err(forbidden) => {
+                reason.get_or_insert(forbidden);
+                false
+            }
+        });
+        match reason {
+            Some(reason) if addresses.is_empty() => Err(refused(reason).into()),
+            _ => Ok(AdmittedTarget { addresses: alternate_families(addresses) }),
         }
-        Ok(AdmittedTarget { addresses: alternate_families(addresses) })
     }
 
     /// Checks whether `address` may be reached, on any port; for engines that see addresses without
@@ -208,7 +217,9 @@ impl SsrfGuard {
     /// With the kind of the address, if it is neither public nor allowed by configuration.
     pub fn check_ip(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
         match address::forbidden(address) {
-            Some(forbidden) if !self.is_allowed_network(address) => Err(forbidden),
+            Some(forbidden) if !self.is_allowed_network(address) => {
+                Err(ForbiddenAddress { setting: self.setting, ..forbidden })
+            }
             _ => Ok(()),
         }
     }

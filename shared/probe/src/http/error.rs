@@ -29,6 +29,15 @@ pub enum Scheme {
     Http,
 }
 
+/// The versions of HTTP that are offered to the server of an https URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// HTTP/2 and HTTP/1.1.
+    All,
+    /// HTTP/1.1 alone.
+    Http1,
+}
+
 /// Why a request has no response. `Display` is for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -53,6 +62,10 @@ pub(crate) enum Error {
     /// The URL cannot be sent in an HTTP request, because of its length or a byte in it.
     #[error("the URL cannot be requested")]
     NotSendable,
+    /// An HTTP/2 server has not processed the request (RFC 9113, sections 6.8, 7 and 8.7), so that it can be sent again
+    /// over these versions.
+    #[error("the server did not process the request")]
+    Unprocessed(Versions, #[source] hyper::Error),
     /// There was a connection, but no response.
     #[error("{}", of_exchange(.0))]
     Exchange(#[source] hyper::Error),
@@ -94,7 +107,8 @@ impl Error {
             | Self::NoRoute
             | Self::NoSocket(_)
             | Self::ServerName
-            | Self::NotSendable => false,
+            | Self::NotSendable
+            | Self::Unprocessed(..) => false,
         }
     }
 
@@ -142,6 +156,8 @@ fn of_connection(error: &io::Error) -> &'static str {
         io::ErrorKind::NetworkUnreachable => "network unreachable",
         io::ErrorKind::TimedOut => "connection timed out",
         io::ErrorKind::PermissionDenied => "connection not permitted",
+        // Of `Overhead`.
+        io::ErrorKind::QuotaExceeded => "too much data before a final response",
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionAborted

@@ -26,7 +26,7 @@ use super::canonical::{origin_of, without_www};
 use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
 use crate::http::coding::ACCEPTED;
 pub(super) use crate::http::coding::{Coding, unpack};
-use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody};
+use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody, Versions};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::{AdmittedTarget, NotAdmitted, SsrfGuard};
 
@@ -123,16 +123,18 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Waits for a permit, sends a request without a body, and waits for the head of the response.
+    /// Waits for a permit, sends a request without a body, and waits for the head of the response. A request that an
+    /// HTTP/2 server has not processed is sent once more, on a new connection.
     pub(super) async fn send(
         &self,
         method: Method,
         url: &Url,
     ) -> Result<CrawlResponse, FetchError> {
-        let request = self.request(&method, url)?;
+        let mut request = self.request(&method, url)?;
         let admitted = timeout(CONNECT_TIMEOUT, self.pin(url)).await;
         let origin = admitted.unwrap_or(Err(FetchError::LookupTimedOut))?;
         let is_own = self.is_own(url);
+        let mut retry = None;
         if let Some((peer, mut connection)) = self.pool.take(origin.id) {
             let Some(permit) = self.quota.acquire(peer.address, is_own).await else {
                 self.pool.keep(peer, connection);
@@ -140,16 +142,41 @@ impl<'a> Client<'a> {
             };
             let request = self.request(&method, url)?;
             let response = timeout(HEAD_TIMEOUT, async {
-                if connection.is_ready().await { connection.send(request).await.ok() } else { None }
+                if connection.is_ready().await {
+                    Some(connection.send(request).await)
+                } else {
+                    None
+                }
             });
             match response.await {
-                Ok(Some(response)) => return Ok(CrawlResponse::new(response, peer, permit)),
+                Ok(Some(Ok(response))) => return Ok(CrawlResponse::new(response, peer, permit)),
+                Ok(Some(Err(http::Error::Unprocessed(versions, _)))) => retry = Some(versions),
                 // The idle connection may have been closed, which is not a response: retry on a new
                 // one.
-                Ok(None) => {}
+                Ok(None | Some(Err(_))) => {}
                 Err(_) => return Err(FetchError::NoResponse(self.blame(&origin, true))),
             }
         }
+        loop {
+            let versions = retry.unwrap_or(Versions::All);
+            match self.send_anew(&origin, url, versions, request).await? {
+                Ok(response) => return Ok(response),
+                Err(versions) if retry.is_none() => retry = Some(versions),
+                Err(_) => return Err(FetchError::NoResponse(Blame::Target)),
+            }
+            request = self.request(&method, url)?;
+        }
+    }
+
+    /// Sends a request on a new connection. Returns the versions over which to retry if the server has not processed it.
+    async fn send_anew(
+        &self,
+        origin: &PinnedOrigin,
+        url: &Url,
+        versions: Versions,
+        request: Request<RequestBody>,
+    ) -> Result<Result<CrawlResponse, Versions>, FetchError> {
+        let is_own = self.is_own(url);
         let mut untried = origin.target.addresses().iter().take(MAX_ADDRESSES);
         let mut failures = Vec::new();
         while let Some(address) = untried.next() {
@@ -166,22 +193,23 @@ impl<'a> Client<'a> {
                     continue;
                 }
             };
-            let opened = Connection::open(self.guard, stream, url);
+            let opened = Connection::open(self.guard, stream, url, versions);
             let opened = timeout_at(since + CONNECT_TIMEOUT, opened).await;
             let is_unclear = may_be_ours(&opened);
             let Ok(Ok(connection)) = opened else {
-                return Err(FetchError::Unreachable(self.blame(&origin, is_unclear)));
+                return Err(FetchError::Unreachable(self.blame(origin, is_unclear)));
             };
             let sent = timeout_at(since + HEAD_TIMEOUT, connection.send(request)).await;
             let is_unclear = may_be_ours(&sent);
             return match sent {
-                Ok(Ok(response)) => Ok(CrawlResponse::new(response, peer, permit)),
-                Ok(Err(_)) | Err(_) => Err(FetchError::NoResponse(self.blame(&origin, is_unclear))),
+                Ok(Ok(response)) => Ok(Ok(CrawlResponse::new(response, peer, permit))),
+                Ok(Err(http::Error::Unprocessed(versions, _))) => Ok(Err(versions)),
+                Ok(Err(_)) | Err(_) => Err(FetchError::NoResponse(self.blame(origin, is_unclear))),
             };
         }
         Err(match FetchError::of(http::most_telling(failures), url) {
             FetchError::Unreachable(Blame::Unclear) => {
-                FetchError::Unreachable(self.blame(&origin, true))
+                FetchError::Unreachable(self.blame(origin, true))
             }
             error => error,
         })

@@ -17,13 +17,18 @@ pub struct ForbiddenAddress {
     pub network: Option<IpNet>,
     /// What the range is for, such as `a private address`.
     pub kind: &'static str,
+    /// The variable that could allow it, if the operator can set one.
+    pub setting: Option<&'static str>,
 }
 
 impl fmt::Display for ForbiddenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is {}", self.address, self.kind)?;
-        match self.network {
-            Some(network) => write!(f, " ({network})"),
+        if let Some(network) = self.network {
+            write!(f, " ({network})")?;
+        }
+        match self.setting {
+            Some(setting) => write!(f, ", which {setting} does not allow"),
             None => Ok(()),
         }
     }
@@ -108,6 +113,7 @@ pub(super) fn forbidden(address: IpAddr) -> Option<ForbiddenAddress> {
         address,
         network: Some(range.network),
         kind: range.kind,
+        setting: None,
     };
     let in_range = |range: &&Range| range.network.contains(&address);
     match address {
@@ -119,6 +125,7 @@ pub(super) fn forbidden(address: IpAddr) -> Option<ForbiddenAddress> {
             address,
             network: None,
             kind: "outside the global unicast space 2000::/3",
+            setting: None,
         })),
     }
 }

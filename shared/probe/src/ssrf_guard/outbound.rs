@@ -17,6 +17,8 @@ pub struct Outbound {
     /// Networks that are allowed although they are not public. An IPv4 network does not include IPv6 addresses that
     /// embed its addresses.
     pub allow: Vec<IpNet>,
+    /// The variable that lists these networks, for messages.
+    pub setting: Option<&'static str>,
     /// Detours. The first one that applies is used.
     pub connect_to: Vec<ConnectTo>,
     /// Trust anchors in addition to Mozilla's.
@@ -40,6 +42,7 @@ impl Outbound {
         };
         Ok(Self {
             allow: Vec::new(),
+            setting: None,
             connect_to: list(read, "VEDETTE_CONNECT_TO")?,
             extra_roots,
             own_listeners: Vec::new(),
@@ -53,7 +56,7 @@ impl Outbound {
     ///
     /// When the variable is invalid.
     pub fn allowing(self, read: Read<'_>, variable: &'static str) -> Result<Self, ConfigError> {
-        Ok(Self { allow: list(read, variable)?, ..self })
+        Ok(Self { allow: list(read, variable)?, setting: Some(variable), ..self })
     }
 }
 

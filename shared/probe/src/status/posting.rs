@@ -13,7 +13,9 @@ use url::Url;
 use vedette_domain::checks::check::CheckError;
 
 use super::{Outcome, StatusProbe, follow};
-use crate::http::{self, Connection, Phase, RedirectChain, RequestBody, ResponseBody, Trace};
+use crate::http::{
+    self, Connection, Phase, RedirectChain, RequestBody, ResponseBody, Trace, Versions,
+};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
 
@@ -80,7 +82,8 @@ pub(super) async fn follow_post(
         Ok(request) => request,
         Err(error) => return Ok((Ok(Err(error)), Duration::ZERO)),
     };
-    let connection = match timeout(probe.deadline, Connection::traced(guard, url, trace)).await {
+    let connecting = Connection::traced(guard, url, Versions::All, trace);
+    let connection = match timeout(probe.deadline, connecting).await {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return Ok((Ok(Err(error)), Duration::ZERO)),
         Err(late) => return Ok((Err(late), Duration::ZERO)),

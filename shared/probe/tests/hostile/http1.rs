@@ -65,6 +65,10 @@ fn html(head: &str, body: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     with_head(&format!("Content-Type: text/html\r\n{head}"), body)
 }
 
+fn interim(size: usize) -> String {
+    format!("HTTP/1.1 103 H\r\nLink: {}\r\n\r\n", "x".repeat(size))
+}
+
 fn redirect(location: &str) -> Vec<Piece> {
     vec![bytes(format!(
         "HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\
@@ -198,6 +202,15 @@ fn heads() -> Vec<Case> {
             vec![bytes("HTTP/1.1 200 OK\r\nA: x\r\n"), flood(" x\r\n", ENDLESS)]
         }),
         page("interim answers without end", || vec![flood("HTTP/1.1 103 H\r\n\r\n", ENDLESS)]),
+        page("long interim answers without end", || vec![flood(interim(30_000), ENDLESS)]),
+        page("interim answers of all kinds without end", || {
+            let kinds =
+                [100, 102, 103, 199].map(|code| format!("HTTP/1.1 {code} H\r\nA: b\r\n\r\n"));
+            vec![flood(kinds.concat(), ENDLESS)]
+        }),
+        page("interim answers come a byte a second", || {
+            vec![Piece::Slowly(interim(1).repeat(9).into_bytes())]
+        }),
         page("lengths that contradict", || {
             html("Content-Length: 5\r\nContent-Length: 7\r\n", [bytes("hello")])
         }),

@@ -80,6 +80,11 @@ pub(crate) fn cases() -> Vec<Script> {
             let head = [0x08, 3, b'1', b'0', b'3'];
             vec![settings(), flood(frame(HEADERS, END_HEADERS, 1, &head), ENDLESS)]
         }),
+        ("interim answers with a link, without end", || {
+            // With a `link` of 4,000 bytes.
+            let head = [&[0x08, 3][..], b"103", &[0x0f, 0x1e, 0x7f, 0xa1, 0x1e], &[b'x'; 4_000]];
+            vec![settings(), flood(frame(HEADERS, END_HEADERS, 1, &head.concat()), ENDLESS)]
+        }),
         ("a body of empty frames without end", || {
             let head = frame(HEADERS, END_HEADERS, 1, &OK);
             vec![settings(), bytes(head), flood(frame(DATA, 0, 1, &[]), ENDLESS)]

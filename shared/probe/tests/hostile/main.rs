@@ -180,7 +180,7 @@ impl Suite {
             allow: vec!["127.0.0.0/8".parse().expect("a network")],
             connect_to: vec![format!("{HOST}:443:{}", server.address).parse().expect("a detour")],
             extra_roots: vec![self.authority.root()],
-            own_listeners: Vec::new(),
+            ..Outbound::default()
         };
         SsrfGuard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
             .expect("a guard")
@@ -200,8 +200,16 @@ impl Suite {
             }),
         };
         let result = self.timed(Tool::Status, name, status::probe(guard, &probe)).await;
-        if let Err(error) = result {
-            self.note(format!("{name}: status: {error:?}"));
+        match result {
+            Err(error) => self.note(format!("{name}: status: {error:?}")),
+            // It must not read them until its deadline.
+            Ok(result) if name.starts_with("long interim answers") => {
+                let expected = Some("too much data before a final response");
+                if result.error.as_deref() != expected {
+                    self.note(format!("{name}: status: {:?}", result.error));
+                }
+            }
+            Ok(_) => {}
         }
     }
 

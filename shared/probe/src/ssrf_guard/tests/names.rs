@@ -3,11 +3,10 @@
 use super::*;
 
 #[tokio::test]
-async fn a_name_with_any_forbidden_address_is_refused() {
+async fn a_name_with_forbidden_addresses_alone_is_refused() {
     let names = NameServer::start([
         ("inner.example", Entry::addresses(&["10.0.0.1"])),
-        ("mixed.example", Entry::addresses(&["1.1.1.1", "10.0.0.1"])),
-        ("mixed6.example", Entry::addresses(&["1.1.1.1", "::1"])),
+        ("inner6.example", Entry::addresses(&["10.0.0.1", "::1"])),
         ("mapped.example", Entry::addresses(&["::ffff:10.0.0.1"])),
         ("alias.example", Entry::Alias("inner.example")),
     ])
@@ -15,14 +14,64 @@ async fn a_name_with_any_forbidden_address_is_refused() {
     let guard = names.guard(Outbound::default());
     for (host, address) in [
         ("inner.example", "10.0.0.1"),
-        ("mixed.example", "10.0.0.1"),
-        ("mixed6.example", "::1"),
+        ("inner6.example", "10.0.0.1"),
         ("mapped.example", "::ffff:10.0.0.1"),
         ("alias.example", "10.0.0.1"),
         ("INNER.example.", "10.0.0.1"),
     ] {
         let outcome = guard.admit(&url(&format!("http://{host}/"))).await;
         assert_eq!(refused_address(&outcome), Some(address.parse().expect("an address")), "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_has_only_its_admitted_addresses() {
+    let names = NameServer::start([
+        ("mixed.example", Entry::addresses(&["10.0.0.1", "1.1.1.1", "169.254.169.254"])),
+        ("mixed6.example", Entry::addresses(&["1.1.1.1", "::1", "fd12::1"])),
+        ("reversed.example", Entry::addresses(&["127.0.0.1", "2606:4700::1"])),
+        ("split.example", Entry::addresses(&["10.1.0.1", "10.2.0.1", "fd12::1"])),
+        ("alias.example", Entry::Alias("mixed.example")),
+    ])
+    .await;
+    let outbound = || Outbound {
+        own_listeners: vec![socket("10.1.0.1:8787")],
+        ..allow(&["10.1.0.0/16", "fd12::/16"])
+    };
+    for (outbound, text, admitted) in [
+        (Outbound::default(), "http://mixed.example/", &["1.1.1.1:80"][..]),
+        (Outbound::default(), "http://mixed6.example/", &["1.1.1.1:80"]),
+        (Outbound::default(), "http://reversed.example/", &["[2606:4700::1]:80"]),
+        (Outbound::default(), "https://alias.example/", &["1.1.1.1:443"]),
+        (outbound(), "http://mixed6.example/", &["1.1.1.1:80", "[fd12::1]:80"]),
+        (outbound(), "http://split.example/", &["10.1.0.1:80", "[fd12::1]:80"]),
+        (outbound(), "http://split.example:8787/", &["[fd12::1]:8787"]),
+    ] {
+        let target = names.guard(outbound).admit(&url(text)).await.expect(text);
+        let admitted: Vec<_> = admitted.iter().map(|address| socket(address)).collect();
+        assert_eq!(target.addresses(), admitted, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_setting_that_could_allow_the_address() {
+    let names = NameServer::start([("me.example", Entry::addresses(&["127.0.0.1"]))]).await;
+    let read = |name: &str| (name == "VEDETTE_ALLOW_TARGETS").then(|| "127.0.0.0/8".to_owned());
+    let outbound = Outbound::default().allowing(&read, "VEDETTE_ALLOW_TARGETS").expect("networks");
+    let guard = names.guard(Outbound { own_listeners: vec![socket("127.0.0.1:8787")], ..outbound });
+    for (text, message) in [
+        (
+            "http://10.0.0.1/",
+            "the target is forbidden: 10.0.0.1 is a private address (10.0.0.0/8), \
+             which VEDETTE_ALLOW_TARGETS does not allow",
+        ),
+        (
+            "http://me.example:8787/",
+            "the target is forbidden: 127.0.0.1:8787 is an address of this service",
+        ),
+    ] {
+        let refusal = guard.admit(&url(text)).await.expect_err(text);
+        assert_eq!(refusal.to_string(), message);
     }
 }
 
@@ -107,6 +156,10 @@ async fn localhost_is_refused_unless_allowed_and_never_asked_for() {
     let guard = names.guard(allow(&["127.0.0.0/8", "::1/128"]));
     let target = guard.admit(&url("http://localhost:8080/")).await.expect("allowed");
     assert!(target.addresses().iter().all(|address| address.ip().is_loopback()));
+    for (network, address) in [("127.0.0.0/8", "127.0.0.1:80"), ("::1/128", "[::1]:80")] {
+        let target = names.guard(allow(&[network])).admit(&url("http://localhost/")).await;
+        assert_eq!(target.expect("allowed").addresses(), [socket(address)]);
+    }
     assert_eq!(names.asked(), [""; 0]);
 }
 
