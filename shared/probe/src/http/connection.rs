@@ -19,7 +19,7 @@ use url::Url;
 
 use super::paced::Paced;
 use super::trace::{Phase, Trace};
-use super::{Error, dial, secure, server_name};
+use super::{Error, dial, secure_or_explain, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
@@ -81,7 +81,7 @@ impl Connection {
         if url.scheme() != "https" {
             return Self::http1(stream).await;
         }
-        let stream = secure(Arc::clone(guard.tls()), stream, server_name(url)?).await?;
+        let stream = secure_or_explain(guard.tls(), stream, server_name(url)?).await?;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             Self::http2(stream).await
         } else {

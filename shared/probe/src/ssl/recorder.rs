@@ -51,6 +51,11 @@ impl Recorder {
         Self { algorithms, seen: Mutex::default() }
     }
 
+    /// Whether nothing was recorded so far.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(*self.seen.lock().unwrap_or_else(PoisonError::into_inner), Recorded::Nothing)
+    }
+
     /// Takes what was recorded so far.
     pub(super) fn take(&self) -> Recorded {
         std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rustls::RootCertStore;
 use rustls::crypto::WebPkiSupportedAlgorithms;
-use rustls::pki_types::UnixTime;
+use rustls::pki_types::{CertificateDer, UnixTime};
 use vedette_domain::checks::check::{SslFailure, certificate_time};
 use webpki::{EndEntityCert, Error, KeyUsage};
 use x509_parser::certificate::X509Certificate;
@@ -26,6 +26,8 @@ pub(super) struct Expected<'a> {
     pub(super) domain: &'a str,
     /// The trusted authorities.
     pub(super) roots: &'a RootCertStore,
+    /// The operator's certificates, which are trusted even as a server's own.
+    pub(super) extra_roots: &'a [CertificateDer<'static>],
     /// The accepted signature algorithms.
     pub(super) algorithms: WebPkiSupportedAlgorithms,
     /// The current time.
@@ -115,11 +117,14 @@ fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
 }
 
 fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
-    let (own, issuers) = chain.presented.chain.split_first()?;
-    let own = match EndEntityCert::try_from(own) {
+    let (der, issuers) = chain.presented.chain.split_first()?;
+    let own = match EndEntityCert::try_from(der) {
         Ok(own) => own,
         Err(error) => return Some(chain_words(&error, chain)),
     };
+    if expected.extra_roots.contains(der) {
+        return None;
+    }
     let verify = |second: i64| {
         // Certificates from before the epoch are not current then, so this trusts none of them.
         let time = Duration::from_secs(u64::try_from(second).unwrap_or_default());
