@@ -1,5 +1,6 @@
 //! TLS as every engine uses it: what Vedette offers to servers, and which certificates it trusts.
 
+mod ecdsa;
 mod hello;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 pub(crate) use self::hello::{Choice, client_hello, lacking, server_hello, suite_name};
 
-/// TLS 1.2 and 1.3 by ring, offering HTTP/2 and HTTP/1.1.
+/// TLS 1.2 and 1.3 by ring, with the signatures that [`ecdsa`] adds, offering HTTP/2 and HTTP/1.1.
 pub(crate) fn config(
     roots: Arc<RootCertStore>,
     extra_roots: Vec<CertificateDer<'static>>,
@@ -34,6 +35,7 @@ pub(crate) fn config(
                 | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
         )
     });
+    provider.signature_verification_algorithms = ecdsa::algorithms();
     let provider = Arc::new(provider);
     let webpki = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
         .build()
