@@ -12,6 +12,7 @@ mod error;
 mod paced;
 mod redirect;
 mod trace;
+mod unsupported;
 
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::http::uri::Uri;
@@ -26,6 +27,7 @@ pub(crate) use self::error::{Error, Versions};
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
 pub(crate) use self::trace::{Phase, Trace};
+pub(crate) use self::unsupported::{explain, secure_or_explain};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Sends a GET for `url` with `headers`, on a new connection like [`send_traced`]. The caller sets the timeout.

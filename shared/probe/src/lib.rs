@@ -2,6 +2,7 @@
 //!
 //! - [`ssrf_guard`] decides what may be reached, and pins the addresses.
 //! - `http` connects to what the SSRF guard admits, for all engines.
+//! - `tls` says what they offer to servers, and which certificates they trust.
 //! - [`connectivity`] tells a target's failure from one of our own connection.
 //! - [`browser`] runs a browser behind the SSRF guard.
 //! - [`status`] fetches a page once, and reports whether it is up.
@@ -36,6 +37,7 @@ pub mod scheme;
 pub mod ssl;
 pub mod ssrf_guard;
 pub mod status;
+mod tls;
 pub mod txt;
 
 pub use self::request_header::INVALID_HEADER;

@@ -38,6 +38,7 @@ use self::verdict::{Expected, first_to_expire, judge};
 use crate::connectivity::Connectivity;
 use crate::http;
 use crate::ssrf_guard::{SsrfGuard, without_credentials};
+use crate::tls::suite_name;
 
 /// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Ssl.limits().deadline;
@@ -162,10 +163,17 @@ async fn handshake(
     let target = guard.admit(url).await?;
     let name = http::server_name(url)?;
     let stream = http::dial(&target).await?;
-    *connected_to = stream.peer_addr().ok().map(|address| address.ip());
+    let address = stream.peer_addr().ok();
+    *connected_to = address.map(|address| address.ip());
     let mut config = guard.tls().as_ref().clone();
     config.dangerous().set_certificate_verifier(Arc::clone(recorder) as Arc<_>);
-    http::secure(Arc::new(config), stream, name).await
+    match http::secure(Arc::new(config), stream, name.clone()).await {
+        // A server that has presented a certificate supports what was offered.
+        Err(error) if recorder.is_empty() => {
+            Err(http::explain(error, guard.tls(), address, &name).await)
+        }
+        outcome => outcome,
+    }
 }
 
 /// Closes a connection properly. Dropping it with unread data would reset it, which servers log.
@@ -186,11 +194,10 @@ struct Negotiated {
 
 impl Negotiated {
     fn of(connection: &CommonState) -> Self {
-        let suite = connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+        let suite = connection.negotiated_cipher_suite();
         Self {
             protocol: connection.protocol_version().and_then(protocol),
-            // rustls prefixes TLS 1.3 suites; the registered names are TLS_AES_….
-            cipher_suite: suite.map(|suite| suite.replacen("TLS13_", "TLS_", 1)),
+            cipher_suite: suite.and_then(|suite| suite_name(suite.suite())),
             alpn: connection.alpn_protocol().map(|name| text::text(&String::from_utf8_lossy(name))),
         }
     }
@@ -231,6 +238,7 @@ impl ProbedHost {
         let expected = Expected {
             domain: &self.domain,
             roots: guard.roots(),
+            extra_roots: guard.extra_roots(),
             algorithms: guard.tls().crypto_provider().signature_verification_algorithms,
             now,
         };

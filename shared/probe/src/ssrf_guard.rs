@@ -23,7 +23,7 @@ use std::sync::Arc;
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use ipnet::IpNet;
 use rustls::pki_types::CertificateDer;
-use rustls::{CipherSuite, ClientConfig, RootCertStore};
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use url::{Host, Url};
 use vedette_domain::checks::check::CheckError;
@@ -33,6 +33,7 @@ pub use self::connect_to::{ConnectTo, ConnectToError};
 pub use self::outbound::Outbound;
 pub use self::resolver::Unresolved;
 use self::resolver::{LookupError, Resolver};
+use crate::tls;
 
 /// [`CheckError::code`] of a target that may not be reached.
 pub const TARGET_FORBIDDEN: &str = "target_forbidden";
@@ -136,6 +137,7 @@ pub struct SsrfGuard {
     own_listeners: Vec<SocketAddr>,
     resolver: Resolver,
     roots: Arc<RootCertStore>,
+    extra_roots: Vec<CertificateDer<'static>>,
     tls: Arc<ClientConfig>,
 }
 
@@ -171,8 +173,12 @@ impl SsrfGuard {
     fn build(outbound: Outbound, resolver: Resolver) -> Result<Self, SsrfGuardError> {
         let roots = Arc::new(trust_anchors(&outbound.extra_roots)?);
         Ok(Self {
-            tls: Arc::new(tls_config(Arc::clone(&roots))?),
+            tls: Arc::new(
+                tls::config(Arc::clone(&roots), outbound.extra_roots.clone())
+                    .map_err(SsrfGuardError::Tls)?,
+            ),
             roots,
+            extra_roots: outbound.extra_roots,
             allow: outbound.allow,
             setting: outbound.setting,
             connect_to: outbound.connect_to,
@@ -264,6 +270,11 @@ impl SsrfGuard {
         &self.roots
     }
 
+    /// The operator's certificates among them. A server may present one of them as its own.
+    pub(crate) fn extra_roots(&self) -> &[CertificateDer<'static>] {
+        &self.extra_roots
+    }
+
     async fn resolve(&self, host: &Host<&str>, port: u16) -> Result<Vec<SocketAddr>, NotAdmitted> {
         if let Some(detour) = self.connect_to.iter().find(|detour| detour.applies(host, port)) {
             return Ok(vec![detour.address]);
@@ -343,29 +354,4 @@ fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStor
             .map_err(|error| SsrfGuardError::Root { position: index + 1, error })?;
     }
     Ok(roots)
-}
-
-/// TLS 1.2 and 1.3 by ring, offering HTTP/2 and HTTP/1.1.
-fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, SsrfGuardError> {
-    // Named explicitly, because another crate in the process may have set another default.
-    let mut provider = rustls::crypto::ring::default_provider();
-    // SHA-256 suites first, as in browsers. A check is all handshake and hardly any data, so the
-    // hash dominates the cost, and most processors have instructions for SHA-256.
-    provider.cipher_suites.sort_by_key(|suite| {
-        !matches!(
-            suite.suite(),
-            CipherSuite::TLS13_AES_128_GCM_SHA256
-                | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-                | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
-        )
-    });
-    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_safe_default_protocol_versions()
-        .map_err(SsrfGuardError::Tls)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // A resumed session skips the certificate, and a check has to see today's certificate.
-    config.resumption = rustls::client::Resumption::disabled();
-    Ok(config)
 }

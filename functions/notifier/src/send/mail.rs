@@ -234,6 +234,10 @@ mod tests {
             (&[(SMTP, "https://ada:secret@mail.test"), from][..], "VEDETTE_SMTP: must be smtp://"),
             (&[(SMTP, "smtp://"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "mail.test:25"), from], "VEDETTE_SMTP: must be"),
+            (&[(SMTP, "smtp://ada:12/secret@mail.test"), from], "VEDETTE_SMTP: must be"),
+            (&[(SMTP, "smtps://ada:12?secret@mail.test"), from], "VEDETTE_SMTP: must be"),
+            (&[(SMTP, "smtp://ada:12#secret@mail.test"), from], "VEDETTE_SMTP: must be"),
+            (&[(SMTP, "smtp://ada:sec/ret@mail.test"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "smtp://mail.test")], "VEDETTE_MAIL_FROM: is not set, and emails need"),
             (&[(MAIL_FROM, "Vedette")], "VEDETTE_MAIL_FROM: must be a bare address"),
             (

@@ -58,11 +58,17 @@ impl DeliveryStep {
 }
 
 impl SmtpServer {
-    /// Parses the URL of a server: `smtps` uses TLS from the start; `smtp` switches to TLS if the server can, and must
-    /// switch if there is a password. Only connections to this machine stay in clear text.
+    /// Parses the URL of a server, which has nothing after the port. `smtps` uses TLS from the start; `smtp` switches to
+    /// TLS if the server can, and must switch if there is a password. Only connections to this machine stay in clear
+    /// text.
     pub(super) fn parse(url: &str) -> Result<Self, &'static str> {
-        let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, the user optional";
+        let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, the user optional, and nothing after the \
+                       port. In USER and PASSWORD, write / as %2F, ? as %3F and # as %23";
         let url = Url::parse(url).map_err(|_| problem)?;
+        // Such a character in a password ends the host early, so that the user would be taken for the server.
+        if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+            return Err(problem);
+        }
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(problem)?;
         let host = host.trim_matches(['[', ']']);
         let decoded = |text: &str| {

@@ -165,7 +165,7 @@ fn incident() -> Value {
                 "items": { "type": "string", "format": "uuid" },
             },
             "started_at": {
-                "description": "When it started. The default is now.",
+                "description": "When it started, which is not in the future. The default is now.",
                 "type": "string",
                 "format": "date-time",
             },

@@ -166,6 +166,9 @@ pub enum IncidentRefusal {
     /// It concerns a component that the page does not have.
     #[error("The incident concerns a component that the status page does not have.")]
     UnknownComponent,
+    /// It would start later than now.
+    #[error("An incident cannot start in the future. Announce planned work as maintenance.")]
+    StartsInFuture,
 }
 
 impl PageIncident {

@@ -182,7 +182,7 @@ pub struct IncidentInput {
     pub impact: Option<Impact>,
     /// The components that it concerns.
     pub components: Option<BTreeSet<ComponentId>>,
-    /// When it started.
+    /// When it started, which is not in the future.
     pub started_at: Option<Timestamp>,
     /// By when the team promises the next update; `Some(None)` for no promise.
     pub next_update_by: Option<Option<Timestamp>>,
@@ -204,7 +204,7 @@ impl IncidentInput {
     ///
     /// # Errors
     ///
-    /// It concerns a component that the page does not have.
+    /// It concerns a component that the page does not have, or starts in the future.
     pub fn into_incident(
         self,
         id: IncidentId,
@@ -231,7 +231,8 @@ impl IncidentInput {
     ///
     /// # Errors
     ///
-    /// The incident has too many updates, or concerns a new component that the page does not have.
+    /// The incident has too many updates, concerns a new component that the page does not have, or is moved into the
+    /// future.
     pub fn apply_to(
         self,
         incident: &PageIncident,
@@ -244,6 +245,9 @@ impl IncidentInput {
             |id: &ComponentId| page.component(*id).is_some() || incident.components.contains(id);
         if !components.iter().all(is_known) {
             return Err(IncidentRefusal::UnknownComponent);
+        }
+        if self.started_at.is_some_and(|started_at| started_at > now) {
+            return Err(IncidentRefusal::StartsInFuture);
         }
         let mut updates = kept.updates;
         if let Some(UpdateInput { status, text }) = self.update {

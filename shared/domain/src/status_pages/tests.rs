@@ -477,6 +477,24 @@ fn an_update_keeps_the_status_unless_it_has_one() {
     assert_eq!(write(&over, None, None), Err(IncidentRefusal::TooManyUpdates));
 }
 
+#[test]
+fn an_incident_starts_now_or_earlier() {
+    let page = page();
+    let second = jiff::SignedDuration::from_secs(1);
+    let open = incident(1, Impact::Minor, &[IncidentStatus::Identified]);
+    let moved = |incident: &PageIncident, started_at| {
+        let input = IncidentInput { started_at, ..IncidentInput::default() };
+        input.apply_to(incident, &page, now()).map(|incident| incident.started_at)
+    };
+    for at in [now(), now() - second] {
+        assert_eq!(moved(&open, Some(at)), Ok(at));
+    }
+    assert_eq!(moved(&open, Some(now() + second)), Err(IncidentRefusal::StartsInFuture));
+    // Earlier versions accepted such an incident, and it can still be changed.
+    let ahead = PageIncident { started_at: now() + second, ..open };
+    assert_eq!(moved(&ahead, None), Ok(now() + second));
+}
+
 /// The paths of everything that a document contains, without the numbers of list items.
 fn paths(value: &serde_json::Value, path: &str, found: &mut BTreeSet<String>) {
     match value {

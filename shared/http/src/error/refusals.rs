@@ -142,6 +142,7 @@ impl From<IncidentRefusal> for ApiError {
             IncidentRefusal::TooMany => "incident",
             IncidentRefusal::TooManyUpdates => "text",
             IncidentRefusal::UnknownComponent => "components",
+            IncidentRefusal::StartsInFuture => "started_at",
         };
         Self::invalid(field, refusal.to_string())
     }

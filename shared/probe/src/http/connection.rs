@@ -22,7 +22,7 @@ use url::Url;
 
 use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
-use super::{Error, Versions, dial, secure, server_name};
+use super::{Error, Versions, dial, secure_or_explain, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
@@ -95,7 +95,7 @@ impl Connection {
         if versions == Versions::Http1 {
             Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
         }
-        let stream = secure(config, stream, server_name(url)?).await?;
+        let stream = secure_or_explain(&config, stream, server_name(url)?).await?;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             Self::http2(stream).await
         } else {

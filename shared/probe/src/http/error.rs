@@ -12,6 +12,7 @@ use url::Url;
 use vedette_domain::checks::check::CheckError;
 
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
+use crate::tls::Choice;
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
 /// to them.
@@ -59,6 +60,9 @@ pub(crate) enum Error {
     /// The TLS handshake failed.
     #[error("{}", of_handshake(.0))]
     Handshake(#[source] io::Error),
+    /// The server refused the TLS handshake, because it supports nothing that Vedette does.
+    #[error("TLS: {0}")]
+    Unsupported(Choice),
     /// The URL cannot be sent in an HTTP request, because of its length or a byte in it.
     #[error("the URL cannot be requested")]
     NotSendable,
@@ -108,13 +112,18 @@ impl Error {
             | Self::NoSocket(_)
             | Self::ServerName
             | Self::NotSendable
+            | Self::Unsupported(_)
             | Self::Unprocessed(..) => false,
         }
     }
 
     /// The protocol of a server with which the TLS handshake failed; `None` if the handshake did not begin.
     pub(crate) fn handshake_scheme(&self) -> Option<Scheme> {
-        let Self::Handshake(error) = self else { return None };
+        let error = match self {
+            Self::Handshake(error) => error,
+            Self::Unsupported(_) => return Some(Scheme::Https),
+            _ => return None,
+        };
         match tls_error(error) {
             Some(rustls::Error::InvalidMessage(_)) => Some(Scheme::Http),
             Some(_) => Some(Scheme::Https),
@@ -126,10 +135,30 @@ impl Error {
         }
     }
 
+    /// Whether the server refused the TLS handshake. Some servers then close the connection without an alert.
+    pub(super) fn is_refused_handshake(&self) -> bool {
+        let Self::Handshake(error) = self else { return false };
+        match tls_error(error) {
+            Some(error) => {
+                matches!(
+                    error,
+                    rustls::Error::AlertReceived(_) | rustls::Error::PeerIncompatible(_)
+                )
+            }
+            None => matches!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+            ),
+        }
+    }
+
     /// Whether the target was reached, and TLS itself failed.
     pub(crate) fn is_tls(&self) -> bool {
         match self {
-            Self::ServerName => true,
+            Self::ServerName | Self::Unsupported(_) => true,
             Self::Handshake(error) => tls_error(error).is_some(),
             _ => false,
         }

@@ -28,6 +28,7 @@ pub fn certificate(data: &[u8]) {
         let expected = Expected {
             domain: "example.com",
             roots: &roots,
+            extra_roots: &[],
             algorithms: rustls::crypto::ring::default_provider().signature_verification_algorithms,
             now: Timestamp::UNIX_EPOCH,
         };

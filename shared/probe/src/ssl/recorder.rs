@@ -51,6 +51,11 @@ impl Recorder {
         Self { algorithms, seen: Mutex::default() }
     }
 
+    /// Whether nothing was recorded so far.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(*self.seen.lock().unwrap_or_else(PoisonError::into_inner), Recorded::Nothing)
+    }
+
     /// Takes what was recorded so far.
     pub(super) fn take(&self) -> Recorded {
         std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
@@ -82,14 +87,14 @@ impl Recorder {
     }
 }
 
-/// Whether we can verify signatures with the key of a certificate: ring must support the key, and webpki must be able
+/// Whether we can verify signatures with the key of a certificate: we must support the key, and webpki must be able
 /// to parse the certificate.
 fn can_be_shown(der: &CertificateDer<'_>) -> bool {
     let Some(certificate) = certificate::read(der) else { return false };
     let key = certificate::key(certificate.public_key());
     let is_known = match (key.algorithm.as_str(), key.bits, key.curve.as_deref()) {
         ("RSA", Some(bits), _) => (2048..=8192).contains(&bits),
-        ("EC", _, Some(curve)) => matches!(curve, "P-256" | "P-384"),
+        ("EC", _, Some(curve)) => matches!(curve, "P-256" | "P-384" | "P-521"),
         ("Ed25519", ..) => true,
         _ => false,
     };

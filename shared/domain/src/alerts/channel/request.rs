@@ -31,6 +31,8 @@ pub struct ChannelRequest {
     pub(super) secrets: Vec<String>,
     /// What an error status means.
     failure: fn(u16) -> Failure,
+    /// The whole body of an answer that confirms delivery. If it is `None`, the status confirms it.
+    confirmation: Option<&'static str>,
 }
 
 /// A channel's stored URL is invalid.
@@ -69,7 +71,12 @@ impl ChannelRequest {
     ) -> Result<Self, InvalidUrl> {
         let url = Url::parse(url.reveal()).map_err(|_| InvalidUrl)?;
         let headers = vec![("content-type", "application/json".to_owned())];
-        Ok(Self { url, headers, body, secrets: Vec::new(), failure })
+        Ok(Self { url, headers, body, secrets: Vec::new(), failure, confirmation: None })
+    }
+
+    /// The request, if only an answer with exactly this body confirms delivery.
+    pub(super) fn confirmed_by(self, body: &'static str) -> Self {
+        Self { confirmation: Some(body), ..self }
     }
 
     /// The request with additional headers.
@@ -83,13 +90,19 @@ impl ChannelRequest {
 
     /// The outcome of the request.
     pub fn outcome(&self, answer: &ChannelAnswer<'_>) -> SendOutcome {
-        if (200..300).contains(&answer.status) {
+        let is_success = (200..300).contains(&answer.status);
+        // Something other than the service may have answered, such as a proxy.
+        let missing = self.confirmation.filter(|body| answer.body.trim_ascii() != body.as_bytes());
+        if is_success && missing.is_none() {
             return SendOutcome::Delivered;
         }
-        let why = match self.excerpt(answer.body) {
-            Some(said) => format!("HTTP {}: {said}", answer.status),
-            None => format!("HTTP {}", answer.status),
-        };
+        let mut why = format!("HTTP {}", answer.status);
+        if let Some(body) = missing.filter(|_| is_success) {
+            why += &format!(" without \"{body}\"");
+        }
+        if let Some(said) = self.excerpt(answer.body) {
+            why += &format!(": {said}");
+        }
         match (self.failure)(answer.status) {
             Failure::Attempt => SendOutcome::Retry { after: delay(answer), why },
             Failure::Message => SendOutcome::Refused { why },

@@ -32,12 +32,19 @@ pub struct Slack {
     pub url: SecretUrl,
 }
 
+/// Slack's own hosts. Other servers accept the same messages, but may answer otherwise.
+const HOSTS: &[&str] = &["hooks.slack.com", "hooks.slack-gov.com"];
+
+/// The [answer](https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks) of Slack when it has posted a
+/// message.
+const POSTED: &str = "ok";
+
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Slack",
     about: "An incoming webhook of Slack",
     destination: URL,
     options: &[],
-    services: &["hooks.slack.com", "hooks.slack-gov.com"],
+    services: HOSTS,
     room: Room::Common,
 };
 
@@ -54,7 +61,9 @@ impl Chat for Slack {
     }
 
     fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
-        ChannelRequest::json(&self.url, message(alert), failure)
+        let request = ChannelRequest::json(&self.url, message(alert), failure)?;
+        let is_slack = request.url.host_str().is_some_and(|host| HOSTS.contains(&host));
+        Ok(if is_slack { request.confirmed_by(POSTED) } else { request })
     }
 }
 

@@ -142,7 +142,8 @@ async fn what_answers_without_a_certificate_is_told() {
         (
             b"\x16\x03\x01\x00\x2a\x02\x00\x00\x26\x03\x01\
               01234567890123456789012345678901\x00\x00\x2f\x00",
-            "TLS: no common protocol version or cipher",
+            "TLS: Vedette does not support the server's TLS 1.0, with cipher suite \
+             TLS_RSA_WITH_AES_128_CBC_SHA",
         ),
     ] {
         let server = answers(bytes).await;

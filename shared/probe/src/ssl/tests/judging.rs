@@ -153,10 +153,44 @@ async fn a_self_signed_certificate_is_told() {
         // By default, rcgen's certificates are valid until the year 4096.
         assert_eq!(verdict(&result), (Some(UntrustedChain), false, words));
     }
-    // If the operator trusts it, it is as good as any other.
-    let identity = Identity::self_signed(&params(&[SITE]));
-    let result = serve(identity.server(), SITE, &identity.chain).await;
-    assert_eq!(verdict(&result), (None, true, ""));
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_that_the_operator_trusts_is_as_good_as_any_other() {
+    let with = |names: &[&str], (from, to): Years, is_ca| {
+        let mut params = params(names);
+        params.not_before = rcgen::date_time_ymd(from, 1, 1);
+        params.not_after = rcgen::date_time_ymd(to, 1, 1);
+        params.is_ca = is_ca;
+        Identity::self_signed(&params)
+    };
+    let ca = || IsCa::Ca(BasicConstraints::Unconstrained);
+    for (names, years, is_ca, failure, in_words) in [
+        (&[SITE][..], CURRENT, IsCa::NoCa, None, None),
+        (&[SITE], CURRENT, IsCa::ExplicitNoCa, None, None),
+        // As `openssl req -x509` makes it.
+        (&[SITE], CURRENT, ca(), None, None),
+        (&["other.example"], CURRENT, ca(), Some(HostnameMismatch), Some("is for another name")),
+        (&[], CURRENT, ca(), Some(HostnameMismatch), Some("is for another name")),
+        (&[SITE], EXPIRED, ca(), Some(Expired), Some("expired")),
+        (&[SITE], FUTURE, ca(), Some(Expired), Some("not yet valid")),
+    ] {
+        let identity = with(names, years, is_ca);
+        let server = Server::https(identity.server(), |_| status(200)).await;
+        let guard = guard_to(SITE, server.address, &identity.chain);
+        let result = completed(&guard, SITE).await;
+        assert_eq!((result.failure_type, result.verified), (failure, true), "{names:?} {years:?}");
+        // The verifier of all other engines has the same rule.
+        let url = format!("https://{SITE}/").parse().expect("a URL");
+        let answer = http::get(&guard, &url, Default::default()).await;
+        let error = answer.err().map(|error| error.to_string());
+        let in_words = in_words.map(|words| format!("TLS: certificate {words}"));
+        assert_eq!(error, in_words, "{names:?} {years:?}");
+    }
+    // Another certificate of the same key and name is not the one that the operator trusts.
+    let (trusted, other) = (with(&[SITE], CURRENT, ca()), with(&[SITE], (2021, 2120), ca()));
+    let result = serve(other.server(), SITE, &trusted.chain).await;
+    assert_eq!((result.failure_type, result.verified), (Some(UntrustedChain), false));
 }
 
 #[tokio::test]
