@@ -15,6 +15,15 @@ pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
     url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
 }
 
+/// Whether a status check sends the header meant for `first` to `url`, to which a redirect may have led: to the same
+/// scheme, host and port, or to the same host if the redirect is from http to https.
+pub(crate) fn survives_redirect(first: &Url, url: &Url) -> bool {
+    let is_upgrade = (first.scheme(), url.scheme()) == ("http", "https");
+    let is_same = first.scheme() == url.scheme()
+        && first.port_or_known_default() == url.port_or_known_default();
+    url.host() == first.host() && (is_upgrade || is_same)
+}
+
 /// Identifies us at the site's own host, where its header may replace our `User-Agent`. Not the
 /// standard `From`: that is for a person's mailbox.
 const MONITORED_BY: HeaderName = HeaderName::from_static("x-monitored-by");

@@ -13,7 +13,9 @@ use url::Url;
 use vedette_domain::checks::check::CheckError;
 
 use super::{Outcome, StatusProbe, follow};
-use crate::http::{self, Connection, Phase, RedirectChain, RequestBody, ResponseBody, Trace};
+use crate::http::{
+    self, Connection, CookieJar, Phase, RedirectChain, RequestBody, ResponseBody, Trace,
+};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
 
@@ -56,13 +58,15 @@ impl First {
         self,
         url: &Url,
         trace: &Trace,
+        cookies: &CookieJar,
     ) -> Result<ControlFlow<Response<ResponseBody>, Url>, http::Error> {
         let response = self.connection.send(self.request).await?;
         trace.responded(response.status().as_u16());
-        Ok(match response.status().as_u16() {
-            307 | 308 => ControlFlow::Break(response),
+        cookies.keep(response.headers(), url);
+        match response.status().as_u16() {
+            307 | 308 => Ok(ControlFlow::Break(response)),
             _ => http::follow_or_keep(response, url),
-        })
+        }
     }
 }
 
