@@ -88,6 +88,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_header_survives_a_redirect_within_its_origin_and_to_https() {
+        for (first, next, survives) in [
+            ("http://a.test/", "http://a.test:80/b", true),
+            ("http://a.test/", "http://a.test:8080/", false),
+            ("http://a.test/", "http://b.a.test/", false),
+            ("http://a.test/", "https://a.test/", true),
+            ("http://a.test:8080/", "https://a.test:8443/", true),
+            ("http://a.test/", "https://b.test/", false),
+            ("https://a.test/", "https://a.test:8443/", false),
+            ("https://a.test/", "http://a.test/", false),
+            ("https://a.test/", "http://a.test:443/", false),
+        ] {
+            let [first_url, next_url] = [first, next].map(|url| url.parse().expect("a URL"));
+            assert_eq!(survives_redirect(&first_url, &next_url), survives, "{first} to {next}");
+        }
+    }
+
+    #[test]
     fn a_browser_names_us_whatever_the_header_replaces() {
         let sent = |name| {
             let header = RequestHeader::parse((name, "mine")).expect("a header");
