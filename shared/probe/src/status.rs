@@ -304,7 +304,7 @@ async fn follow(
             cookies.add_to(&mut headers, &url);
             let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
             cookies.keep(response.headers(), &url);
-            follow_or_keep(response, &url)
+            Ok(follow_or_keep(response, &url)?)
         }
     };
     chain.follow(MAX_REDIRECTS, request).await

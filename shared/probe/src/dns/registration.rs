@@ -115,8 +115,8 @@ async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<Registr
             return Err("the registry cannot be reached over https".to_owned());
         }
         let response = http::get(guard, &url, headers.clone()).await;
-        let response = response.and_then(|response| follow_or_keep(response, &url));
-        response.map_err(|error| format!("the registry: {error}"))
+        let response = response.map_err(|error| format!("the registry: {error}"))?;
+        follow_or_keep(response, &url).map_err(|error| format!("the registry: {error}"))
     };
     let response = RedirectChain::new(&url).follow(MAX_REDIRECTS, request).await?;
     let response = response.ok_or(CIRCLES)?;

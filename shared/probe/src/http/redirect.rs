@@ -8,7 +8,6 @@ use percent_encoding::{AsciiSet, percent_encode};
 use url::{ParseError, Url};
 use vedette_domain::expectations::quoted;
 
-use super::Error;
 use crate::ssrf_guard::{ForbiddenAddress, without_credentials};
 
 /// The longest URL that is stored, in bytes: as long as a site's own URL may be, and a limit on what a target can make
@@ -81,7 +80,7 @@ impl<'a> RedirectChain<'a> {
 pub(crate) fn follow_or_keep<B>(
     response: Response<B>,
     url: &Url,
-) -> Result<ControlFlow<Response<B>, Url>, Error> {
+) -> Result<ControlFlow<Response<B>, Url>, DeadEnd> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let next = if is_redirect { location(response.headers(), url)? } else { None };
     Ok(next.map_or(ControlFlow::Break(response), ControlFlow::Continue))

@@ -65,7 +65,7 @@ impl First {
         cookies.keep(response.headers(), url);
         match response.status().as_u16() {
             307 | 308 => Ok(ControlFlow::Break(response)),
-            _ => http::follow_or_keep(response, url),
+            _ => Ok(http::follow_or_keep(response, url)?),
         }
     }
 }
