@@ -29,6 +29,7 @@ pub use post::{
     CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, POST_BODY_MAX, POSTS_PER_MINUTE, PostRequest,
     is_content_type,
 };
+pub use quote::quoted;
 
 /// The most expectations of a site.
 pub const EXPECTATIONS_MAX: usize = 10;

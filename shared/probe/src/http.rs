@@ -7,6 +7,7 @@
 
 pub(crate) mod coding;
 mod connection;
+mod cookies;
 mod dial;
 mod error;
 mod paced;
@@ -22,10 +23,11 @@ use url::{Position, Url};
 pub(crate) use self::connection::{
     Connection, HEAD_BYTES, HEADER_LINES, RequestBody, ResponseBody, read,
 };
+pub(crate) use self::cookies::CookieJar;
 pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
 pub(crate) use self::error::{Error, Versions};
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
-pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
+pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location, stored};
 pub(crate) use self::trace::{Phase, Trace};
 pub(crate) use self::unsupported::{explain, secure_or_explain};
 use crate::ssrf_guard::SsrfGuard;

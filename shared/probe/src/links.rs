@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use hyper::Method;
+use hyper::header::HeaderValue;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
@@ -53,6 +54,9 @@ pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::BrokenLinks.l
 
 /// Bytes of links waiting to be processed at which no further page is fetched.
 const MAX_BUFFERED: usize = 16 * 1024 * 1024;
+
+/// How often the URL with which a crawl begins may redirect: as often as browsers follow.
+const MAX_ENTRY_REDIRECTS: usize = 20;
 
 /// Links processed between two checks of the time: each is compared with every ignored path.
 const BATCH: usize = 16;
@@ -139,6 +143,8 @@ pub struct Progress {
 /// link. An external host that asks for longer pauses gets no more requests. A 503 without `Retry-After` is an ordinary
 /// status.
 ///
+/// Cookies that the responses up to the first page set are sent to the site's own host until the crawl ends.
+///
 /// The site's request header is sent to its own host only. It may be a `User-Agent`; there,
 /// `X-Monitored-By` identifies us as well. All other hosts see our `User-Agent`.
 ///
@@ -207,6 +213,8 @@ struct Crawl<'a> {
     frontier: Frontier,
     /// The link to the site's first page: its URL, or what that redirects to.
     entry: LinkId,
+    /// The visits that led to the entry, with their cookies. The same visit twice is a loop.
+    entry_visits: Vec<(LinkId, Option<HeaderValue>)>,
     /// Why the crawl ends if the entry is not a page.
     entry_failure: Option<FinishReason>,
     /// Results of pages; `None` for one that will be requested again.
@@ -241,6 +249,7 @@ struct PageResult {
     link: LinkId,
     status: Option<u16>,
     location: Option<String>,
+    cookies: Option<HeaderValue>,
     links: Option<PageLinks>,
 }
 
@@ -257,7 +266,7 @@ enum Task<'a> {
     Robots { origin: u32, url: Url },
     Sitemaps(Vec<Url>),
     Check { link: LinkId, url: Url, method: Method },
-    Page { link: LinkId, url: Url, ticket: Ticket },
+    Page { link: LinkId, url: Url, is_entry: bool, ticket: Ticket },
 }
 
 /// The result of a [`Task`].
@@ -287,12 +296,13 @@ async fn run_task(
         Task::Check { link, url, method } => {
             TaskResult::Check(link, visit::check(client, method, &url).await)
         }
-        Task::Page { link, url, ticket } => {
+        Task::Page { link, url, is_entry, ticket } => {
             let clock = |since| {
                 // Fails once the crawl is over.
                 let _ = clocks.send((ticket, since));
             };
-            TaskResult::Page(link, ticket, visit::page(client, renderer, &url, clock).await)
+            let visit = visit::page(client, renderer, &url, is_entry, clock).await;
+            TaskResult::Page(link, ticket, visit)
         }
     }
 }
@@ -317,6 +327,7 @@ impl<'a> Crawl<'a> {
         Self {
             frontier,
             entry,
+            entry_visits: vec![(entry, None)],
             entry_failure: None,
             order: ReorderBuffer::new(),
             buffered: 0,
@@ -417,7 +428,8 @@ impl<'a> Crawl<'a> {
                     };
                     return Some(match by {
                         VisitKind::Search => {
-                            Task::Page { link, url, ticket: self.order.reserve(now) }
+                            let is_entry = link == self.entry;
+                            Task::Page { link, url, is_entry, ticket: self.order.reserve(now) }
                         }
                         VisitKind::Head => Task::Check { link, url, method: Method::HEAD },
                         VisitKind::Get => Task::Check { link, url, method: Method::GET },
@@ -457,7 +469,7 @@ impl<'a> Crawl<'a> {
                 self.record_outcome(link, visit.outcome, false, deadline)?;
             }
             TaskResult::Page(link, ticket, visit) => {
-                let Visit { outcome, location, links, blame } = visit;
+                let Visit { outcome, location, cookies, links, blame } = visit;
                 self.note_blame(blame);
                 self.record_outcome(link, outcome, links.is_some(), deadline)?;
                 let status = match self.frontier.state(link) {
@@ -469,7 +481,7 @@ impl<'a> Crawl<'a> {
                     _ => None,
                 };
                 self.buffered += links.as_ref().map_or(0, PageLinks::size);
-                let found = PageResult { link, status, location, links };
+                let found = PageResult { link, status, location, cookies, links };
                 if let Some(Some(late)) = self.order.insert(ticket, Some(found)) {
                     self.buffered -= late.links.as_ref().map_or(0, PageLinks::size);
                     self.process_page(late, deadline).await;
@@ -541,9 +553,9 @@ impl<'a> Crawl<'a> {
 
     /// Adds the links of a page or the target of a redirect to the frontier, as far as time allows.
     async fn process_page(&mut self, found: PageResult, deadline: Instant) {
-        let PageResult { link, status, location, links } = found;
+        let PageResult { link, status, location, cookies, links } = found;
         if link == self.entry && links.is_none() {
-            self.resolve_entry(status, location);
+            self.resolve_entry(status, location, cookies);
         } else if let Some(location) = location
             && self.frontier.scope.is_own(&location)
         {
@@ -564,17 +576,25 @@ impl<'a> Crawl<'a> {
     }
 
     /// The entry is not a page: continues with its redirect target, or sets why the crawl ends.
-    fn resolve_entry(&mut self, status: Option<u16>, location: Option<String>) {
+    fn resolve_entry(
+        &mut self,
+        status: Option<u16>,
+        location: Option<String>,
+        cookies: Option<HeaderValue>,
+    ) {
         self.entry_failure = Some(match location {
             Some(location) => {
                 self.frontier.scope.adopt(&location);
                 if !self.frontier.scope.is_own(&location) {
                     FinishReason::RedirectedAway
                 } else {
-                    match self.discover_redirect_target(self.entry, &location) {
-                        // Not a redirect loop.
-                        Some(target) if target > self.entry => {
-                            self.entry = target;
+                    let target = self.discover_redirect_target(self.entry, &location);
+                    let visit = target.map(|target| (target, cookies));
+                    match visit.filter(|visit| !self.entry_visits.contains(visit)) {
+                        Some(visit) if self.entry_visits.len() <= MAX_ENTRY_REDIRECTS => {
+                            self.entry = visit.0;
+                            self.frontier.revisit(self.entry);
+                            self.entry_visits.push(visit);
                             return;
                         }
                         _ => FinishReason::Unreachable,

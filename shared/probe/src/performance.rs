@@ -39,8 +39,8 @@ pub const AUDITOR_BUSY: &str = "auditor_busy";
 pub struct PerformanceProbe<'a> {
     /// The page to audit.
     pub url: &'a Url,
-    /// Name and value of the site's request header, sent to the host of `url` only. PageSpeed
-    /// Insights has no way to send it.
+    /// Name and value of the site's request header, sent to the host of `url` only; by the direct GET, as a status probe
+    /// sends it. PageSpeed Insights has no way to send it.
     pub header: Option<(&'a str, &'a str)>,
     /// For the whole probe, waiting for other audits included; see [`DEADLINE`].
     pub deadline: Duration,

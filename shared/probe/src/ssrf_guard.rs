@@ -235,6 +235,13 @@ impl SsrfGuard {
         self.allow.iter().any(|network| network.contains(&address))
     }
 
+    /// Whether a refused address may be in a private network that the site's visitors reach: the operator allows targets
+    /// in private networks. Loopback addresses are in no network.
+    pub(crate) fn may_be_in_private_network(&self, address: IpAddr) -> bool {
+        let is_of_network = |address: IpAddr| !address.to_canonical().is_loopback();
+        is_of_network(address) && self.allow.iter().any(|allowed| is_of_network(allowed.network()))
+    }
+
     /// Whether `url` leads to such a network.
     pub(crate) async fn is_in_allowed_network(&self, url: &Url) -> bool {
         let (false, Some(host), Some(port)) =

@@ -26,9 +26,9 @@ use self::judging::Judging;
 pub use self::posting::{Consent, POST_LIMITED, POST_LOST, POST_NOT_PROVEN, StatusPost};
 use self::posting::{First, follow_post};
 use crate::connectivity::Connectivity;
-use crate::http::{self, RedirectChain, ResponseBody, Trace, follow_or_keep};
+use crate::http::{self, CookieJar, RedirectChain, ResponseBody, Trace, follow_or_keep, stored};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
-use crate::request_header::{RequestHeader, introduce};
+use crate::request_header::{RequestHeader, introduce, survives_redirect};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole probe.
@@ -54,7 +54,8 @@ pub struct StatusProbe<'a> {
     pub method: CheckMethod,
     /// What to post to `url`.
     pub post: Option<StatusPost<'a>>,
-    /// Name and value of the site's request header, sent to the host of `url` only.
+    /// Name and value of the site's request header. After a redirect, it is sent to the scheme, host and port of `url`
+    /// only, or from http to https on its host.
     pub header: Option<(&'a str, &'a str)>,
     /// The time limit for the whole probe, including redirects; see [`DEADLINE`].
     pub deadline: Duration,
@@ -85,10 +86,13 @@ impl<'a> Expected<'a> {
 ///
 /// `response_time` runs from the start, including the name lookup, to the head of the final
 /// response, or to the failure; in milliseconds with two decimals. `url` and the URLs of redirects
-/// are as the `url` crate formats them (`https://example.com/` with its slash).
+/// are as the `url` crate formats them (`https://example.com/` with its slash); of longer ones, the first 2,048 bytes.
 ///
-/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the redirect itself is then the
-/// final response. As for any client, an `https` target is down if its certificate is not trusted.
+/// A redirect without a `Location`, or with an empty one, is the final response. The target is down if no visitor can
+/// follow its redirect: to something that is not a URL of http or https, or of more than 8 KB, or to an address outside
+/// the public Internet. As for any client, an `https` target is down if its certificate is not trusted.
+///
+/// Cookies that a redirect sets are sent with the following requests, and then dropped.
 ///
 /// The beginning of the final response's body is read. If it ends there, before the announced length, the request was
 /// not completed, and the target is down.
@@ -100,9 +104,9 @@ impl<'a> Expected<'a> {
 /// another POST, is not followed: the redirect itself is then the final response.
 ///
 /// # Errors
-/// When the check could not run, which says nothing about the target: a URL or redirect that the
-/// guard refuses ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
-/// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
+/// When the check could not run, which says nothing about the target: the guard refuses the URL, or a redirect into a
+/// private network although it allows others, or to this service
+/// ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)), [`NO_ROUTE`], [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
 /// [`INVALID_HEADER`](crate::INVALID_HEADER),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY), or what [`Consent`] answers to a POST.
 pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
@@ -238,8 +242,10 @@ async fn run(
         }
         Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
         Ok(Err(error)) => {
-            let may_be_ours = error.may_be_ours();
-            (error.target_failure(chain.current())?, may_be_ours)
+            let error = if chain.hops.is_empty() { error } else { error.after_redirect(guard) };
+            let (may_be_ours, quotes) = (error.may_be_ours(), error.quotes_target());
+            let why = error.target_failure(chain.current())?;
+            (if quotes { probe.redaction().apply(&why) } else { why }, may_be_ours)
         }
         Err(_) => (format!("no answer within {} s", probe.deadline.as_secs_f64()), true),
     };
@@ -284,17 +290,21 @@ async fn follow(
     mut first: Option<Box<First>>,
 ) -> Result<Option<Response<ResponseBody>>, http::Error> {
     let home = chain.first;
+    let cookies = &CookieJar::default();
     let request = |url: Url| {
         let first = first.take();
         async move {
             if let Some(first) = first {
-                return first.send(&url, trace).await;
+                return first.send(&url, trace, cookies).await;
             }
-            let mut headers = HeaderMap::with_capacity(4);
+            let mut headers = HeaderMap::with_capacity(5);
             headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+            let header = header.filter(|_| survives_redirect(home, &url));
             introduce(&mut headers, home, &url, header);
+            cookies.add_to(&mut headers, &url);
             let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
-            Ok(follow_or_keep(response, &url))
+            cookies.keep(response.headers(), &url);
+            Ok(follow_or_keep(response, &url)?)
         }
     };
     chain.follow(MAX_REDIRECTS, request).await
@@ -344,12 +354,12 @@ fn result(
         up: (200..400).contains(&code),
         code,
         url: chain.first.to_string(),
-        effective_url: chain.current().to_string(),
+        effective_url: stored(chain.current().as_str()),
         response_time: (elapsed.as_secs_f64() * 100_000.0).round() / 100.0,
         redirected: !chain.hops.is_empty(),
         // At most MAX_REDIRECTS.
         redirect_count: chain.hops.len() as u32,
-        redirects: chain.hops.iter().map(Url::to_string).collect(),
+        redirects: chain.hops.iter().map(|url| stored(url.as_str())).collect(),
         error,
         judged: None,
     }

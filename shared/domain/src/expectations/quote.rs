@@ -7,7 +7,7 @@ const QUOTED_MAX: usize = 80;
 
 /// The text in quotation marks, cut if it is long. Characters that would not be shown as they are, or that would end the
 /// quotation, are escaped.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     let mut left = QUOTED_MAX;
     for c in text.chars() {

@@ -186,7 +186,7 @@ async fn fetch(
         }
         let response = http::get(guard, &url, headers.clone()).await;
         let response = response.map_err(|error| format!("the registry: {error}"))?;
-        Ok(follow_or_keep(response, &url))
+        follow_or_keep(response, &url).map_err(|error| format!("the registry: {error}"))
     };
     let response = RedirectChain::new(&url).follow(MAX_REDIRECTS, request).await?;
     let response = response.ok_or(CIRCLES)?;

@@ -10,8 +10,13 @@ use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
+use vedette_domain::expectations::quoted;
 
-use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
+use super::redirect::{DeadEnd, stored};
+use crate::ssrf_guard::{
+    ForbiddenReason, ForbiddenTarget, NotAdmitted, RESOLVER_UNAVAILABLE, SsrfGuard, Unresolved,
+    without_credentials,
+};
 use crate::tls::Choice;
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
@@ -70,6 +75,9 @@ pub(crate) enum Error {
     /// over these versions.
     #[error("the server did not process the request")]
     Unprocessed(Versions, #[source] hyper::Error),
+    /// The response redirects to where no visitor gets.
+    #[error(transparent)]
+    DeadEnd(#[from] DeadEnd),
     /// There was a connection, but no response.
     #[error("{}", of_exchange(.0))]
     Exchange(#[source] hyper::Error),
@@ -83,7 +91,8 @@ impl Error {
     pub(crate) fn target_failure(self, url: &Url) -> Result<String, CheckError> {
         let (message, code) = match &self {
             Self::NotAdmitted(NotAdmitted::Forbidden(refusal)) => {
-                return Err(refusal.clone().into());
+                let url = stored(&refusal.url);
+                return Err(ForbiddenTarget { url, ..refusal.clone() }.into());
             }
             Self::NotAdmitted(NotAdmitted::ResolverUnavailable(why)) => {
                 tracing::warn!(%why, "no name server can be reached");
@@ -96,8 +105,28 @@ impl Error {
             }
             _ => return Ok(self.to_string()),
         };
-        let data = json!({ "url": without_credentials(url).as_str() });
+        let data = json!({ "url": stored(without_credentials(url).as_str()) });
         Err(CheckError { message, code: code.to_owned(), data })
+    }
+
+    /// The error for a URL to which the target has redirected. If its address is refused, no visitor gets there either,
+    /// unless it may belong to a network of the operator's.
+    pub(crate) fn after_redirect(self, guard: &SsrfGuard) -> Self {
+        match self {
+            Self::NotAdmitted(NotAdmitted::Forbidden(ForbiddenTarget {
+                url,
+                reason: ForbiddenReason::Address(address),
+                ..
+            })) if !guard.may_be_in_private_network(address.address) => {
+                DeadEnd::Address(quoted(&url), address).into()
+            }
+            error => error,
+        }
+    }
+
+    /// Whether the words contain what the target sent, which may repeat a secret of the request.
+    pub(crate) const fn quotes_target(&self) -> bool {
+        matches!(self, Self::DeadEnd(_))
     }
 
     /// Whether our own connection may be the reason: the network could not be reached or did not
@@ -113,7 +142,8 @@ impl Error {
             | Self::ServerName
             | Self::NotSendable
             | Self::Unsupported(_)
-            | Self::Unprocessed(..) => false,
+            | Self::Unprocessed(..)
+            | Self::DeadEnd(_) => false,
         }
     }
 

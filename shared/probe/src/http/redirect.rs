@@ -4,13 +4,38 @@ use std::ops::ControlFlow;
 
 use hyper::Response;
 use hyper::header::{HeaderMap, LOCATION};
-use url::Url;
+use percent_encoding::{AsciiSet, percent_encode};
+use url::{ParseError, Url};
+use vedette_domain::expectations::quoted;
 
-use crate::ssrf_guard::without_credentials;
+use crate::ssrf_guard::{ForbiddenAddress, without_credentials};
 
-/// The longest URL that is requested, in bytes: as long as a site's own URL may be, and a limit on what a target can
-/// make us store.
+/// The longest URL that is stored, in bytes: as long as a site's own URL may be, and a limit on what a target can make
+/// us store.
 pub(crate) const MAX_URL: usize = vedette_domain::sites::site_url::MAX_LENGTH;
+
+/// The longest URL that is followed, in bytes. Few servers accept longer ones.
+const MAX_FOLLOWED: usize = 8 * 1024;
+
+/// Why no visitor can follow a redirect.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeadEnd {
+    /// The `Location` is not a URL.
+    #[error("redirected to {0}, which is not a URL ({1})")]
+    NotUrl(String, #[source] ParseError),
+    /// It has another scheme, such as `javascript:`.
+    #[error("redirected to {0}, which is neither http nor https")]
+    Scheme(String),
+    /// It is longer than [`MAX_FOLLOWED`].
+    #[error("redirected to a URL of more than 8 KB")]
+    TooLong,
+    /// The response has several `Location` headers, which browsers do not follow.
+    #[error("redirected to two different URLs at once")]
+    Ambiguous,
+    /// The address is not on the public Internet.
+    #[error("redirected to {0}, but {1}")]
+    Address(String, ForbiddenAddress),
+}
 
 /// The URLs requested so far. This outlives the request, so that a probe that runs out of time can still say how far it
 /// got.
@@ -52,20 +77,43 @@ impl<'a> RedirectChain<'a> {
 }
 
 /// Continues with the redirect of a response from `url`. Any other response is the final one.
-pub(crate) fn follow_or_keep<B>(response: Response<B>, url: &Url) -> ControlFlow<Response<B>, Url> {
+pub(crate) fn follow_or_keep<B>(
+    response: Response<B>,
+    url: &Url,
+) -> Result<ControlFlow<Response<B>, Url>, DeadEnd> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    match location(response.headers(), url).filter(|_| is_redirect) {
-        Some(next) => ControlFlow::Continue(next),
-        None => ControlFlow::Break(response),
-    }
+    let next = if is_redirect { location(response.headers(), url)? } else { None };
+    Ok(next.map_or(ControlFlow::Break(response), ControlFlow::Continue))
 }
 
-/// The `Location` of a response from `url`, without user name, password and fragment. `None` if it is empty, not text,
-/// not a URL, or longer than [`MAX_URL`].
-pub(crate) fn location(headers: &HeaderMap, url: &Url) -> Option<Url> {
-    let location = std::str::from_utf8(headers.get(LOCATION)?.as_bytes()).ok()?.trim();
-    let mut next = url.join(location).ok().filter(|_| !location.is_empty())?;
+/// The `Location` of a response from `url`, without user name, password and fragment. As in browsers, an empty one
+/// does not count.
+///
+/// Bytes outside ASCII are percent-encoded one by one, as Chromium does: the next server gets the bytes that this one
+/// wrote, whatever encoding it meant.
+pub(crate) fn location(headers: &HeaderMap, url: &Url) -> Result<Option<Url>, DeadEnd> {
+    let locations = headers.get_all(LOCATION).iter().map(|value| value.as_bytes().trim_ascii());
+    let mut locations = locations.filter(|location| !location.is_empty());
+    let Some(location) = locations.next() else { return Ok(None) };
+    if locations.any(|other| other != location) {
+        return Err(DeadEnd::Ambiguous);
+    }
+    let location = percent_encode(location, &AsciiSet::EMPTY).to_string();
+    let mut next = url.join(&location).map_err(|error| DeadEnd::NotUrl(shown(&location), error))?;
+    if !matches!(next.scheme(), "http" | "https") {
+        return Err(DeadEnd::Scheme(shown(&location)));
+    }
     next.set_fragment(None);
     let next = without_credentials(&next);
-    (next.as_str().len() <= MAX_URL).then_some(next)
+    if next.as_str().len() > MAX_FOLLOWED { Err(DeadEnd::TooLong) } else { Ok(Some(next)) }
+}
+
+/// A URL in quotation marks, without what may be a user name and a password.
+fn shown(url: &str) -> String {
+    quoted(url.rsplit_once('@').map_or(url, |(_, rest)| rest))
+}
+
+/// A URL as it is stored: its beginning, if it is long.
+pub(crate) fn stored(url: &str) -> String {
+    url[..url.floor_char_boundary(MAX_URL)].to_owned()
 }

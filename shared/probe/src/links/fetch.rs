@@ -26,7 +26,9 @@ use super::canonical::{origin_of, without_www};
 use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
 use crate::http::coding::ACCEPTED;
 pub(super) use crate::http::coding::{Coding, unpack};
-use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody, Versions};
+use crate::http::{
+    self, Connection, CookieJar, MAX_ADDRESSES, RequestBody, ResponseBody, Versions,
+};
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::{AdmittedTarget, NotAdmitted, SsrfGuard};
 
@@ -56,9 +58,12 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct Client<'a> {
     guard: &'a SsrfGuard,
     quota: CrawlQuota<'a>,
-    /// The monitored URL; its host gets `header`.
+    /// The monitored URL; its host gets `header` and `cookies`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
+    /// The cookies from the responses to the requests with which the crawl begins. Later responses run concurrently and
+    /// set none, so that two crawls send the same.
+    pub(super) cookies: CookieJar,
     pool: Pool,
     /// By origin (scheme, host and port); at most one per link.
     origins: Mutex<HashMap<Box<str>, Arc<PinnedOrigin>>>,
@@ -116,6 +121,7 @@ impl<'a> Client<'a> {
             quota: limiter.quota(),
             home,
             header,
+            cookies: CookieJar::default(),
             pool: Pool::default(),
             origins: Mutex::default(),
             next_id: AtomicU32::new(0),
@@ -123,14 +129,15 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Waits for a permit, sends a request without a body, and waits for the head of the response. A request that an
-    /// HTTP/2 server has not processed is sent once more, on a new connection.
+    /// Waits for a permit, sends a request without a body, and waits for the head of the response. The site's own host
+    /// gets these cookies. A request that an HTTP/2 server has not processed is sent once more, on a new connection.
     pub(super) async fn send(
         &self,
         method: Method,
         url: &Url,
+        cookies: &CookieJar,
     ) -> Result<CrawlResponse, FetchError> {
-        let mut request = self.request(&method, url)?;
+        let mut request = self.request(&method, url, cookies)?;
         let admitted = timeout(CONNECT_TIMEOUT, self.pin(url)).await;
         let origin = admitted.unwrap_or(Err(FetchError::LookupTimedOut))?;
         let is_own = self.is_own(url);
@@ -140,7 +147,7 @@ impl<'a> Client<'a> {
                 self.pool.keep(peer, connection);
                 return Err(FetchError::Throttled);
             };
-            let request = self.request(&method, url)?;
+            let request = self.request(&method, url, cookies)?;
             let response = timeout(HEAD_TIMEOUT, async {
                 if connection.is_ready().await {
                     Some(connection.send(request).await)
@@ -253,11 +260,19 @@ impl<'a> Client<'a> {
         self.origins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, method: &Method, url: &Url) -> Result<Request<RequestBody>, FetchError> {
+    fn request(
+        &self,
+        method: &Method,
+        url: &Url,
+        cookies: &CookieJar,
+    ) -> Result<Request<RequestBody>, FetchError> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
         introduce(&mut headers, self.home, url, self.header);
+        if self.is_own(url) {
+            cookies.add_to(&mut headers, url);
+        }
         http::request(method.clone(), url, headers)
             .map_err(|_| FetchError::NoResponse(Blame::Target))
     }
@@ -308,8 +323,12 @@ impl CrawlResponse {
 
     /// The target of a redirect from `url`, in canonical form.
     pub(super) fn location(&self, url: &Url) -> Option<Url> {
-        let next = http::location(&self.headers, url)?;
-        matches!(next.scheme(), "http" | "https").then_some(next)
+        http::location(&self.headers, url).ok()?
+    }
+
+    /// Keeps the cookies that a response from `url` sets.
+    pub(super) fn keep_cookies(&self, url: &Url, cookies: &CookieJar) {
+        cookies.keep(&self.headers, url);
     }
 
     pub(super) fn content_type(&self) -> &str {

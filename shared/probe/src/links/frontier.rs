@@ -23,6 +23,7 @@ use super::ignore::IgnorePaths;
 use super::robots::Robots;
 use super::visit::is_broken;
 use super::{CrawlBounds, Progress};
+use crate::http::stored;
 use crate::registrable::registrable_domain;
 
 /// Concurrent requests to all external hosts together.
@@ -300,7 +301,7 @@ impl Frontier {
             return;
         };
         let is_open = matches!(link.state, State::Waiting | State::Answered(200, _));
-        let (url, depth, origin) = (url.clone(), link.depth, link.origin);
+        let (url, depth) = (url.clone(), link.depth);
         if link.search
             || !is_open
             || !self.scope.is_site(&url)
@@ -308,12 +309,19 @@ impl Frontier {
         {
             return;
         }
-        let link = &mut self.links[id];
-        link.search = true;
-        if let State::Answered(..) = link.state {
+        self.links[id].search = true;
+        self.revisit(id as LinkId);
+    }
+
+    /// Visits a link again if it has been visited.
+    pub(super) fn revisit(&mut self, id: LinkId) {
+        let link = &mut self.links[id as usize];
+        if let State::Answered(status, redirects) = link.state {
             link.state = State::Waiting;
+            let origin = link.origin;
             self.progress.links -= 1;
-            self.enqueue(id as LinkId, origin);
+            self.progress.found -= u32::from(self.is_reported(status, redirects));
+            self.enqueue(id, origin);
         }
     }
 
@@ -412,7 +420,7 @@ impl Frontier {
                     Source::Link(page) => self.url(page),
                     Source::Sitemap(number) => &self.sitemaps[number as usize],
                 };
-                Some(BrokenLink { url: url.to_string(), source: source.to_owned(), status })
+                Some(BrokenLink { url: stored(url), source: stored(source), status })
             }
             _ => None,
         })

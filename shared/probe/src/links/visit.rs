@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use hyper::Method;
+use hyper::header::HeaderValue;
 use tokio::time::Instant;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
@@ -14,7 +15,7 @@ use super::fetch::{Blame, Client, Coding, CrawlResponse, FetchError, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Sitemap, SitemapParser};
-use crate::http::RedirectChain;
+use crate::http::{CookieJar, RedirectChain};
 use crate::registrable::registrable_domain;
 
 /// Bytes of a page that are searched for links; the rest is ignored.
@@ -35,6 +36,8 @@ pub(super) struct Visit {
     pub(super) outcome: VisitOutcome,
     /// The target of a redirect.
     pub(super) location: Option<String>,
+    /// The cookies that a request to `location` has, if the crawl begins with it.
+    pub(super) cookies: Option<HeaderValue>,
     /// The links of a page, if it was searched.
     pub(super) links: Option<PageLinks>,
     /// Who is to blame if there is no response.
@@ -70,6 +73,7 @@ impl Visit {
         Self {
             outcome,
             location: if redirects { response.location(url).map(String::from) } else { None },
+            cookies: None,
             links: None,
             blame: Blame::Target,
         }
@@ -101,7 +105,7 @@ impl From<FetchError> for Visit {
             FetchError::LookupTimedOut => VisitOutcome::LookupTimedOut,
             FetchError::Throttled => VisitOutcome::Throttled,
         };
-        Self { outcome, location: None, links: None, blame }
+        Self { outcome, location: None, cookies: None, links: None, blame }
     }
 }
 
@@ -116,7 +120,7 @@ pub(super) const fn is_broken(status: u16) -> bool {
 /// fails, the link is retried by GET, and that result counts.
 pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Visit {
     let is_head = method == Method::HEAD;
-    match client.send(method, url).await {
+    match client.send(method, url, &client.cookies).await {
         Ok(response) => {
             let mut visit = Visit::of(&response, url);
             response.finish(client).await;
@@ -132,6 +136,7 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
         Err(FetchError::NoResponse(_)) if is_head => Visit {
             outcome: VisitOutcome::Inconclusive,
             location: None,
+            cookies: None,
             links: None,
             blame: Blame::Target,
         },
@@ -140,18 +145,23 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
 }
 
 /// Fetches a page and extracts its links, from the HTML as it arrived or from the page as `renderer` shows it. `clock`
-/// is called when the page starts to wait for a tab, and when it has one.
+/// is called when the page starts to wait for a tab, and when it has one. The crawl keeps the cookies of its entry.
 pub(super) async fn page(
     client: &Client<'_>,
     renderer: Option<&Renderer<'_>>,
     url: &Url,
+    is_entry: bool,
     clock: impl Fn(Option<Instant>),
 ) -> Visit {
-    let mut response = match client.send(Method::GET, url).await {
+    let mut response = match client.send(Method::GET, url, &client.cookies).await {
         Ok(response) => response,
         Err(error) => return error.into(),
     };
     let mut visit = Visit::of(&response, url);
+    if is_entry {
+        response.keep_cookies(url, &client.cookies);
+        visit.cookies = response.location(url).and_then(|next| client.cookies.header(&next));
+    }
     if response.status == 200 && is_html(response.media_type()) {
         let mut extractor = Extractor::new(charset(response.content_type()));
         let coding = response.coding();
@@ -280,16 +290,18 @@ fn domain_of(url: &Url) -> &str {
 }
 
 /// The decoded file at `url`, up to `limit` bytes; `None` if there is none. Follows redirects only if `may_follow`
-/// allows it, because external hosts get only the requests that pages ask for.
+/// allows it, because external hosts get only the requests that pages ask for. Cookies last for these redirects: the
+/// crawl's would depend on how far it is.
 async fn file(
     client: &Client<'_>,
     url: &Url,
     limit: usize,
     may_follow: impl Fn(&Url) -> bool,
 ) -> Result<Option<Vec<u8>>, FileError> {
-    let may_follow = &may_follow;
+    let (may_follow, cookies) = (&may_follow, &CookieJar::default());
     let request = |url: Url| async move {
-        let mut response = client.send(Method::GET, &url).await?;
+        let mut response = client.send(Method::GET, &url, cookies).await?;
+        response.keep_cookies(&url, cookies);
         if response.is_redirect() {
             let next = response.location(&url).filter(may_follow);
             response.finish(client).await;

@@ -14,7 +14,7 @@ use vedette_domain::checks::check::CheckError;
 
 use super::{Outcome, StatusProbe, follow};
 use crate::http::{
-    self, Connection, Phase, RedirectChain, RequestBody, ResponseBody, Trace, Versions,
+    self, Connection, CookieJar, Phase, RedirectChain, RequestBody, ResponseBody, Trace, Versions,
 };
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
@@ -58,13 +58,15 @@ impl First {
         self,
         url: &Url,
         trace: &Trace,
+        cookies: &CookieJar,
     ) -> Result<ControlFlow<Response<ResponseBody>, Url>, http::Error> {
         let response = self.connection.send(self.request).await?;
         trace.responded(response.status().as_u16());
-        Ok(match response.status().as_u16() {
-            307 | 308 => ControlFlow::Break(response),
-            _ => http::follow_or_keep(response, url),
-        })
+        cookies.keep(response.headers(), url);
+        match response.status().as_u16() {
+            307 | 308 => Ok(ControlFlow::Break(response)),
+            _ => Ok(http::follow_or_keep(response, url)?),
+        }
     }
 }
 

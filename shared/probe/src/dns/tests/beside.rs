@@ -223,7 +223,10 @@ async fn without_a_registration_it_is_told_why() {
         (page(&"x".repeat(300_000)), "the registry's answer is too large"),
         (redirect(302, "http://127.0.0.1/"), "the registry cannot be reached over https"),
         (redirect(302, ""), "the registry redirects in circles"),
-        (redirect(302, "https://"), "the registry redirects to nowhere"),
+        (
+            redirect(302, "https://"),
+            "the registry: redirected to \"https://\", which is not a URL (empty host)",
+        ),
         (
             redirect(302, inner),
             "the registry: the target is forbidden: 192.168.0.1 is a private address (192.168.0.0/16)",
