@@ -164,7 +164,7 @@ impl Engines {
             // Thousands of status checks wait at a time. Boxing the other tools keeps their memory out of those.
             Ssl => Box::pin(self.ssl(subject, now)),
             Dns => Box::pin(self.dns(subject, now)),
-            BrokenLinks => Box::pin(self.links(subject, progress)),
+            BrokenLinks => Box::pin(self.links(subject, now, progress)),
             Performance => Box::pin(self.performance(subject)),
         });
         if let Some(connectivity) = &self.connectivity {
@@ -183,7 +183,7 @@ impl Engines {
     }
 
     /// Runs a job that another process has passed on.
-    pub async fn do_job(&self, job: &BrowserJob) -> BrowserAnswer {
+    pub async fn do_job(&self, job: &BrowserJob, now: Timestamp) -> BrowserAnswer {
         let header = job.header.as_ref().map(JobHeader::pair);
         let done = match &job.work {
             BrowserWork::Crawl { ignore_paths, ignore_external_links, ignore_redirects } => {
@@ -194,7 +194,7 @@ impl Engines {
                     ..LinksSettings::default()
                 };
                 let crawl = CrawlOf { url: &job.url, header, settings: &settings };
-                Box::pin(self.rendered(crawl, drop)).await.map(BrowserAnswer::Crawled)
+                Box::pin(self.rendered(crawl, now, drop)).await.map(BrowserAnswer::Crawled)
             }
             BrowserWork::Audit => {
                 Box::pin(self.audit(&job.url, header)).await.map(BrowserAnswer::Audited)
@@ -267,6 +267,7 @@ impl Engines {
     async fn links(
         &self,
         subject: ProbeInput<'_>,
+        now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
         let url = &subject.url.to_url();
@@ -274,9 +275,9 @@ impl Engines {
         let settings = &subject.settings.tools.broken_links.settings;
         let crawl = CrawlOf { url, header, settings };
         if subject.js_rendered {
-            self.rendered(crawl, progress).await
+            self.rendered(crawl, now, progress).await
         } else {
-            self.crawl(crawl, None, progress).await
+            self.crawl(crawl, None, now, progress).await
         }
     }
 
@@ -284,18 +285,20 @@ impl Engines {
     async fn rendered(
         &self,
         crawl: CrawlOf<'_>,
+        now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
         let browser = self.browser.as_ref();
         let browser =
             browser.ok_or_else(|| missing("no browser is installed here", BROWSER_UNAVAILABLE))?;
-        self.crawl(crawl, Some(browser), progress).await
+        self.crawl(crawl, Some(browser), now, progress).await
     }
 
     async fn crawl(
         &self,
         CrawlOf { url, header, settings }: CrawlOf<'_>,
         browser: Option<&Chromium>,
+        now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
         let probe = LinksProbe {
@@ -306,6 +309,7 @@ impl Engines {
             limits: links::CrawlBounds::default(),
             deadline: links::DEADLINE,
             connectivity: self.connectivity.as_ref(),
+            now,
         };
         links::probe(&self.guard, &self.limiter, &probe, progress).await
     }

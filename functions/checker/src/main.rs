@@ -19,7 +19,8 @@ use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    BATCH, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws, telemetry,
+    BATCH, Clock, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws,
+    telemetry,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -120,9 +121,10 @@ async fn witness() -> Result<(), Error> {
 async fn browse() -> Result<(), Error> {
     let (outbound, engines) = Config::of_browser(&environment)?;
     let engines = Engines::new(outbound, engines)?;
+    let clock = Clock::system();
     adopt_orphans();
     run(service_fn(|event: LambdaEvent<Value>| {
-        let engines = &engines;
+        let (engines, now) = (&engines, clock.now());
         async move {
             let request_id = event.context.request_id;
             // The error of a job from another version would repeat parts of it, so it is not logged.
@@ -132,7 +134,7 @@ async fn browse() -> Result<(), Error> {
             let span = error_span!("job", request_id, tool = %job.tool());
             async {
                 // After that, no caller waits for the answer any more.
-                let done = timeout(job.tool().limits().answer(), engines.do_job(&job)).await;
+                let done = timeout(job.tool().limits().answer(), engines.do_job(&job, now)).await;
                 let answer = done.map_err(|_| "the job took too long")?;
                 match &answer {
                     BrowserAnswer::Failed(error) => info!(code = error.code, "failed"),

@@ -161,6 +161,7 @@ async fn crawl(guard: &SsrfGuard, url: &Url) -> Result<(), Box<dyn Error>> {
         limits: CrawlBounds::default(),
         deadline: links::DEADLINE,
         connectivity: None,
+        now: now(),
     };
     let result = links::probe(guard, &CrawlLimiter::default(), &probe, |_| {})
         .await

@@ -69,8 +69,8 @@ pub fn pointer(data: &[u8]) {
     assert_eq!(pointer.as_str(), text);
     let name = text.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~");
     let document = serde_json::json!({ name: [{ "a": 1 }] });
-    if text.matches('/').count() < 2 {
-        assert!(pointer.find(&document).is_some(), "{text:?}");
+    if let Ok(read) = bounded::parse(document.to_string().as_bytes()) {
+        assert_eq!(read.find(&pointer).is_some(), document.pointer(text).is_some(), "{text:?}");
     }
 }
 

@@ -5,17 +5,19 @@
 //! now, so nothing is pooled by default. Connections are made to an
 //! [`AdmittedTarget`](crate::ssrf_guard::AdmittedTarget), so there is no name left to resolve.
 
+pub(crate) mod charset;
 pub(crate) mod coding;
 mod connection;
 mod cookies;
 mod dial;
 mod error;
+mod media_type;
 mod paced;
 mod redirect;
 mod trace;
 mod unsupported;
 
-use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::http::uri::Uri;
 use hyper::{Method, Request, Response};
 use url::{Position, Url};
@@ -27,6 +29,7 @@ pub(crate) use self::cookies::CookieJar;
 pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
 pub(crate) use self::error::{Error, Versions};
 pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
+pub(crate) use self::media_type::MediaType;
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location, stored};
 pub(crate) use self::trace::{Phase, Trace};
 pub(crate) use self::unsupported::{explain, secure_or_explain};
@@ -79,10 +82,4 @@ pub(crate) fn request(
         request.headers_mut().insert(HOST, host.map_err(|_| Error::NotSendable)?);
     }
     Ok(request)
-}
-
-/// The media type in `Content-Type`, such as `text/html`; empty if there is none.
-pub(crate) fn media_type(headers: &HeaderMap) -> &str {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
 }

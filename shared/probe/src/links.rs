@@ -28,6 +28,7 @@ use std::time::Duration;
 use futures::stream::{FuturesUnordered, StreamExt};
 use hyper::Method;
 use hyper::header::HeaderValue;
+use jiff::Timestamp;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
@@ -99,6 +100,8 @@ pub struct LinksProbe<'a> {
     pub deadline: Duration,
     /// Tells the targets' failures from our own. Without it, every failure is a target's.
     pub connectivity: Option<&'a Connectivity>,
+    /// When the crawl starts, by our clock; a date in `Retry-After` is compared with it if a response has no `Date`.
+    pub now: Timestamp,
 }
 
 /// Progress of a crawl.
@@ -189,7 +192,7 @@ pub async fn probe(
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let deadline = started + probe.deadline;
-    let client = Client::new(guard, limiter, probe.url, header.as_ref());
+    let client = Client::new(guard, limiter, probe.url, header.as_ref(), probe.now);
     let mut crawl = Crawl::new(probe, limiter);
     let in_time = match probe.browser {
         None => crawl.run(guard, &client, None, deadline, progress).await?,
@@ -224,6 +227,8 @@ struct Crawl<'a> {
     robots_txt: bool,
     sitemaps: Sitemaps,
     sitemap_urls: u32,
+    /// Pages that may have more links than were read.
+    partly_read: u32,
     connectivity: Option<&'a Connectivity>,
     /// When a link last had no response for a reason that may be ours, unless this is already being investigated.
     unclear_at: Option<Instant>,
@@ -334,6 +339,7 @@ impl<'a> Crawl<'a> {
             robots_txt: false,
             sitemaps: Sitemaps::NotRequested,
             sitemap_urls: 0,
+            partly_read: 0,
             connectivity: probe.connectivity,
             unclear_at: None,
             looking_into: None,
@@ -481,6 +487,7 @@ impl<'a> Crawl<'a> {
                     _ => None,
                 };
                 self.buffered += links.as_ref().map_or(0, PageLinks::size);
+                self.partly_read += u32::from(links.as_ref().is_some_and(|links| links.is_cut));
                 let found = PageResult { link, status, location, cookies, links };
                 if let Some(Some(late)) = self.order.insert(ticket, Some(found)) {
                     self.buffered -= late.links.as_ref().map_or(0, PageLinks::size);

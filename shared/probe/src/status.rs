@@ -95,7 +95,7 @@ impl<'a> Expected<'a> {
 /// Cookies that a redirect sets are sent with the following requests, and then dropped.
 ///
 /// The beginning of the final response's body is read. If it ends there, before the announced length, the request was
-/// not completed, and the target is down.
+/// not completed, and the target is down. A body that breaks off without an announced length does not make it so.
 ///
 /// If the target is not down, the response is compared with what is expected of it. If its body cannot be read that far,
 /// expectations of it are unmet.
@@ -223,7 +223,10 @@ async fn run(
             };
             let is_beginning = read.bytes < BODY_LIMIT as u64;
             read.is_whole = is_beginning
-                && matches!(received, Received::Soon(Ok(())) | Received::Late(Some(Ok(()))));
+                && matches!(
+                    received,
+                    Received::Soon(BodyEnd::Read) | Received::Late(Some(BodyEnd::Read))
+                );
             if let Some(judging) = judging {
                 let cut = received.why_cut(probe.deadline);
                 let redaction = probe.redaction();
@@ -232,9 +235,11 @@ async fn run(
             let (head, _) = response.into_parts();
             seen.response = Some((head.version, head.status, head.headers, read));
             match received {
-                Received::Soon(Err(truncated)) if result.up && is_beginning => {
+                Received::Soon(BodyEnd::Truncated { why, may_be_ours })
+                    if result.up && is_beginning =>
+                {
                     elapsed = started.elapsed().saturating_sub(waited);
-                    truncated
+                    (why, may_be_ours)
                 }
                 // A body that takes longer is not waited for.
                 _ => return Ok((result, seen)),
@@ -258,20 +263,34 @@ async fn run(
     Ok((result(&chain, 0, elapsed, Some(why)), seen))
 }
 
-/// How reading a body ended.
+/// How the beginning of a body ended.
+enum BodyEnd {
+    /// At the end of the body, or at the limit.
+    Read,
+    /// It broke off, and no length had been announced.
+    BrokeOff,
+    /// Before its announced length.
+    Truncated {
+        why: String,
+        /// Whether our own connection may be the reason.
+        may_be_ours: bool,
+    },
+}
+
+/// When reading a body ended.
 enum Received {
     /// Within [`BODY_TIMEOUT`].
-    Soon(Result<(), (String, bool)>),
+    Soon(BodyEnd),
     /// Later; `None` if it was given up.
-    Late(Option<Result<(), (String, bool)>>),
+    Late(Option<BodyEnd>),
 }
 
 impl Received {
     /// Why a part of the body is missing.
     fn why_cut(&self, deadline: Duration) -> Option<String> {
         match self {
-            Self::Soon(Ok(())) | Self::Late(Some(Ok(()))) => None,
-            Self::Soon(Err(_)) | Self::Late(Some(Err(_))) => Some("an incomplete body".to_owned()),
+            Self::Soon(BodyEnd::Read) | Self::Late(Some(BodyEnd::Read)) => None,
+            Self::Soon(_) | Self::Late(Some(_)) => Some("an incomplete body".to_owned()),
             Self::Late(None) => {
                 Some(format!("a body that does not end within {} s", deadline.as_secs_f64()))
             }
@@ -312,16 +331,12 @@ async fn follow(
 
 /// Reads the beginning of a body into `sink`, so that an ordinary server sees its response accepted rather than
 /// aborted.
-///
-/// # Errors
-/// When the body ends there, before its announced length. The error says what happened, and whether our own connection
-/// may be the reason.
 async fn read_body(
     response: &mut Response<ResponseBody>,
     method: &Method,
     limit: usize,
     mut sink: impl FnMut(&[u8]),
-) -> Result<(), (String, bool)> {
+) -> BodyEnd {
     let has_body = *method != Method::HEAD
         && !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let announced = response.body().size_hint().exact().filter(|_| has_body);
@@ -330,17 +345,15 @@ async fn read_body(
         received += bytes.len() as u64;
         sink(bytes);
     };
-    let may_be_ours = match http::read(response.body_mut(), limit, count).await {
-        Ok(true) => false,
-        Ok(false) => return Ok(()),
-        Err(error) => http::Error::Exchange(error).may_be_ours(),
-    };
-    match announced {
-        Some(announced) if received < announced => {
-            let what = format!("the response ended after {received} of {announced} bytes");
-            Err((what, may_be_ours))
-        }
-        _ => Ok(()),
+    let read = http::read(response.body_mut(), limit, count).await;
+    match (read, announced) {
+        (Ok(false), _) | (Ok(true), None) => BodyEnd::Read,
+        (Err(_), None) => BodyEnd::BrokeOff,
+        (read, Some(announced)) if received < announced => BodyEnd::Truncated {
+            why: format!("the response ended after {received} of {announced} bytes"),
+            may_be_ours: read.is_err_and(|error| http::Error::Exchange(error).may_be_ours()),
+        },
+        (_, Some(_)) => BodyEnd::Read,
     }
 }
 

@@ -1,9 +1,12 @@
 //! JSON from outside, within limits, and pointers into it.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_bytes::{ByteBuf, Bytes};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// The longest JSON that is read, in bytes.
 pub const JSON_MAX: usize = 64 * 1024;
@@ -24,13 +27,18 @@ pub enum NotRead {
     NotJson,
 }
 
-/// Parses JSON from outside. The depth is counted before anything is parsed, so neither the parser nor the value that it
-/// builds can use up the stack.
+/// JSON from outside, of which only the values that a pointer leads to are read. So a number that is too large, or a
+/// text that is not Unicode, does no harm elsewhere.
+#[derive(Debug)]
+pub struct Document(Box<RawValue>);
+
+/// Checks JSON from outside. The depth is counted before anything is parsed, so the parser cannot use up the stack. Like
+/// in browsers, bytes that are not UTF-8 are replaced.
 ///
 /// # Errors
 ///
 /// When it is not JSON or exceeds the limits.
-pub fn parse(bytes: &[u8]) -> Result<Value, NotRead> {
+pub fn parse(bytes: &[u8]) -> Result<Document, NotRead> {
     if bytes.len() > JSON_MAX {
         return Err(NotRead::TooLong);
     }
@@ -39,7 +47,54 @@ pub fn parse(bytes: &[u8]) -> Result<Value, NotRead> {
     }
     // RFC 8259, section 8.1: a parser may ignore a byte order mark.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    serde_json::from_slice(bytes).map_err(|_| NotRead::NotJson)
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::from_str(&text).map(Document).map_err(|_| NotRead::NotJson)
+}
+
+/// Why a value in JSON cannot be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    /// Only a few numbers do not fit into 64 bits, such as `1e400`.
+    #[error("a number that is too large")]
+    Number,
+    /// An escape such as `\ud83d`, which is one half of a character.
+    #[error("a text with half a surrogate pair")]
+    Text,
+}
+
+impl Document {
+    /// The value that a pointer leads to. An array or object comes without its content: expectations are not about it.
+    pub fn find(&self, pointer: &JsonPointer) -> Option<Result<Value, NotComparable>> {
+        let mut found = &*self.0;
+        for part in pointer.parts() {
+            found = member(found, &part)?;
+        }
+        let text = found.get();
+        Some(match text.as_bytes().first() {
+            Some(b'[') => Ok(Value::Array(Vec::new())),
+            Some(b'{') => Ok(Value::Object(Map::new())),
+            Some(b'"') => serde_json::from_str(text).map_err(|_| NotComparable::Text),
+            _ => serde_json::from_str(text).map_err(|_| NotComparable::Number),
+        })
+    }
+}
+
+/// The member of an array or object that one part of a pointer names. The last of several with the same name counts.
+fn member<'a>(of: &'a RawValue, part: &str) -> Option<&'a RawValue> {
+    match of.get().as_bytes().first()? {
+        b'{' => {
+            // Names may be odd, too: as bytes, every one can be read.
+            let members: HashMap<ByteBuf, &RawValue> = serde_json::from_str(of.get()).ok()?;
+            members.get(Bytes::new(part.as_bytes())).copied()
+        }
+        b'[' => {
+            let is_index = part == "0" || !part.starts_with(['0', '+']);
+            let index: usize = part.parse().ok().filter(|_| is_index)?;
+            let members: Vec<&RawValue> = serde_json::from_str(of.get()).ok()?;
+            members.get(index).copied()
+        }
+        _ => None,
+    }
 }
 
 /// How many arrays and objects are inside each other, if the bytes are JSON.
@@ -88,9 +143,9 @@ impl JsonPointer {
         &self.0
     }
 
-    /// The value that it leads to.
-    pub fn find<'a>(&self, document: &'a Value) -> Option<&'a Value> {
-        document.pointer(&self.0)
+    /// The names and indices on the way, unescaped.
+    fn parts(&self) -> impl Iterator<Item = String> {
+        self.0.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"))
     }
 }
 
@@ -146,16 +201,22 @@ mod tests {
 
     use super::*;
 
+    fn found(document: &str, pointer: &str) -> Option<Result<Value, NotComparable>> {
+        let pointer = JsonPointer::parse(pointer).expect("a pointer");
+        parse(document.as_bytes()).expect("JSON").find(&pointer)
+    }
+
     #[test]
     fn pointers_are_those_of_the_standard() {
         // The examples of RFC 6901, section 5.
         let document = json!({
             "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5,
             "k\"l": 6, " ": 7, "m~n": 8,
-        });
+        })
+        .to_string();
         for (pointer, value) in [
-            ("", document.clone()),
-            ("/foo", json!(["bar", "baz"])),
+            ("", json!({})),
+            ("/foo", json!([])),
             ("/foo/0", json!("bar")),
             ("/", json!(0)),
             ("/a~1b", json!(1)),
@@ -167,12 +228,10 @@ mod tests {
             ("/ ", json!(7)),
             ("/m~0n", json!(8)),
         ] {
-            let pointer = JsonPointer::parse(pointer).expect("a pointer");
-            assert_eq!(pointer.find(&document), Some(&value), "{pointer}");
+            assert_eq!(found(&document, pointer), Some(Ok(value)), "{pointer}");
         }
         for nowhere in ["/foo/2", "/foo/-", "/foo/00", "/foo/+1", "/bar", "/foo/0/x"] {
-            let pointer = JsonPointer::parse(nowhere).expect("a pointer");
-            assert_eq!(pointer.find(&document), None, "{nowhere}");
+            assert_eq!(found(&document, nowhere), None, "{nowhere}");
         }
         for wrong in ["foo", "$.foo", "#/foo", "/m~n", "/m~", "/~2"] {
             assert_eq!(JsonPointer::parse(wrong), Err(NotAPointer), "{wrong}");
@@ -183,18 +242,45 @@ mod tests {
     fn json_is_read_within_its_limits() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(nested(JSON_DEPTH_MAX).as_bytes()).is_ok());
-        assert_eq!(parse(nested(JSON_DEPTH_MAX + 1).as_bytes()), Err(NotRead::TooDeep));
-        assert_eq!(parse("[".repeat(JSON_MAX).as_bytes()), Err(NotRead::TooDeep));
+        let refused = |text: &str| parse(text.as_bytes()).map(drop);
+        assert_eq!(refused(&nested(JSON_DEPTH_MAX + 1)), Err(NotRead::TooDeep));
+        assert_eq!(refused(&"[".repeat(JSON_MAX)), Err(NotRead::TooDeep));
         // Brackets in a text are no levels.
         let text = format!("[\"\\\"{}\"]", "[".repeat(100));
         assert!(parse(text.as_bytes()).is_ok());
         let long = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
         assert!(parse(long(JSON_MAX).as_bytes()).is_ok());
-        assert_eq!(parse(long(JSON_MAX + 1).as_bytes()), Err(NotRead::TooLong));
-        assert_eq!(parse("\u{feff}{}".as_bytes()), Ok(json!({})));
-        for wrong in ["", "ok", "{\"a\":}", "[1] [2]", "\u{feff}"] {
-            assert_eq!(parse(wrong.as_bytes()), Err(NotRead::NotJson), "{wrong}");
+        assert_eq!(refused(&long(JSON_MAX + 1)), Err(NotRead::TooLong));
+        assert_eq!(found("\u{feff}{}", ""), Some(Ok(json!({}))));
+        for wrong in ["", "ok", "{\"a\":}", "[1] [2]", "\u{feff}", "{\"a\":\"\\ud8\"}", "[01]"] {
+            assert_eq!(refused(wrong), Err(NotRead::NotJson), "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_the_value_itself_is_read() {
+        let odd = r#"{"a": 1e400, "b": "\ud83d", "\udc00": [1e999], "c": {"d": [-1e400, "\ude00x", 5]},
+            "e": 1, "e": 2, "f": 1e-400, "g": "\ud83d\ude00"}"#;
+        for (pointer, value) in [
+            ("/e", Ok(json!(2))),
+            ("/c/d/2", Ok(json!(5))),
+            ("/c", Ok(json!({}))),
+            ("", Ok(json!({}))),
+            ("/f", Ok(json!(0.0))),
+            ("/g", Ok(json!("\u{1f600}"))),
+            ("/a", Err(NotComparable::Number)),
+            ("/c/d/0", Err(NotComparable::Number)),
+            ("/b", Err(NotComparable::Text)),
+            ("/c/d/1", Err(NotComparable::Text)),
+        ] {
+            assert_eq!(found(odd, pointer), Some(value), "{pointer}");
+        }
+        for nowhere in ["/a/0", "/b/0", "/c/d/3", "/h"] {
+            assert_eq!(found(odd, nowhere), None, "{nowhere}");
+        }
+        let latin = parse(b"{\"name\": \"Caf\xe9\", \"ok\": true}").expect("JSON");
+        let pointer = JsonPointer::parse("/ok").expect("a pointer");
+        assert_eq!(latin.find(&pointer), Some(Ok(json!(true))));
     }
 
     #[test]
@@ -209,17 +295,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(value) = parse(&bytes) {
-                prop_assert_eq!(serde_json::from_slice::<Value>(&bytes).expect("json"), value);
+        fn what_serde_reads_is_read(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if serde_json::from_slice::<Value>(&bytes).is_ok() {
+                prop_assert!(parse(&bytes).is_ok());
             }
         }
 
         #[test]
         fn what_json_has_is_found(path in "(/[a-z~/]{0,3}){0,4}", text in "\\PC{0,8}") {
-            let _ = JsonPointer::parse(&text).map(|pointer| pointer.find(&json!({ "a": [1] })).cloned());
+            let document = json!({ "a": [1], "": { "b": true } });
             if let Ok(pointer) = JsonPointer::parse(&path) {
                 prop_assert_eq!(pointer.as_str(), &path);
+            }
+            if let Ok(pointer) = JsonPointer::parse(&text) {
+                let found = parse(document.to_string().as_bytes()).expect("JSON").find(&pointer);
+                prop_assert_eq!(found.is_some(), document.pointer(&text).is_some());
             }
         }
     }

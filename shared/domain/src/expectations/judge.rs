@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
-use super::json;
+use super::json::{self, Document};
 use super::quote::{named, quoted, value};
 use super::{BODY_SEARCHED, BodyReader, Expectation, Expectations, Unmet};
 use crate::checks::evidence::{REDACTED, Redaction};
@@ -36,7 +34,11 @@ impl Expectations {
 
 impl Expectation {
     /// What was expected and came differently; `None` if the response meets the expectation.
-    fn unmet(&self, seen: &Seen<'_>, document: Option<&Result<Value, String>>) -> Option<String> {
+    fn unmet(
+        &self,
+        seen: &Seen<'_>,
+        document: Option<&Result<Document, String>>,
+    ) -> Option<String> {
         let body = seen.body;
         match self {
             Self::BodyContains { text } if body.has(text) => None,
@@ -70,9 +72,10 @@ impl Expectation {
                 let shown = |text: &str| seen.redaction.apply(text);
                 let got = match document? {
                     Err(instead) => instead.clone(),
-                    Ok(document) => match pointer.find(document) {
-                        Some(got) if json::is_same(expected, got) => return None,
-                        Some(got) => value(got, shown),
+                    Ok(document) => match document.find(pointer) {
+                        Some(Ok(got)) if json::is_same(expected, &got) => return None,
+                        Some(Ok(got)) => value(&got, shown),
+                        Some(Err(instead)) => instead.to_string(),
                         None => "no value".to_owned(),
                     },
                 };
@@ -256,8 +259,8 @@ mod tests {
 
     #[test]
     fn values_of_json_are_compared() {
-        let body =
-            r#"{"status": "degraded", "n": 1.0, "list": [], "secret": "x of-the-site", "a\"b": 1}"#;
+        let body = r#"{"status": "degraded", "n": 1.0, "list": [1e400], "secret": "x of-the-site",
+            "a\"b": 1, "big": 1e400, "half": "\ud83d"}"#;
         for (expected, said_of_it) in [
             (json_at("/n", json!(1)), ""),
             (json_at("/status", json!("degraded")), ""),
@@ -268,6 +271,11 @@ mod tests {
             (json_at("", json!("ok")), "expected \"ok\" as the body, got an object"),
             (json_at("/secret", json!("y")), "expected \"y\" at /secret, got \"x [redacted]\""),
             (json_at("/a\"b", json!(2)), "expected 2 at /a\\\"b, got 1"),
+            (json_at("/big", json!(1)), "expected 1 at /big, got a number that is too large"),
+            (
+                json_at("/half", json!("")),
+                "expected \"\" at /half, got a text with half a surrogate pair",
+            ),
         ] {
             assert_eq!(said(expected, body), said_of_it);
         }

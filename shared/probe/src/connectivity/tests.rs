@@ -161,6 +161,7 @@ impl Scene {
             limits: links::CrawlBounds::default(),
             deadline: Duration::from_secs(20),
             connectivity,
+            now: "2026-11-20T12:00:00Z".parse().expect("a timestamp"),
         };
         links::probe(&self.guard, &CrawlLimiter::default(), &probe, |_| {}).await
     }

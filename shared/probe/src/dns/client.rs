@@ -18,7 +18,7 @@ use vedette_domain::sites::settings::DnsRecordType;
 
 use super::message::{self, MESSAGE_LIMIT};
 use super::servers::DohServer;
-use crate::http::{self, Connection, RequestBody};
+use crate::http::{self, Connection, MediaType, RequestBody};
 use crate::ssrf_guard::SsrfGuard;
 
 /// A connection idle for longer is assumed to be dead.
@@ -195,7 +195,7 @@ async fn exchange(
     if response.status() != StatusCode::OK {
         return Err(QueryFailure::Refused(format!("HTTP {}", response.status().as_u16())));
     }
-    if !http::media_type(response.headers()).eq_ignore_ascii_case(DNS_MESSAGE) {
+    if !MediaType::of(response.headers()).is(DNS_MESSAGE) {
         return Err(refused("the answer is not a DNS message"));
     }
     let body = Limited::new(response.into_body(), MESSAGE_LIMIT).collect().await;

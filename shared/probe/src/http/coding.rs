@@ -1,11 +1,13 @@
-//! Content codings: decodes gzip, deflate and Brotli within limits.
+//! Content codings: decodes gzip, deflate and Brotli, also one inside another, within limits.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
 use brotli_decompressor::DecompressorWriter;
 use flate2::bufread::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
 
 /// The codings that a crawl accepts. Brotli is decoded if a server uses it anyway, but its window
 /// costs up to 16 MiB, and gzip does as well for links.
@@ -15,72 +17,116 @@ pub(crate) const ACCEPTED: &str = "gzip, deflate";
 /// Each costs a decoder of some tens of kilobytes, and may be empty.
 const MEMBERS: usize = 1_000;
 
-/// The content coding of a body.
+/// The most codings of one body that are decoded, as in curl.
+const CODINGS_MAX: usize = 5;
+
+/// The codings in IANA's registry of HTTP content codings that we cannot decode.
+const UNSUPPORTED: [&str; 8] =
+    ["aes128gcm", "compress", "dcb", "dcz", "exi", "pack200-gzip", "x-compress", "zstd"];
+
+/// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
-    Identity,
     Gzip,
     Deflate,
     Brotli,
-    /// One that we cannot decode.
-    Unknown,
-}
-
-impl Coding {
-    /// Parses a `Content-Encoding` header. Several codings at once are unknown: nobody uses them.
-    pub(crate) fn of(header: Option<&[u8]>) -> Self {
-        let name = header.unwrap_or_default().trim_ascii().to_ascii_lowercase();
-        match name.as_slice() {
-            b"" | b"identity" => Self::Identity,
-            b"gzip" | b"x-gzip" => Self::Gzip,
-            b"deflate" => Self::Deflate,
-            b"br" => Self::Brotli,
-            _ => Self::Unknown,
-        }
-    }
 }
 
 impl fmt::Display for Coding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Identity => "text",
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
             Self::Brotli => "Brotli",
-            Self::Unknown => "unknown",
         })
     }
 }
 
-/// A body is truncated, or is not encoded as its header says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Corrupt;
+/// Why a body cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Undecodable {
+    /// A registered coding that we cannot decode.
+    #[error("a body in the content encoding {0}, which Vedette cannot decode")]
+    Unsupported(&'static str),
+    /// More codings than [`CODINGS_MAX`].
+    #[error("a body that is encoded more than {CODINGS_MAX} times")]
+    TooMany,
+    /// The body is truncated, or is not encoded as its header says.
+    #[error("a body that is not valid {0}")]
+    Corrupt(Coding),
+}
 
-/// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes.
+/// The codings in the `Content-Encoding` headers, in the order in which they were applied. Like browsers, we ignore what
+/// is not registered, such as `utf-8`.
+///
+/// # Errors
+/// When the body cannot be decoded.
+pub(crate) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Undecodable> {
+    let mut codings = Vec::new();
+    for value in headers.get_all(CONTENT_ENCODING) {
+        for name in value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+            if is("gzip") || is("x-gzip") {
+                codings.push(Coding::Gzip);
+            } else if is("deflate") {
+                codings.push(Coding::Deflate);
+            } else if is("br") {
+                codings.push(Coding::Brotli);
+            } else if let Some(known) = UNSUPPORTED.into_iter().find(|known| is(known)) {
+                return Err(Undecodable::Unsupported(known));
+            }
+        }
+    }
+    if codings.len() > CODINGS_MAX { Err(Undecodable::TooMany) } else { Ok(codings) }
+}
+
+/// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes. Returns whether that
+/// was all.
 ///
 /// # Errors
 /// When the body is corrupt before the limit. What comes before that is decoded.
 pub(crate) fn unpack(
+    codings: &[Coding],
+    body: &[u8],
+    limit: usize,
+    sink: impl FnMut(&[u8]),
+) -> Result<bool, Undecodable> {
+    let [coding, outer @ ..] = codings else {
+        let mut output = Bounded { left: limit, is_full: false, sink };
+        return Ok(output.write_all(body).is_ok());
+    };
+    // The coding that was applied last comes off first. What it leaves may be cut at the limit, too.
+    let (mut packed, mut unpacked) = (Cow::Borrowed(body), Ok(true));
+    for coding in outer.iter().rev() {
+        let mut inner = Vec::new();
+        let ended = decode(*coding, &packed, limit, |bytes| inner.extend_from_slice(bytes));
+        unpacked = unpacked.and_then(|is_all| Ok(ended? && is_all));
+        packed = inner.into();
+    }
+    let ended = decode(*coding, &packed, limit, sink);
+    unpacked.and_then(|is_all| Ok(ended? && is_all))
+}
+
+/// Takes one coding off; see [`unpack`].
+fn decode(
     coding: Coding,
     body: &[u8],
     limit: usize,
     sink: impl FnMut(&[u8]),
-) -> Result<(), Corrupt> {
+) -> Result<bool, Undecodable> {
     let mut output = Bounded { left: limit, is_full: false, sink };
     let ended = match coding {
-        Coding::Identity => output.write_all(body),
         // No coding makes anything this short, but a response without a body may name one.
         _ if body.is_empty() => Ok(()),
         Coding::Gzip => gunzip(&mut output, body),
         // `deflate` means the zlib format, but some servers send raw deflate.
         Coding::Deflate => inflate(&mut output, body, is_zlib(body)),
         Coding::Brotli => unbrotli(&mut output, body),
-        Coding::Unknown => return Err(Corrupt),
     };
     // An error ends decoding: at the limit, or where a body is corrupt.
     match ended {
-        Err(_) if !output.is_full => Err(Corrupt),
-        _ => Ok(()),
+        Err(_) if !output.is_full => Err(Undecodable::Corrupt(coding)),
+        _ => Ok(!output.is_full),
     }
 }
 
@@ -159,6 +205,7 @@ impl<F: FnMut(&[u8])> Write for Bounded<F> {
 mod tests {
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use hyper::header::HeaderValue;
 
     use super::*;
 
@@ -187,99 +234,132 @@ mod tests {
         packed
     }
 
-    fn unpacked(coding: Coding, body: &[u8], limit: usize) -> Vec<u8> {
+    fn unpacked(codings: &[Coding], body: &[u8], limit: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        let _ = unpack(coding, body, limit, |bytes| out.extend_from_slice(bytes));
+        let _ = unpack(codings, body, limit, |bytes| out.extend_from_slice(bytes));
         out
     }
 
     #[test]
     fn a_corrupt_body_is_known_as_such_and_a_long_or_empty_one_is_not() {
         let text = b"<a href=/x>x</a>".repeat(10_000);
-        let state = |coding, body: &[u8], limit| unpack(coding, body, limit, |_| {});
         for (coding, body) in [
             (Coding::Gzip, gzip(&text)),
             (Coding::Deflate, zlib(&text)),
             (Coding::Deflate, deflate(&text)),
             (Coding::Brotli, brotli(&text)),
         ] {
-            for limit in [1_000, text.len(), 1 << 20] {
-                assert_eq!(state(coding, &body, limit), Ok(()), "{coding:?} {limit}");
+            let state = |body: &[u8], limit| unpack(&[coding], body, limit, |_| {});
+            let corrupt = Err(Undecodable::Corrupt(coding));
+            for (limit, is_all) in [(1_000, false), (text.len(), true), (1 << 20, true)] {
+                assert_eq!(state(&body, limit), Ok(is_all), "{coding:?} {limit}");
             }
-            assert_eq!(state(coding, b"", 1_000), Ok(()), "{coding:?}");
+            assert_eq!(state(b"", 1_000), Ok(true), "{coding:?}");
             let half = &body[..body.len() / 2];
-            assert_eq!(state(coding, half, 1 << 20), Err(Corrupt), "{coding:?} truncated");
+            assert_eq!(state(half, 1 << 20), corrupt, "{coding:?} truncated");
             let last = &body[..body.len() - 1];
-            assert_eq!(state(coding, last, 1 << 20), Err(Corrupt), "{coding:?} without its end");
+            assert_eq!(state(last, 1 << 20), corrupt, "{coding:?} without its end");
             // A Brotli stream this short gives nothing before its end.
             if coding != Coding::Brotli {
-                assert_eq!(state(coding, half, 10), Ok(()), "{coding:?}: enough came before");
+                assert_eq!(state(half, 10), Ok(false), "{coding:?}: enough came before");
             }
-            let plain = state(coding, b"<!doctype html><a href=/x>", 1_000);
-            assert_eq!(plain, Err(Corrupt), "{coding:?} without encoding");
+            let plain = state(b"<!doctype html><a href=/x>", 1_000);
+            assert_eq!(plain, corrupt, "{coding:?} without encoding");
         }
         let members = [gzip(b"one "), gzip(b"two")].concat();
-        assert_eq!(state(Coding::Gzip, &members, 100), Ok(()));
-        assert_eq!(state(Coding::Unknown, b"x", 100), Err(Corrupt));
+        assert_eq!(unpack(&[Coding::Gzip], &members, 100, |_| {}), Ok(true));
+        assert_eq!(unpack(&[], b"text", 4, |_| {}), Ok(true));
+        assert_eq!(unpack(&[], b"text", 3, |_| {}), Ok(false));
     }
 
     #[test]
     fn every_coding_is_unpacked() {
         let text = b"<a href=/x>x</a>".repeat(10_000);
         let half = gzip(&text).len() / 2;
-        for (coding, body) in [
-            (Coding::Identity, text.clone()),
-            (Coding::Gzip, gzip(&text)),
-            (Coding::Deflate, zlib(&text)),
-            (Coding::Deflate, deflate(&text)),
-            (Coding::Brotli, brotli(&text)),
+        for (codings, body) in [
+            (&[][..], text.clone()),
+            (&[Coding::Gzip], gzip(&text)),
+            (&[Coding::Deflate], zlib(&text)),
+            (&[Coding::Deflate], deflate(&text)),
+            (&[Coding::Brotli], brotli(&text)),
+            (&[Coding::Gzip, Coding::Brotli], brotli(&gzip(&text))),
+            (&[Coding::Deflate, Coding::Brotli, Coding::Gzip], gzip(&brotli(&zlib(&text)))),
         ] {
-            assert!(unpacked(coding, &body, 1 << 20) == text, "{coding:?}");
-            assert!(unpacked(coding, &body, 1_000) == text[..1_000], "{coding:?}");
+            assert!(unpacked(codings, &body, 1 << 20) == text, "{codings:?}");
+            assert!(unpacked(codings, &body, 1_000) == text[..1_000], "{codings:?}");
         }
         let members = [gzip(b"one "), gzip(b"two")].concat();
-        assert_eq!(unpacked(Coding::Gzip, &members, 100), b"one two");
-        assert!(text.starts_with(&unpacked(Coding::Gzip, &gzip(&text)[..half], 1 << 20)));
-        assert_eq!(unpacked(Coding::Gzip, &gzip(b"x").repeat(2 * MEMBERS), 1 << 20).len(), MEMBERS);
+        let coding = &[Coding::Gzip];
+        assert_eq!(unpacked(coding, &members, 100), b"one two");
+        assert!(text.starts_with(&unpacked(coding, &gzip(&text)[..half], 1 << 20)));
+        assert_eq!(unpacked(coding, &gzip(b"x").repeat(2 * MEMBERS), 1 << 20).len(), MEMBERS);
     }
 
     #[test]
     fn what_is_not_packed_as_it_says_gives_nothing() {
-        for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Unknown] {
-            let out = unpacked(coding, b"<!doctype html><a href=/x>", 1_000);
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli] {
+            let out = unpacked(&[coding], b"<!doctype html><a href=/x>", 1_000);
             assert!(!out.starts_with(b"<!doctype"), "{coding:?}");
-            assert!(unpacked(coding, b"", 1_000).is_empty());
+            assert!(unpacked(&[coding], b"", 1_000).is_empty());
+        }
+        let twice = &[Coding::Gzip, Coding::Brotli];
+        for (body, corrupt) in
+            [(gzip(b"x"), Coding::Brotli), (brotli(b"<!doctype html>"), Coding::Gzip)]
+        {
+            assert_eq!(unpack(twice, &body, 9, |_| {}), Err(Undecodable::Corrupt(corrupt)));
         }
     }
 
     #[test]
     fn a_bomb_goes_off_within_the_limit() {
         let zeros = vec![0; 64 << 20];
-        for (coding, body) in [(Coding::Gzip, gzip(&zeros)), (Coding::Brotli, brotli(&zeros))] {
+        let twice = gzip(&gzip(&zeros));
+        for (codings, body, is_readable) in [
+            (&[Coding::Gzip][..], gzip(&zeros), true),
+            (&[Coding::Brotli], brotli(&zeros), true),
+            (&[Coding::Gzip, Coding::Gzip], twice.clone(), true),
+            (&[Coding::Gzip; CODINGS_MAX], gzip(&gzip(&gzip(&twice))), true),
+            // The limit applies to each step.
+            (&[Coding::Gzip, Coding::Brotli], brotli(&zeros), false),
+        ] {
             assert!(body.len() < 100_000);
             let mut largest = 0;
             let mut total = 0;
-            let unpacked = unpack(coding, &body, 1 << 20, |bytes| {
+            let unpacked = unpack(codings, &body, 1 << 20, |bytes| {
                 largest = largest.max(bytes.len());
                 total += bytes.len();
             });
-            assert_eq!(unpacked, Ok(()));
-            assert_eq!(total, 1 << 20);
+            assert_eq!(unpacked.is_ok(), is_readable);
+            assert_ne!(unpacked, Ok(true));
+            assert_eq!(total, if is_readable { 1 << 20 } else { 0 });
             assert!(largest <= 64 * 1024);
         }
     }
 
     #[test]
-    fn the_header_names_the_coding() {
-        for (header, coding) in [
-            (None, Coding::Identity),
-            (Some(&b" GZip "[..]), Coding::Gzip),
-            (Some(b"br"), Coding::Brotli),
-            (Some(b"deflate"), Coding::Deflate),
-            (Some(b"gzip, br"), Coding::Unknown),
-            (Some(b"zstd"), Coding::Unknown),
+    fn the_headers_name_the_codings() {
+        use Coding::{Brotli, Deflate, Gzip};
+        let unsupported = |name| Err(Undecodable::Unsupported(name));
+        for (values, expected) in [
+            (&[][..], Ok(vec![])),
+            (&[" GZip "], Ok(vec![Gzip])),
+            (&["br"], Ok(vec![Brotli])),
+            (&["deflate, x-gzip"], Ok(vec![Deflate, Gzip])),
+            (&["deflate", "br"], Ok(vec![Deflate, Brotli])),
+            (&["gzip, identity"], Ok(vec![Gzip])),
+            (&["", "identity", ","], Ok(vec![])),
+            (&["UTF-8"], Ok(vec![])),
+            (&["none, aws-chunked, gzip"], Ok(vec![Gzip])),
+            (&["zstd"], unsupported("zstd")),
+            (&["gzip, Compress"], unsupported("compress")),
+            (&["gzip,br,gzip", "br,gzip"], Ok(vec![Gzip, Brotli, Gzip, Brotli, Gzip])),
+            (&["gzip,br,gzip", "br,gzip,br"], Err(Undecodable::TooMany)),
         ] {
-            assert_eq!(Coding::of(header), coding);
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
+            }
+            assert_eq!(codings(&headers), expected, "{values:?}");
         }
     }
 }

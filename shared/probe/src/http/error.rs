@@ -258,6 +258,11 @@ fn of_exchange(error: &hyper::Error) -> String {
     }
 }
 
+/// Whether the connection ended while more was expected.
+pub(super) fn is_end(error: &hyper::Error) -> bool {
+    io_source(error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
+}
+
 fn io_source(error: &hyper::Error) -> Option<&io::Error> {
     let mut source = error.source();
     while let Some(error) = source {

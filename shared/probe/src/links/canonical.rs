@@ -51,7 +51,7 @@ impl Base {
 
     /// Resolves `reference` as a browser would.
     pub(super) fn resolve(&self, reference: &str) -> Reference {
-        let reference = reference.trim_matches(|c: char| c <= ' ');
+        let reference = trimmed(reference);
         if reference.starts_with('#') {
             return Reference::Fragment;
         }
@@ -81,6 +81,21 @@ impl Base {
             Err(_) => Reference::Invalid(reference.to_owned()),
         }
     }
+}
+
+/// A reference and its fragment, or `None` if it is a fragment of the page itself or has another scheme, so that it is
+/// not a link.
+pub(super) fn link_and_fragment(reference: &str) -> Option<(&str, &str)> {
+    let reference = trimmed(reference);
+    if reference.starts_with('#') || has_other_scheme(reference) {
+        return None;
+    }
+    Some(reference.split_at(reference.find('#').unwrap_or(reference.len())))
+}
+
+/// A reference without the spaces that browsers ignore around it.
+fn trimmed(reference: &str) -> &str {
+    reference.trim_matches(|c: char| c <= ' ')
 }
 
 /// The canonical form of an `http` or `https` URL.

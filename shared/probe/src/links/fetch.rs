@@ -10,13 +10,11 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderValue,
-    LOCATION, RETRY_AFTER,
-};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use hyper::{Method, Request, Response};
+use jiff::Timestamp;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use vedette_domain::checks::check::CheckError;
@@ -24,10 +22,10 @@ use vedette_domain::checks::check::CheckError;
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
 use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
-use crate::http::coding::ACCEPTED;
+use crate::http::coding::{ACCEPTED, Undecodable, codings};
 pub(super) use crate::http::coding::{Coding, unpack};
 use crate::http::{
-    self, Connection, CookieJar, MAX_ADDRESSES, RequestBody, ResponseBody, Versions,
+    self, Connection, CookieJar, MAX_ADDRESSES, MediaType, RequestBody, ResponseBody, Versions,
 };
 use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::{AdmittedTarget, NotAdmitted, SsrfGuard};
@@ -64,6 +62,8 @@ pub(super) struct Client<'a> {
     /// The cookies from the responses to the requests with which the crawl begins. Later responses run concurrently and
     /// set none, so that two crawls send the same.
     pub(super) cookies: CookieJar,
+    /// When the crawl began, by our clock and for measuring time.
+    began: (SystemTime, Instant),
     pool: Pool,
     /// By origin (scheme, host and port); at most one per link.
     origins: Mutex<HashMap<Box<str>, Arc<PinnedOrigin>>>,
@@ -115,6 +115,7 @@ impl<'a> Client<'a> {
         limiter: &'a CrawlLimiter,
         home: &'a Url,
         header: Option<&'a RequestHeader>,
+        now: Timestamp,
     ) -> Self {
         Self {
             guard,
@@ -122,11 +123,18 @@ impl<'a> Client<'a> {
             home,
             header,
             cookies: CookieJar::default(),
+            began: (now.into(), Instant::now()),
             pool: Pool::default(),
             origins: Mutex::default(),
             next_id: AtomicU32::new(0),
             parsing: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// The time by our clock.
+    fn now(&self) -> SystemTime {
+        let (began, since) = self.began;
+        began + since.elapsed()
     }
 
     /// Waits for a permit, sends a request without a body, and waits for the head of the response. The site's own host
@@ -171,7 +179,7 @@ impl<'a> Client<'a> {
                 Err(versions) if retry.is_none() => retry = Some(versions),
                 Err(_) => return Err(FetchError::NoResponse(Blame::Target)),
             }
-            request = self.request(&method, url)?;
+            request = self.request(&method, url, cookies)?;
         }
     }
 
@@ -331,38 +339,32 @@ impl CrawlResponse {
         cookies.keep(&self.headers, url);
     }
 
-    pub(super) fn content_type(&self) -> &str {
-        self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    pub(super) fn media_type(&self) -> MediaType {
+        MediaType::of(&self.headers)
     }
 
-    pub(super) fn media_type(&self) -> &str {
-        http::media_type(&self.headers)
+    pub(super) fn codings(&self) -> Result<Vec<Coding>, Undecodable> {
+        codings(&self.headers)
     }
 
-    pub(super) fn coding(&self) -> Coding {
-        Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
-    }
-
-    /// The time in `Retry-After`. A date is compared with the response's own `Date`, so that clocks
-    /// may differ; without a `Date`, it counts as forever.
-    pub(super) fn retry_after(&self) -> Option<Duration> {
+    /// The time in `Retry-After`. A date is compared with the response's own `Date`, so that clocks may differ; without
+    /// one, with our clock.
+    pub(super) fn retry_after(&self, client: &Client<'_>) -> Option<Duration> {
         let date = |text: &str| httpdate::parse_http_date(text).ok();
         let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
         let after = text(RETRY_AFTER)?.trim();
         if let Ok(seconds) = after.parse() {
             return Some(Duration::from_secs(seconds));
         }
-        let until = date(after)?;
-        Some(match text(DATE).and_then(date) {
-            Some(now) => until.duration_since(now).unwrap_or_default(),
-            None => Duration::MAX,
-        })
+        let now = text(DATE).and_then(date).unwrap_or_else(|| client.now());
+        Some(date(after)?.duration_since(now).unwrap_or_default())
     }
 
-    /// Passes up to `limit` bytes of the body to `sink` as they arrive. Ends early at the timeout or if the body is cut
-    /// off: the bytes that arrived are still useful.
-    pub(super) async fn read(&mut self, limit: usize, sink: impl FnMut(&[u8])) {
-        let _ = timeout(BODY_TIMEOUT, http::read(&mut self.body, limit, sink)).await;
+    /// Passes up to `limit` bytes of the body to `sink` as they arrive; returns whether that was all. Ends early at the
+    /// timeout or if the body is cut off: the bytes that arrived are still useful.
+    pub(super) async fn read(&mut self, limit: usize, sink: impl FnMut(&[u8])) -> bool {
+        let read = timeout(BODY_TIMEOUT, http::read(&mut self.body, limit, sink)).await;
+        matches!(read, Ok(Ok(true)))
     }
 
     /// Returns the connection to the pool if the rest of the body is short, or is an HTTP/2 stream,

@@ -1,32 +1,36 @@
 //! The entry points of crawls for fuzzing; see [`crate::fuzzing`].
 
 use encoding_rs::{UTF_8, WINDOWS_1252};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
 use super::canonical::{Base, MAX_URL, Reference, host_of, path_and_query_of};
 use super::extract::{Extractor, PageLink};
 use super::robots::Robots;
 use super::sitemap;
+use crate::http::MediaType;
 
-/// Charsets that a server may declare for its page.
-const CHARSETS: [Option<&str>; 8] = [
-    None,
-    Some("utf-8"),
-    Some("utf-16le"),
-    Some("utf-16be"),
-    Some("windows-1252"),
-    Some("iso-2022-jp"),
-    Some("gb18030"),
-    Some("nonsense"),
+/// Types that a server may declare for its page.
+const CONTENT_TYPES: [&str; 8] = [
+    "text/html",
+    "text/html; charset=utf-8",
+    "text/html; charset=utf-16le",
+    "text/html; charset=utf-16be",
+    "text/html; charset=windows-1252",
+    "text/html; charset=iso-2022-jp",
+    "text/html; charset=gb18030",
+    "application/xhtml+xml; charset=nonsense",
 ];
 
-/// Extracts the links of a page. The first byte selects the charset that the server declares, the
-/// second the length of the chunks in which the page arrives.
+/// Extracts the links of a page. The first byte selects the type that the server declares, the second the length of the
+/// chunks in which the page arrives.
 pub fn page(data: &[u8]) {
-    let [charset, length, html @ ..] = data else {
+    let [content_type, length, html @ ..] = data else {
         return;
     };
-    let mut extractor = Extractor::new(CHARSETS[usize::from(*charset) % CHARSETS.len()]);
+    let content_type = CONTENT_TYPES[usize::from(*content_type) % CONTENT_TYPES.len()];
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+    let mut extractor = Extractor::new(MediaType::of(&headers));
     for piece in html.chunks(usize::from(*length) + 1) {
         extractor.write(piece);
     }

@@ -40,12 +40,12 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAWN: &str =
     "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
 
-/// What is read from a page: its current URL, its elements (up to two million characters), and the
-/// HTTP status that it came with, 0 if unknown. Evaluated in an isolated world, where the page's
-/// scripts cannot have replaced these functions.
+/// What is read from a page: its current URL, its elements (one character more than the limit of a page, which shows
+/// that it is longer), and the HTTP status that it came with, 0 if unknown. Evaluated in an isolated world, where the
+/// page's scripts cannot have replaced these functions.
 const READ: &str = "[
   location.href,
-  document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152).toWellFormed() : '',
+  document.documentElement ? document.documentElement.outerHTML.slice(0, 2097153).toWellFormed() : '',
   performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0,
 ]";
 

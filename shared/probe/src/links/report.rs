@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use vedette_domain::checks::check::{Crawl as Facts, CrawlLimits, FinishReason, LinksResult};
+use vedette_domain::checks::check::{
+    Crawl as Facts, CrawlLimits, FinishReason, LinksResult, SkippedLinks,
+};
 
 use super::frontier::State;
 use super::{Crawl, LinksProbe};
@@ -29,7 +31,7 @@ impl Crawl<'_> {
             js_rendered: probe.browser.is_some(),
             pages: progress.pages,
             links: progress.links,
-            skipped: self.frontier.skipped(),
+            skipped: SkippedLinks { partly_read: self.partly_read, ..self.frontier.skipped() },
             traps: self.frontier.trapped,
             robots_txt: self.robots_txt,
             sitemap_urls: self.sitemap_urls,

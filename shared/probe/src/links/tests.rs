@@ -29,6 +29,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
         limits: CrawlBounds::default(),
         deadline: Duration::from_secs(20),
         connectivity: None,
+        now: "2026-11-20T12:00:00Z".parse().expect("a timestamp"),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use encoding_rs::UTF_8;
 use hyper::Method;
 use hyper::header::HeaderValue;
 use tokio::time::Instant;
@@ -10,12 +11,12 @@ use url::Url;
 use vedette_domain::checks::check::CheckError;
 
 use super::canonical::canonical;
-use super::extract::{Extractor, PageLinks, charset};
+use super::extract::{Extractor, PageLinks};
 use super::fetch::{Blame, Client, Coding, CrawlResponse, FetchError, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Sitemap, SitemapParser};
-use crate::http::{CookieJar, RedirectChain};
+use crate::http::{CookieJar, MediaType, RedirectChain};
 use crate::registrable::registrable_domain;
 
 /// Bytes of a page that are searched for links; the rest is ignored.
@@ -64,9 +65,9 @@ pub(super) enum VisitOutcome {
 }
 
 impl Visit {
-    fn of(response: &CrawlResponse, url: &Url) -> Self {
+    fn of(client: &Client<'_>, response: &CrawlResponse, url: &Url) -> Self {
         let redirects = response.is_redirect();
-        let outcome = match pause(response) {
+        let outcome = match pause(client, response) {
             Some(pause) => VisitOutcome::RetryLater { status: response.status, pause },
             None => VisitOutcome::Status(response.status, redirects),
         };
@@ -81,10 +82,10 @@ impl Visit {
 }
 
 /// The pause that the server asks for: after a 429, or a 503 with `Retry-After`.
-fn pause(response: &CrawlResponse) -> Option<Duration> {
+fn pause(client: &Client<'_>, response: &CrawlResponse) -> Option<Duration> {
     match response.status {
-        429 => Some(response.retry_after().unwrap_or(DEFAULT_RETRY_AFTER)),
-        503 => response.retry_after(),
+        429 => Some(response.retry_after(client).unwrap_or(DEFAULT_RETRY_AFTER)),
+        503 => response.retry_after(client),
         _ => None,
     }
 }
@@ -122,7 +123,7 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
     let is_head = method == Method::HEAD;
     match client.send(method, url, &client.cookies).await {
         Ok(response) => {
-            let mut visit = Visit::of(&response, url);
+            let mut visit = Visit::of(client, &response, url);
             response.finish(client).await;
             if let VisitOutcome::Status(status, false) = visit.outcome
                 && is_head
@@ -157,41 +158,51 @@ pub(super) async fn page(
         Ok(response) => response,
         Err(error) => return error.into(),
     };
-    let mut visit = Visit::of(&response, url);
+    let mut visit = Visit::of(client, &response, url);
     if is_entry {
         response.keep_cookies(url, &client.cookies);
         visit.cookies = response.location(url).and_then(|next| client.cookies.header(&next));
     }
-    if response.status == 200 && is_html(response.media_type()) {
-        let mut extractor = Extractor::new(charset(response.content_type()));
-        let coding = response.coding();
-        let mut packed = Vec::new();
-        if coding == Coding::Identity {
-            response.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
-        } else {
-            packed = body(&mut response, PAGE_LIMIT).await;
+    let media_type = response.media_type();
+    if response.status == 200 && (media_type.is_html() || media_type.is("application/xhtml+xml")) {
+        let mut extractor = Extractor::new(media_type);
+        let (mut packed, mut is_whole) = (Vec::new(), false);
+        let codings = response.codings();
+        match &codings {
+            Ok(codings) if codings.is_empty() => {
+                is_whole = response.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
+            }
+            Ok(_) => (packed, is_whole) = body(&mut response, PAGE_LIMIT).await,
+            // It cannot be read.
+            Err(_) => {}
         }
         // One page at a time, so that only one decoder with its window is in memory.
         let _permit = client.parsing.lock().await;
-        if !packed.is_empty() {
+        if let Ok(codings) = codings
+            && !packed.is_empty()
+        {
             let mut html = Vec::new();
             // Of a corrupt page, what can be read counts.
-            let _ = unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
+            let read = unpack(&codings, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
+            is_whole &= read == Ok(true);
             drop(packed);
             // In small chunks, so that a page made to be slow to parse blocks nothing.
             write(&mut extractor, &html).await;
         }
         tokio::task::yield_now().await;
-        visit.links = Some(extractor.finish(url));
+        let mut links = extractor.finish(url);
+        links.is_cut |= !is_whole;
+        visit.links = Some(links);
     }
     response.finish(client).await;
     if let (Some(renderer), Some(links)) = (renderer, &mut visit.links)
         && let Some(Rendered { url, html }) = renderer.render(url, clock).await
     {
         let _permit = client.parsing.lock().await;
-        let mut extractor = Extractor::new(Some("utf-8"));
+        let mut extractor = Extractor::new(MediaType::html_in(UTF_8));
         write(&mut extractor, &html.as_bytes()[..html.floor_char_boundary(PAGE_LIMIT)]).await;
         *links = extractor.finish(&url);
+        links.is_cut |= html.len() > PAGE_LIMIT;
     }
     visit
 }
@@ -307,14 +318,18 @@ async fn file(
             response.finish(client).await;
             return Ok(next.map_or(ControlFlow::Break(None), ControlFlow::Continue));
         }
-        if let Some(pause) = pause(&response) {
+        if let Some(pause) = pause(client, &response) {
             return Err(FileError::Unavailable(Some(pause)));
         }
-        let (status, coding) = (response.status, response.coding());
-        let bytes = if status == 200 { body(&mut response, limit).await } else { Vec::new() };
+        let (status, codings) = (response.status, response.codings());
+        let (bytes, _) =
+            if status == 200 { body(&mut response, limit).await } else { Default::default() };
         response.finish(client).await;
         match status {
-            200 => Ok(ControlFlow::Break(Some(unpacked(coding, bytes, limit)))),
+            // What cannot be decoded is taken for empty.
+            200 => Ok(ControlFlow::Break(Some(
+                codings.map_or_else(|_| Vec::new(), |codings| unpacked(&codings, bytes, limit)),
+            ))),
             500.. => Err(FileError::Unavailable(None)),
             _ => Ok(ControlFlow::Break(None)),
         }
@@ -322,31 +337,27 @@ async fn file(
     Ok(RedirectChain::new(url).follow(MAX_REDIRECTS, request).await?.flatten())
 }
 
-async fn body(response: &mut CrawlResponse, limit: usize) -> Vec<u8> {
+/// Up to `limit` bytes of a body, and whether that was all.
+async fn body(response: &mut CrawlResponse, limit: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    response.read(limit, |piece| bytes.extend_from_slice(piece)).await;
-    bytes
+    let is_whole = response.read(limit, |piece| bytes.extend_from_slice(piece)).await;
+    (bytes, is_whole)
 }
 
 /// Decodes a body, and a compressed file inside it.
-fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
+fn unpacked(codings: &[Coding], bytes: Vec<u8>, limit: usize) -> Vec<u8> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
-    let coding = match coding {
-        Coding::Identity if bytes.starts_with(&GZIP) => Coding::Gzip,
-        Coding::Identity => return bytes,
-        coding => coding,
+    let decoded = |codings: &[Coding], bytes: &[u8]| {
+        let mut content = Vec::new();
+        let _ = unpack(codings, bytes, limit, |piece| content.extend_from_slice(piece));
+        content
     };
-    let mut content = Vec::new();
-    let _ = unpack(coding, &bytes, limit, |piece| content.extend_from_slice(piece));
-    if content.starts_with(&GZIP) {
-        let mut file = Vec::new();
-        let _ = unpack(Coding::Gzip, &content, limit, |piece| file.extend_from_slice(piece));
-        return file;
+    let mut content = if codings.is_empty() { bytes } else { decoded(codings, &bytes) };
+    // A file may be compressed once more on its way, although no header says so.
+    for _ in 0..2 {
+        if content.starts_with(&GZIP) {
+            content = decoded(&[Coding::Gzip], &content);
+        }
     }
     content
-}
-
-/// Whether a body of this media type is searched for links. Like browsers, we treat a body without a type as HTML.
-fn is_html(media_type: &str) -> bool {
-    ["", "text/html", "application/xhtml+xml"].iter().any(|it| media_type.eq_ignore_ascii_case(it))
 }

@@ -1,12 +1,14 @@
 //! Compares a response with what is expected of it, while its body arrives.
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::HeaderMap;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::evidence::Redaction;
 use vedette_domain::expectations::{BodyReader, Expectations, Seen, Unmet};
 
-use crate::http::coding::{Coding, Corrupt, unpack};
+use crate::http::MediaType;
+use crate::http::charset::Sniffer;
+use crate::http::coding::{Coding, Undecodable, codings, unpack};
 
 /// The most bytes of an encoded body that are kept until it can be decoded. No coding is asked for, so few servers use
 /// one.
@@ -15,41 +17,44 @@ const PACKED_MAX: usize = 64 * 1024;
 /// A response that is being compared with expectations.
 pub(super) struct Judging<'a> {
     expectations: &'a Expectations,
-    reader: BodyReader<'a>,
-    coding: Coding,
+    text: Text<'a>,
+    codings: Result<Vec<Coding>, Undecodable>,
     /// The encoded body so far.
     packed: Vec<u8>,
-    /// Converts the body into UTF-8, if its headers name another character encoding.
-    charset: Option<Decoder>,
 }
 
 impl<'a> Judging<'a> {
     /// Begins with the head of the response.
     pub(super) fn new(expectations: &'a Expectations, headers: &HeaderMap) -> Self {
-        let coding = headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
+        let reader = BodyReader::new(expectations);
+        let charset = Charset::Unknown(Sniffer::new(MediaType::of(headers)));
         Self {
             expectations,
-            reader: BodyReader::new(expectations),
-            coding: Coding::of(coding),
+            text: Text { reader, charset },
+            codings: codings(headers),
             packed: Vec::new(),
-            charset: charset(headers),
         }
     }
 
     /// How many bytes of the body are needed.
     pub(super) fn wanted(&self) -> usize {
-        match self.coding {
-            Coding::Identity => self.reader.wanted(),
+        let wanted = self.text.reader.wanted();
+        match &self.codings {
+            Ok(codings) if codings.is_empty() => wanted,
             // One byte more than is kept shows whether the body is longer.
-            _ => self.reader.wanted().min(PACKED_MAX + 1),
+            Ok(_) => wanted.min(PACKED_MAX + 1),
+            Err(_) => 0,
         }
     }
 
     /// Takes the next part of the body.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if self.coding == Coding::Identity {
-            push_text(&mut self.reader, self.charset.as_mut(), bytes);
-        } else if self.reader.wanted() > 0 {
+        if self.wanted() == 0 {
+            return;
+        }
+        if self.codings.as_ref().is_ok_and(Vec::is_empty) {
+            self.text.push(bytes);
+        } else {
             let room = (PACKED_MAX + 1).saturating_sub(self.packed.len());
             self.packed.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
@@ -58,54 +63,88 @@ impl<'a> Judging<'a> {
     /// What the response does not meet. `cut` says why a part of its body is missing, and `redaction` finds what
     /// the request contained.
     pub(super) fn end(
-        mut self,
+        self,
         result: &StatusResult,
         headers: &HeaderMap,
         cut: Option<String>,
         redaction: &Redaction,
     ) -> Vec<Unmet> {
-        let (reader, charset) = (&mut self.reader, &mut self.charset);
-        let room = reader.wanted();
-        let unpacked = unpack(self.coding, &self.packed, room, |bytes| {
-            push_text(reader, charset.as_mut(), bytes);
-        });
-        let coded = match self.coding {
-            Coding::Identity => None,
-            Coding::Unknown => Some("a body in an unknown content encoding".to_owned()),
-            _ if self.packed.len() > PACKED_MAX => {
-                Some("more than 64 KB of encoded body".to_owned())
+        let Self { expectations, mut text, codings, packed } = self;
+        let cut = match codings {
+            Err(error) => Some(error.to_string()),
+            Ok(codings) => {
+                let room = text.reader.wanted();
+                // Without codings, everything has been read already.
+                let decoded = unpack(&codings, &packed, room, |bytes| text.push(bytes));
+                cut.or_else(|| match decoded {
+                    _ if packed.len() > PACKED_MAX => {
+                        Some("more than 64 KB of encoded body".to_owned())
+                    }
+                    decoded => decoded.err().map(|error| error.to_string()),
+                })
             }
-            coding => unpacked.err().map(|Corrupt| format!("a body that is not valid {coding}")),
         };
-        if let Some(why) = cut.or(coded) {
-            self.reader.cut(why);
+        let mut body = text.end();
+        if let Some(why) = cut {
+            body.cut(why);
         }
         let header = |name: &str| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
             headers.get_all(name).iter().map(|value| text(value.as_bytes())).collect()
         };
-        self.expectations.judge(&Seen {
+        expectations.judge(&Seen {
             response_time: result.response_time,
             header: &header,
-            body: &self.reader,
+            body: &body,
             redaction,
         })
     }
 }
 
-fn push_text(reader: &mut BodyReader<'_>, charset: Option<&mut Decoder>, bytes: &[u8]) {
-    let Some(decoder) = charset else { return reader.push(bytes) };
-    let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or_default();
-    let mut text = String::with_capacity(room);
-    let _ = decoder.decode_to_string(bytes, &mut text, false);
-    reader.push(text.as_bytes());
+/// A body without content coding, which is converted to UTF-8 while it arrives.
+struct Text<'a> {
+    reader: BodyReader<'a>,
+    charset: Charset,
 }
 
-/// The decoder of a body that is not in UTF-8, according to its headers.
-fn charset(headers: &HeaderMap) -> Option<Decoder> {
-    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    let mut parameters = value.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
-    let encoding = Encoding::for_label(label.trim().trim_matches('"').as_bytes())?;
-    (encoding != UTF_8).then(|| encoding.new_decoder_without_bom_handling())
+/// The character encoding of a body.
+enum Charset {
+    /// Until its beginning is there.
+    Unknown(Sniffer),
+    /// No decoder is needed for UTF-8.
+    Known(Option<Decoder>),
+}
+
+impl<'a> Text<'a> {
+    fn push(&mut self, bytes: &[u8]) {
+        match &mut self.charset {
+            Charset::Unknown(sniffer) => {
+                if let Some((encoding, beginning)) = sniffer.push(bytes) {
+                    self.begin(encoding, &beginning);
+                }
+            }
+            Charset::Known(None) => self.reader.push(bytes),
+            Charset::Known(Some(decoder)) => {
+                let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or_default();
+                let mut text = String::with_capacity(room);
+                let _ = decoder.decode_to_string(bytes, &mut text, false);
+                self.reader.push(text.as_bytes());
+            }
+        }
+    }
+
+    fn begin(&mut self, encoding: &'static Encoding, beginning: &[u8]) {
+        let decoder = (encoding != UTF_8).then(|| encoding.new_decoder_with_bom_removal());
+        self.charset = Charset::Known(decoder);
+        self.push(beginning);
+    }
+
+    /// The body, which has ended.
+    fn end(mut self) -> BodyReader<'a> {
+        if let Charset::Unknown(sniffer) = &mut self.charset {
+            let (encoding, beginning) = sniffer.end();
+            self.begin(encoding, &beginning);
+        }
+        self.reader
+    }
 }

@@ -224,6 +224,7 @@ impl Suite {
             limits,
             deadline,
             connectivity: None,
+            now: now(),
         };
         let limiter = CrawlLimiter::default();
         let crawl = links::probe(guard, &limiter, &probe, |_| {});

@@ -65,7 +65,7 @@ pub struct Crawl {
     pub truncated: bool,
 }
 
-/// Links that a crawl found and did not judge. None of them counts as broken.
+/// Links that a crawl found and did not judge, none of which counts as broken; and pages of which links may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedLinks {
@@ -83,6 +83,16 @@ pub struct SkippedLinks {
     /// has only IPv6 addresses and IPv6 is not available here, or the server of another host stopped answering or
     /// withholds its `robots.txt`.
     pub unchecked: u32,
+    /// Pages, not links, and an addition to the specification: pages that were not read to their end, could not be
+    /// decoded, or have more links than are taken from one page. Absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub partly_read: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The limits of a crawl.
@@ -199,6 +209,7 @@ mod tests {
                 rate_limited: 4,
                 forbidden: 2,
                 unchecked: 0,
+                partly_read: 0,
             },
             traps: 0,
             robots_txt: true,
@@ -259,6 +270,15 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(&result).expect("JSON"), value);
         assert_eq!(serde_json::from_value::<LinksResult>(value).expect("read"), result);
+    }
+
+    #[test]
+    fn pages_that_were_partly_read_are_counted_only_if_there_are_any() {
+        let none = serde_json::to_value(SkippedLinks::default()).expect("JSON");
+        assert_eq!(none.get("partly_read"), None);
+        assert_eq!(serde_json::from_value::<SkippedLinks>(none).expect("read").partly_read, 0);
+        let some = SkippedLinks { partly_read: 2, ..SkippedLinks::default() };
+        assert_eq!(serde_json::to_value(some).expect("JSON")["partly_read"], 2);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8};
 use lol_html::send::Element;
 
 use super::{Kind, Written};
@@ -31,48 +30,65 @@ const FETCHED: [&str; 17] = [
 
 /// Adds the link of an anchor.
 pub(super) fn read_anchor(anchor: &Element<'_, '_>, written: &mut Written) {
-    if let Some(href) = anchor.get_attribute("href")
-        && !written.references.is_full()
-    {
+    if let Some(href) = href(anchor) {
         // A download is not a page to search.
         let kind = if anchor.has_attribute("download") { Kind::Part } else { Kind::Page };
         add(&href, kind, written);
     }
 }
 
+/// The `href` of an element that may be in SVG, where the attribute had a prefix at first.
+fn href(element: &Element<'_, '_>) -> Option<String> {
+    element.get_attribute("href").or_else(|| element.get_attribute("xlink:href"))
+}
+
 /// Adds the links of another element.
 pub(super) fn read_element(element: &Element<'_, '_>, written: &mut Written) {
-    if written.references.is_full() {
-        return;
-    }
-    let mut reference = |name: &str, kind| {
-        if let Some(value) = element.get_attribute(name) {
+    let mut reference = |value: Option<String>, kind| {
+        if let Some(value) = value {
             add(&value, kind, written);
         }
     };
+    let attribute = |name| element.get_attribute(name);
     match element.tag_name().as_str() {
-        "iframe" | "frame" => reference("src", Kind::Page),
-        "link" if is_fetched(element) => reference("href", Kind::Part),
-        "script" | "embed" | "audio" | "track" | "input" => reference("src", Kind::Part),
-        "object" => reference("data", Kind::Part),
+        "iframe" | "frame" => reference(attribute("src"), Kind::Page),
+        "link" if is_fetched(element) => {
+            reference(attribute("href"), Kind::Part);
+            add_set(attribute("imagesrcset"), written);
+        }
+        "script" | "embed" | "audio" | "track" | "input" => {
+            reference(attribute("src"), Kind::Part);
+        }
+        "object" => reference(attribute("data"), Kind::Part),
         "video" => {
-            reference("src", Kind::Part);
-            reference("poster", Kind::Part);
+            reference(attribute("src"), Kind::Part);
+            reference(attribute("poster"), Kind::Part);
         }
-        "img" | "source" => {
-            reference("src", Kind::Part);
-            if let Some(set) = element.get_attribute("srcset") {
-                for url in srcset(&set) {
-                    add(url, Kind::Part, written);
-                }
+        // Outside of SVG, browsers take `image` for `img`.
+        "img" | "image" | "source" => {
+            reference(attribute("src"), Kind::Part);
+            if element.tag_name() == "image" {
+                reference(href(element), Kind::Part);
             }
+            add_set(attribute("srcset"), written);
         }
-        "base" if written.base.is_none() => {
-            written.base = element.get_attribute("href").map(|href| decoded(&href).into_owned());
-        }
-        "meta" => read_meta(element, written),
+        "use" => reference(href(element), Kind::Part),
+        "meta" => read_refresh(element, written),
         _ => {}
     }
+}
+
+/// Notes the first base of the page.
+pub(super) fn read_base(base: &Element<'_, '_>, written: &mut Written) {
+    if written.base.is_none() {
+        written.base = base.get_attribute("href").map(|href| decoded(&href).into_owned());
+    }
+}
+
+/// Whether the content of a template is shown: as the shadow tree of the element around it.
+pub(super) fn is_shadow_root(template: &Element<'_, '_>) -> bool {
+    let mode = template.get_attribute("shadowrootmode").unwrap_or_default();
+    ["open", "closed"].iter().any(|shown| mode.eq_ignore_ascii_case(shown))
 }
 
 fn is_fetched(link: &Element<'_, '_>) -> bool {
@@ -81,39 +97,28 @@ fn is_fetched(link: &Element<'_, '_>) -> bool {
         .any(|word| FETCHED.iter().any(|fetched| word.eq_ignore_ascii_case(fetched)))
 }
 
-fn read_meta(meta: &Element<'_, '_>, written: &mut Written) {
-    if let Some(label) = meta.get_attribute("charset") {
-        name_encoding(&label, written);
-    }
-    let Some(equivalent) = meta.get_attribute("http-equiv") else {
-        return;
-    };
-    let content = meta.get_attribute("content").unwrap_or_default();
+fn read_refresh(meta: &Element<'_, '_>, written: &mut Written) {
+    let equivalent = meta.get_attribute("http-equiv").unwrap_or_default();
     if equivalent.eq_ignore_ascii_case("refresh") {
+        let content = meta.get_attribute("content").unwrap_or_default();
         if let Some(url) = refresh(&decoded(&content)) {
-            written.references.push(url, Kind::Page, true);
+            written.add(url, Kind::Page);
         }
-    } else if equivalent.eq_ignore_ascii_case("content-type")
-        && let Some(label) = charset(&content)
-    {
-        name_encoding(label, written);
-    }
-}
-
-fn name_encoding(label: &str, written: &mut Written) {
-    if written.encoding.is_none() {
-        // A page that can name its encoding in ASCII is not UTF-16.
-        written.encoding = Encoding::for_label(label.as_bytes())
-            .map(|encoding| if encoding.is_ascii_compatible() { encoding } else { UTF_8 });
     }
 }
 
 fn add(value: &str, kind: Kind, written: &mut Written) {
-    // One element can have a million of them.
-    if written.references.is_full() {
-        return;
+    written.add(&decoded(value), kind);
+}
+
+/// Adds the links of a `srcset`, of which one element can have a million.
+fn add_set(set: Option<String>, written: &mut Written) {
+    for url in srcset(&set.unwrap_or_default()) {
+        if written.is_cut {
+            return;
+        }
+        add(url, Kind::Part, written);
     }
-    written.references.push(&decoded(value), kind, true);
 }
 
 /// The value of an attribute with character references decoded.
@@ -163,14 +168,4 @@ pub(super) fn refresh(content: &str) -> Option<&str> {
         _ => url.trim_end(),
     };
     (!url.is_empty()).then_some(url)
-}
-
-/// The charset in a content type, such as `text/html; charset="utf-8"`.
-pub(in crate::links) fn charset(content_type: &str) -> Option<&str> {
-    let mut parameters = content_type.split(';').skip(1);
-    parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        name.trim().eq_ignore_ascii_case("charset").then_some(value)
-    })
 }

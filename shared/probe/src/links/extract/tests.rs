@@ -1,14 +1,19 @@
 //! Which links are found in HTML.
 
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use proptest::prelude::*;
 
-use super::attributes::{charset, refresh, srcset};
+use super::attributes::{refresh, srcset};
 use super::*;
 
 const PAGE: &str = "http://example.com/a/b";
 
 fn extract(charset: Option<&str>, pieces: &[&[u8]]) -> PageLinks {
-    let mut extractor = Extractor::new(charset);
+    let content_type =
+        charset.map_or("text/html".to_owned(), |it| format!("text/html; charset={it}"));
+    let content_type = HeaderValue::from_str(&content_type).expect("a value");
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, content_type)]);
+    let mut extractor = Extractor::new(MediaType::of(&headers));
     for piece in pieces {
         extractor.write(piece);
     }
@@ -47,7 +52,7 @@ fn every_kind_of_link_is_read() {
         ("<link rel=pingback href=/xmlrpc.php>", &[]),
         ("<link href=/x>", &[]),
         ("<img src=/x.png>", &["/x.png"]),
-        ("<img src=/x.png srcset='/x.png 1x, /y.png 2x'>", &["/x.png", "/x.png", "/y.png"]),
+        ("<img src=/x.png srcset='/x.png 1x, /y.png 2x'>", &["/x.png", "/y.png"]),
         ("<picture><source srcset=/x.webp></picture>", &["/x.webp"]),
         ("<video src=/x.mp4 poster=/x.jpg>", &["/x.mp4", "/x.jpg"]),
         ("<video><source src=/x.mp4><track src=/x.vtt></video>", &["/x.mp4", "/x.vtt"]),
@@ -57,8 +62,13 @@ fn every_kind_of_link_is_read() {
         ("<style>a { b: '<a href=/x>' }</style>", &[]),
         ("<!-- <a href=/x> -->", &[]),
         ("<textarea><a href=/x></textarea>", &[]),
-        // As in a browser that runs scripts.
-        ("<noscript><img src=/x.png></noscript>", &[]),
+        ("<noscript><img src=/x.png><a href=x></noscript>", &["/x.png", ">/a/x"]),
+        ("<noscript><base href=/c/></noscript><a href=x>", &[">/a/x"]),
+        ("<noscript><a href='/x</noscript><noscript><a href=/y></noscript>", &[">/y"]),
+        ("<noscript><template><a href=/x></noscript><a href=/y>", &[">/y"]),
+        ("<link rel=preload as=image imagesrcset='/x.png 1x, /y.png 2x'>", &["/x.png", "/y.png"]),
+        ("<link rel=preload href=/x.png imagesrcset='/x.png 1x'>", &["/x.png"]),
+        ("<link rel=other imagesrcset='/x.png 1x'>", &[]),
         ("<iframe src=/x></iframe>", &[">/x"]),
         ("<frameset><frame src=/x></frameset>", &[">/x"]),
         ("<embed src=/x.swf>", &["/x.swf"]),
@@ -72,6 +82,26 @@ fn every_kind_of_link_is_read() {
         ("<a href='http://'>", &["!http://"]),
         ("<a href='/x?a=1&amp;b=2&copy=3&#38;d'>", &[">/x?a=1&b=2&copy=3&d"]),
         ("<svg><a href=/x></a></svg>", &[">/x"]),
+        ("<svg><a xlink:href=/x></a><a href=/y xlink:href=/z></a></svg>", &[">/x", ">/y"]),
+        ("<svg><image href=/x.png /><image XLINK:href=/y.png /></svg>", &["/x.png", "/y.png"]),
+        ("<svg><use href='/x.svg#i'/><use xlink:href='#i'/></svg>", &["/x.svg"]),
+        ("<image src=/x.png srcset='/y.png 2x'>", &["/x.png", "/y.png"]),
+        ("<template><a href=/x><img src=/y></template><a href=/z>", &[">/z"]),
+        ("<template><template></template><a href=/x></template><a href=/z>", &[">/z"]),
+        (
+            "<template><base href=/c/><noscript><a href=/x></noscript></template><a href=y>",
+            &[">/a/y"],
+        ),
+        ("<template><div><a href=/x></template><a href=/z>", &[">/z"]),
+        ("<template/><a href=/x>", &[]),
+        ("<svg><template/><a href=/x /></svg>", &[">/x"]),
+        ("<p><template><a href=/x>", &[]),
+        ("<x-y><template shadowrootmode=open><a href=/x></template></x-y>", &[">/x"]),
+        (
+            "<a href=/x><a href=/x#1><a href=' /x '><img src=/x><a href=http://example.com/x>",
+            &[">/x", "/x"],
+        ),
+        ("<a href='http://#x'>", &["!http://#x"]),
     ] {
         assert_eq!(urls(html), expected, "{html}");
     }
@@ -133,18 +163,27 @@ fn the_charset_decides_what_is_read() {
 
 #[test]
 fn one_page_cannot_fill_the_memory() {
-    let many = "<a href=/xxxxxxxx></a>".repeat(LINKS_LIMIT + 10);
-    let links = extract(None, &[many.as_bytes()]);
-    assert_eq!(links.iter().count(), LINKS_LIMIT);
+    let anchors =
+        |count: usize| (0..count).map(|n| format!("<a href={n}></a>")).collect::<String>();
+    for (count, is_cut) in [(LINKS_LIMIT, false), (LINKS_LIMIT + 1, true)] {
+        // Neither fragments nor repetitions count.
+        let page = format!("{}{}{}", "<a href=#x></a>".repeat(9), anchors(count), anchors(9));
+        let links = extract(None, &[page.as_bytes()]);
+        assert_eq!((links.iter().count(), links.is_cut), (LINKS_LIMIT, is_cut));
+    }
 
-    let base = format!("<base href='/{}/'>", "b".repeat(2_000));
-    let long = base + &"<a href=x></a>".repeat(LINKS_LIMIT);
+    let long = format!("<base href='/{}/'>{}", "b".repeat(2_000), anchors(LINKS_LIMIT));
     let links = extract(None, &[long.as_bytes()]);
     assert!(links.size() < TEXT_LIMIT + 100_000, "{}", links.size());
+    assert!(links.is_cut);
+
+    let noscripts = "<noscript><a href=/x></noscript>".repeat(NOSCRIPTS_LIMIT + 1);
+    assert!(extract(None, &[noscripts.as_bytes()]).is_cut);
 
     let tag = format!("<a href=/x><a {}", "x".repeat(3 * PARSER_MEMORY));
     let pieces: Vec<_> = tag.as_bytes().chunks(10_000).collect();
-    assert_eq!(told(&extract(None, &pieces)), [">/x"]);
+    let links = extract(None, &pieces);
+    assert_eq!((told(&links), links.is_cut), (vec![">/x".to_owned()], true));
 }
 
 #[test]
@@ -167,7 +206,7 @@ fn source_sets_are_taken_apart() {
 }
 
 #[test]
-fn refreshes_and_charsets_are_found() {
+fn refreshes_are_found() {
     for (content, expected) in [
         ("5; url=/x", Some("/x")),
         ("0;URL='/x y'", Some("/x y")),
@@ -181,14 +220,6 @@ fn refreshes_and_charsets_are_found() {
     ] {
         assert_eq!(refresh(content), expected, "{content:?}");
     }
-    for (content_type, expected) in [
-        ("text/html", None),
-        ("text/html; charset=utf-8", Some("utf-8")),
-        ("text/html;x=y; CharSet=\"latin1\"", Some("latin1")),
-        ("charset=x", None),
-    ] {
-        assert_eq!(charset(content_type), expected, "{content_type:?}");
-    }
 }
 
 proptest! {
@@ -199,6 +230,8 @@ proptest! {
                 Just("<a href=\"/x?a=1&amp;b\">".to_owned()),
                 Just("<img srcset='/é 1x, /y 2x'>".to_owned()),
                 Just("<!-- <a href=/no> -->".to_owned()),
+                Just("<noscript><img src=/z></noscript>".to_owned()),
+                Just("<template><a href=/no></template>".to_owned()),
                 Just("<script>'<a href=/no>'</script>".to_owned()),
                 "\\PC{0,6}",
             ],

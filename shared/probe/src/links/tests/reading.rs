@@ -50,6 +50,8 @@ async fn packed_pages_are_searched() {
         broken(&result, &site),
         ["/gzip", "/br", "/deflate", "/bomb"].map(|page| format!("404 /gone{page} {page}"))
     );
+    // The bomb, the page that is not in gzip, and the one in zstd.
+    assert_eq!(result.crawl.skipped.partly_read, 3);
     let asked = site.asked();
     assert!(asked.iter().all(|asked| asked.header("accept-encoding") == Some("gzip, deflate")));
 }
@@ -60,6 +62,7 @@ async fn a_page_is_read_to_its_limit() {
     let site = Site::of(&[("/", &huge)]).await;
     let result = crawl(&site.url("/")).await;
     assert_eq!(broken(&result, &site), ["404 /early /"]);
+    assert_eq!(result.crawl.skipped, SkippedLinks { partly_read: 1, ..SkippedLinks::default() });
 }
 
 #[tokio::test]

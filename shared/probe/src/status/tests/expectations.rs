@@ -1,15 +1,20 @@
 //! Responses that are compared with expectations.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures::stream::{self, StreamExt as _};
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_domain::expectations::{BODY_SEARCHED, Expectation, JSON_MAX, JsonPointer};
 
 use super::*;
+use crate::loopback::certificates::{Authority, CURRENT};
 use crate::loopback::hold;
 use crate::loopback::site::{Reply, Site};
+use crate::ssrf_guard::Outbound;
 
 fn contains(text: &str) -> Expectation {
     Expectation::BodyContains { text: text.to_owned() }
@@ -118,6 +123,58 @@ async fn a_body_that_breaks_off_is_down_as_ever() {
 }
 
 #[tokio::test]
+async fn a_body_that_breaks_off_without_an_announced_length_is_undecided_and_not_down() {
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (response, is_cut) in [
+        (format!("{chunked}3\r\ncut\r\n0\r\n\r\n"), false),
+        (format!("{chunked}3\r\ncut\r\n"), true),
+        (format!("{chunked}9\r\ncut"), true),
+        (format!("{chunked}3\r\ncut\r\nnonsense"), true),
+        ("HTTP/1.0 200 OK\r\n\r\ncut".to_owned(), false),
+    ] {
+        let server = Server::http(move |_| response.clone().into_bytes()).await;
+        let lacks = Expectation::BodyLacks { text: "error".to_owned() };
+        let expectations = expecting(vec![contains("cut"), lacks]);
+        let result = checked(&server.url("/"), &expectations, TEST_TIMEOUT).await;
+        assert!(result.up, "{result:?}");
+        let messages: Vec<_> = result.unmet().iter().map(|unmet| unmet.message.as_str()).collect();
+        let cut = ["expected no \"error\" in the body, got an incomplete body"];
+        assert_eq!(messages, if is_cut { &cut[..] } else { &[] });
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_http2_that_is_reset_is_undecided_and_not_down() {
+    let authority = Authority::new("Reset Root");
+    let config = authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
+    let server = Server::http2(config, move |_| async move {
+        let data = Ok::<_, io::Error>(Frame::data(Bytes::from_static(b"cut off")));
+        let reset = async {
+            // A reset may overtake what was sent before it.
+            tokio::time::sleep(HASTY).await;
+            Err(io::Error::other("reset"))
+        };
+        hyper::Response::new(StreamBody::new(Box::pin(
+            stream::iter([data]).chain(stream::once(reset)),
+        )))
+    })
+    .await;
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        extra_roots: vec![authority.root()],
+        ..Outbound::default()
+    });
+    let expectations = &expecting(vec![contains("cut"), contains("end")]);
+    let expected = Some(Expected { expectations, incident_codes: &BTreeSet::new() });
+    let url = server.url("/");
+    let result = super::probe(&guard, &StatusProbe { expected, ..of(&url) }).await;
+    let result = result.expect("a completed check");
+    assert!(result.up, "{result:?}");
+    let messages: Vec<_> = result.unmet().iter().map(|unmet| unmet.message.as_str()).collect();
+    assert_eq!(messages, ["expected \"end\" in the body, got an incomplete body"]);
+}
+
+#[tokio::test]
 async fn a_site_that_is_down_is_not_judged() {
     let site = Site::start(|_| Reply::new(503)).await;
     let expectations = expecting(vec![contains("x")]);
@@ -163,7 +220,8 @@ async fn encoded_bodies_and_other_characters_are_read() {
     let unknown = Reply::html("x").with("Content-Encoding", "zstd");
     assert_eq!(
         said_of(unknown, contains("x")).await,
-        "expected \"x\" in the body, got a body in an unknown content encoding"
+        "expected \"x\" in the body, got a body in the content encoding zstd, which Vedette cannot \
+         decode"
     );
     // A broken encoding neither hides a text nor proves that there is none.
     let broken = |coding: &'static str| {

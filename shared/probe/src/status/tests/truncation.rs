@@ -79,6 +79,31 @@ async fn a_response_over_http2_that_ends_before_its_length_is_not_up() {
 }
 
 #[tokio::test]
+async fn a_body_that_ends_with_its_connection_is_whole_even_if_tls_does_not_say_goodbye() {
+    let authority = Authority::new("Truncation Root");
+    let config = authority.server(&["127.0.0.1"], CURRENT, &["http/1.1"]);
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    let server = Server::raw(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let mut stream = acceptor.accept(stream).await.expect("a handshake");
+            let mut head = [0; 1024];
+            let _ = stream.read(&mut head).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nwhole").await;
+            let _ = stream.flush().await;
+        }
+    })
+    .await;
+    let mut url = server.url("/");
+    url.set_scheme("https").expect("a scheme");
+    let (result, evidence) =
+        probe_with_evidence(&trusting(&authority), &of(&url)).await.expect("a completed check");
+    assert!(result.up, "{result:?}");
+    let body = evidence.body.expect("a body");
+    assert_eq!((body.text.as_deref(), body.is_cut), (Some("whole"), false));
+}
+
+#[tokio::test]
 async fn a_failing_status_stays_what_it_is() {
     for code in [404, 503] {
         let server = Server::http(move |_| {
