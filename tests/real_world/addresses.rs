@@ -8,10 +8,10 @@ use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::post::{self, Post};
-use vedette_probe::ssl::{self, SslProbe};
+use vedette_probe::ssl::{self, HTTPS_PORT, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard, TARGET_FORBIDDEN};
 use vedette_probe::status::{self, StatusProbe};
-use vedette_testkit::WebServer;
+use vedette_testkit::{START, WebServer};
 
 /// A guard with this variable, which lists `networks`, and with a listener of Vedette itself.
 fn guard(setting: &'static str, networks: &str, own: Option<&str>) -> SsrfGuard {
@@ -73,6 +73,7 @@ async fn a_crawl_and_an_alert_use_them_too() {
         browser: None,
         limits: CrawlBounds::default(),
         deadline: links::DEADLINE,
+        now: START.parse().expect("a timestamp"),
         connectivity: None,
     };
     let guard_of_checks = targets("127.0.0.0/8");
@@ -100,7 +101,13 @@ async fn a_refusal_names_the_setting() {
         let error = check(&guard, &url).await.expect_err("refused");
         assert_eq!((error.code.as_str(), &error.message), (TARGET_FORBIDDEN, &message));
         let now = "2026-11-20T10:05:00Z".parse().expect("a time");
-        let probe = SslProbe { url: &url, deadline: ssl::DEADLINE, now, connectivity: None };
+        let probe = SslProbe {
+            url: &url,
+            port: HTTPS_PORT,
+            deadline: ssl::DEADLINE,
+            now,
+            connectivity: None,
+        };
         if url.scheme() == "https" {
             let error = ssl::probe(&guard, &probe).await.expect_err("refused");
             assert_eq!((error.code.as_str(), &error.message), (TARGET_FORBIDDEN, &message));

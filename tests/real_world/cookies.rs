@@ -8,7 +8,7 @@ use vedette_domain::locations::{Answer, Question, Sighting};
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::ssrf_guard::SsrfGuard;
-use vedette_testkit::loopback;
+use vedette_testkit::{START, loopback};
 use vedette_tests::Service;
 
 use crate::redirects::{RawSite, checked, page, path, redirect};
@@ -26,6 +26,7 @@ pub(crate) async fn crawled(url: &Url, header: Option<(&str, &str)>) -> LinksRes
         browser: None,
         limits: CrawlBounds::default(),
         deadline: Duration::from_secs(20),
+        now: START.parse().expect("a timestamp"),
         connectivity: None,
     };
     let guard = SsrfGuard::new(loopback()).expect("a guard");

@@ -22,6 +22,7 @@ use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::post::{self, Post};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::status::{self, Consent, StatusPost, StatusProbe};
+use vedette_testkit::START;
 
 const HTTP_1_1: &str = "http/1.1";
 const HTTP_2: &str = "h2";
@@ -389,6 +390,7 @@ async fn a_crawl_sends_requests_once_more() {
             browser: None,
             limits: CrawlBounds::default(),
             deadline: links::DEADLINE,
+            now: START.parse().expect("a timestamp"),
             connectivity: None,
         };
         let result = links::probe(&site.guard, &CrawlLimiter::default(), &probe, |_| {}).await;

@@ -15,7 +15,7 @@ use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::post::{self, Post};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_probe::status::{self, StatusProbe};
-use vedette_testkit::loopback;
+use vedette_testkit::{START, loopback};
 
 use crate::http2::{Http2Site, begin, frame, head, next_request};
 
@@ -154,6 +154,7 @@ async fn a_crawl_and_an_alert_leave_such_a_server() {
         browser: None,
         limits: CrawlBounds::default(),
         deadline: links::DEADLINE,
+        now: START.parse().expect("a timestamp"),
         connectivity: None,
     };
     let result = links::probe(&guard, &CrawlLimiter::default(), &probe, |_| {}).await;

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use url::Url;
 use vedette_domain::checks::check::{SslResult, StatusResult};
 use vedette_domain::expectations::CheckMethod;
-use vedette_probe::ssl::{self, SslProbe};
+use vedette_probe::ssl::{self, HTTPS_PORT, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::status::{self, StatusProbe};
 use vedette_testkit::loopback;
@@ -73,7 +73,8 @@ pub(crate) async fn results(guard: &SsrfGuard) -> (StatusResult, SslResult) {
     };
     let status = status::probe(guard, &of_status).await.expect("completed");
     let now: Timestamp = "2026-11-20T10:05:00Z".parse().expect("a timestamp");
-    let of_ssl = SslProbe { url: &url, deadline: ssl::DEADLINE, now, connectivity: None };
+    let of_ssl =
+        SslProbe { url: &url, port: HTTPS_PORT, deadline: ssl::DEADLINE, now, connectivity: None };
     (status, ssl::probe(guard, &of_ssl).await.expect("completed"))
 }
 

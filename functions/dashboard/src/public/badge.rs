@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_color_follows_the_uptime() {
-        let tone = |failed| Badge::of_uptime("a", Percentage::of(1_000 - failed, 1_000)).tone;
+        let tone = |failed: u64| Badge::of_uptime("a", Percentage::of(1_000 - failed, 1_000)).tone;
         assert_eq!(
             [0, 10, 11, 50, 51].map(tone),
             [Tone::Up, Tone::Up, Tone::Issues, Tone::Issues, Tone::Down]
