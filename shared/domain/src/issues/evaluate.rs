@@ -79,8 +79,8 @@ pub fn evaluate(
 /// Whether a site that answers with this code is down. It always is if no answer came, which is the code 0, or only an
 /// interim one.
 ///
-/// A code that cannot be selected counts like the x00 code of its class, as which clients treat a code that they do not
-/// know, and a code above all classes like 500 (RFC 9110, section 15).
+/// A code that cannot be selected counts like the x00 code of its class, because clients treat a code that they do not
+/// know like that one (RFC 9110, section 15). A code above all classes counts like 500.
 pub fn is_down(code: u16, incident_codes: &BTreeSet<u16>) -> bool {
     let counts_like = match code {
         ..200 => return true,
