@@ -23,7 +23,7 @@ use url::Url;
 use super::error::is_end;
 use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
-use super::{Error, Versions, dial, secure_or_explain, server_name};
+use super::{Error, Versions, dial, explain, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
@@ -62,7 +62,8 @@ impl Connection {
         Self::open(guard, dial(&target).await?, url, Versions::All).await
     }
 
-    /// Like [`Connection::to`], and measures its phases in `trace`.
+    /// Like [`Connection::to`], and measures its phases in `trace`. If the server refuses the TLS handshake, the error says
+    /// what it supports instead.
     pub(crate) async fn traced(
         guard: &SsrfGuard,
         url: &Url,
@@ -73,13 +74,21 @@ impl Connection {
         let target = guard.admit(url).await?;
         trace.enter(Phase::Connect);
         let stream = dial(&target).await?;
-        trace.connected(stream.peer_addr().ok());
+        let peer = stream.peer_addr().ok();
+        trace.connected(peer);
         if url.scheme() == "https" {
             trace.enter(Phase::Tls);
         }
-        let connection = Self::open(guard, stream, url, versions).await?;
-        trace.enter(Phase::FirstByte);
-        Ok(connection)
+        match Self::open(guard, stream, url, versions).await {
+            Ok(connection) => {
+                trace.enter(Phase::FirstByte);
+                Ok(connection)
+            }
+            Err(error) => Err(match server_name(url) {
+                Ok(name) => explain(error, guard.tls(), peer, &name).await,
+                Err(_) => error,
+            }),
+        }
     }
 
     /// Starts HTTP on a TCP connection made for `url`; over TLS if its scheme is `https`.
@@ -96,7 +105,7 @@ impl Connection {
         if versions == Versions::Http1 {
             Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
         }
-        let stream = secure_or_explain(&config, stream, server_name(url)?).await?;
+        let stream = secure(config, stream, server_name(url)?).await?;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             Self::http2(stream).await
         } else {

@@ -4,35 +4,19 @@
 //! that Vedette lacks, it names one of them in its ServerHello, and the connection ends there.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, SupportedCipherSuite};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::client::TlsStream;
 
-use super::{Error, dial_address, secure};
+use super::{Error, dial_address};
 use crate::tls::{Choice, client_hello, lacking, server_hello};
 
 /// For the whole question. A server that does not answer it must not use up the time of the check, which already has a
 /// result.
 const TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Performs a handshake like [`secure`]. If the server refuses it, the error says what the server supports instead.
-pub(crate) async fn secure_or_explain(
-    config: &Arc<ClientConfig>,
-    stream: TcpStream,
-    name: ServerName<'static>,
-) -> Result<TlsStream<TcpStream>, Error> {
-    let address = stream.peer_addr().ok();
-    match secure(Arc::clone(config), stream, name.clone()).await {
-        Ok(stream) => Ok(stream),
-        Err(error) => Err(explain(error, config, address, &name).await),
-    }
-}
 
 /// Adds to the error of a handshake what the server at `address` supports instead, if it says so. `config` is what was
 /// offered.
