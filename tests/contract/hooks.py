@@ -71,6 +71,7 @@ RULES = re.compile(
             r"The status page names a component that it does not have, or names it twice\.",
             r"A status page has at most 100 incidents\. Delete an old one\.",
             r"An incident has at most 50 updates\.",
+            r"An incident cannot start in the future\. Announce planned work as maintenance\.",
             r"The incident concerns a component that the status page does not have\.",
             r"The text field is required with a status\.",
             r"The (text|message) field must not contain control characters other than line breaks\.",
