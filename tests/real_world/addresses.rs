@@ -6,12 +6,14 @@ use url::Url;
 use vedette_domain::checks::check::{CheckError, StatusResult};
 use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::LinksSettings;
-use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
+use vedette_probe::links::{self, CrawlLimiter};
 use vedette_probe::post::{self, Post};
 use vedette_probe::ssl::{self, HTTPS_PORT, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard, TARGET_FORBIDDEN};
 use vedette_probe::status::{self, StatusProbe};
-use vedette_testkit::{START, WebServer};
+use vedette_testkit::WebServer;
+
+use crate::crawls::crawl_of;
 
 /// A guard with this variable, which lists `networks`, and with a listener of Vedette itself.
 fn guard(setting: &'static str, networks: &str, own: Option<&str>) -> SsrfGuard {
@@ -66,16 +68,7 @@ async fn a_crawl_and_an_alert_use_them_too() {
     let site = WebServer::with_pages(&[("/", "<a href=/next>x</a>"), ("/next", "hello")]).await;
     let url = by_name(&site, "localhost").join("/").expect("a URL");
     let settings = LinksSettings::default();
-    let probe = LinksProbe {
-        url: &url,
-        header: None,
-        settings: &settings,
-        browser: None,
-        limits: CrawlBounds::default(),
-        deadline: links::DEADLINE,
-        now: START.parse().expect("a timestamp"),
-        connectivity: None,
-    };
+    let probe = crawl_of(&url, &settings);
     let guard_of_checks = targets("127.0.0.0/8");
     let result = links::probe(&guard_of_checks, &CrawlLimiter::default(), &probe, |_| {}).await;
     let result = result.expect("a result");

@@ -6,11 +6,12 @@ use url::Url;
 use vedette_domain::checks::check::{FinishReason, LinksResult};
 use vedette_domain::locations::{Answer, Question, Sighting};
 use vedette_domain::sites::settings::LinksSettings;
-use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
+use vedette_probe::links::{self, CrawlLimiter, LinksProbe};
 use vedette_probe::ssrf_guard::SsrfGuard;
-use vedette_testkit::{START, loopback};
+use vedette_testkit::loopback;
 use vedette_tests::Service;
 
+use crate::crawls::crawl_of;
 use crate::redirects::{RawSite, checked, page, path, redirect};
 
 fn cookies(head: &str) -> &str {
@@ -19,16 +20,9 @@ fn cookies(head: &str) -> &str {
 
 /// What a crawl finds, with a request header of the site.
 pub(crate) async fn crawled(url: &Url, header: Option<(&str, &str)>) -> LinksResult {
-    let probe = LinksProbe {
-        url,
-        header,
-        settings: &LinksSettings::default(),
-        browser: None,
-        limits: CrawlBounds::default(),
-        deadline: Duration::from_secs(20),
-        now: START.parse().expect("a timestamp"),
-        connectivity: None,
-    };
+    let settings = LinksSettings::default();
+    let probe =
+        LinksProbe { header, deadline: Duration::from_secs(20), ..crawl_of(url, &settings) };
     let guard = SsrfGuard::new(loopback()).expect("a guard");
     let limiter = CrawlLimiter::default();
     links::probe(&guard, &limiter, &probe, |_| {}).await.expect("a completed crawl")

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use url::Url;
 use vedette_domain::checks::check::{FinishReason, LinksResult};
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
@@ -23,6 +24,20 @@ struct Crawled {
     asked: HashMap<String, u32>,
 }
 
+/// A crawl of a site at [`START`], with the usual bounds.
+pub(crate) fn crawl_of<'a>(url: &'a Url, settings: &'a LinksSettings) -> LinksProbe<'a> {
+    LinksProbe {
+        url,
+        header: None,
+        settings,
+        browser: None,
+        limits: CrawlBounds::default(),
+        deadline: links::DEADLINE,
+        connectivity: None,
+        now: START.parse().expect("a timestamp"),
+    }
+}
+
 /// Crawls a site that answers paths with these bytes, and all others with 404.
 async fn crawl(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Crawled {
     let asked = Arc::<Mutex<HashMap<String, u32>>>::default();
@@ -32,16 +47,8 @@ async fn crawl(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static)
         answer(path).unwrap_or_else(|| empty("404 Not Found", "").into_bytes())
     })
     .await;
-    let probe = LinksProbe {
-        url: &site.url,
-        header: None,
-        settings: &LinksSettings::default(),
-        browser: None,
-        limits: CrawlBounds::default(),
-        deadline: Duration::from_secs(60),
-        connectivity: None,
-        now: START.parse().expect("a timestamp"),
-    };
+    let settings = LinksSettings::default();
+    let probe = LinksProbe { deadline: Duration::from_secs(60), ..crawl_of(&site.url, &settings) };
     let guard = SsrfGuard::new(loopback()).expect("a guard");
     let result = links::probe(&guard, &CrawlLimiter::default(), &probe, |_| {}).await;
     let result = result.expect("a completed crawl");

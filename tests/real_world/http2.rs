@@ -17,12 +17,13 @@ use url::Url;
 use vedette_domain::checks::check::{CheckError, StatusResult};
 use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::LinksSettings;
-use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
+use vedette_probe::links::{self, CrawlLimiter};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::post::{self, Post};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::status::{self, Consent, StatusPost, StatusProbe};
-use vedette_testkit::START;
+
+use crate::crawls::crawl_of;
 
 const HTTP_1_1: &str = "http/1.1";
 const HTTP_2: &str = "h2";
@@ -383,16 +384,7 @@ async fn a_crawl_sends_requests_once_more() {
         };
         let site = Http2Site::start(answer).await;
         let settings = LinksSettings::default();
-        let probe = LinksProbe {
-            url: &site.url,
-            header: None,
-            settings: &settings,
-            browser: None,
-            limits: CrawlBounds::default(),
-            deadline: links::DEADLINE,
-            now: START.parse().expect("a timestamp"),
-            connectivity: None,
-        };
+        let probe = crawl_of(&site.url, &settings);
         let result = links::probe(&site.guard, &CrawlLimiter::default(), &probe, |_| {}).await;
         let result = result.expect("a result");
         assert_eq!((result.found, result.crawled), (0, 2), "{refusal:?}: {result:?}");

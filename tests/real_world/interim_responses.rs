@@ -11,12 +11,13 @@ use url::Url;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::expectations::CheckMethod;
 use vedette_domain::sites::settings::LinksSettings;
-use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
+use vedette_probe::links::{self, CrawlLimiter};
 use vedette_probe::post::{self, Post};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_probe::status::{self, StatusProbe};
-use vedette_testkit::{START, loopback};
+use vedette_testkit::loopback;
 
+use crate::crawls::crawl_of;
 use crate::http2::{Http2Site, begin, frame, head, next_request};
 
 /// The most bytes that a connection may carry: Vedette's limit, and what the system buffers on both sides.
@@ -147,16 +148,7 @@ async fn a_crawl_and_an_alert_leave_such_a_server() {
     .await;
     let guard = SsrfGuard::new(loopback()).expect("a guard");
     let settings = LinksSettings::default();
-    let probe = LinksProbe {
-        url: &site.url,
-        header: None,
-        settings: &settings,
-        browser: None,
-        limits: CrawlBounds::default(),
-        deadline: links::DEADLINE,
-        now: START.parse().expect("a timestamp"),
-        connectivity: None,
-    };
+    let probe = crawl_of(&site.url, &settings);
     let result = links::probe(&guard, &CrawlLimiter::default(), &probe, |_| {}).await;
     let result = result.expect("a result");
     assert_eq!((result.found, result.crawled), (1, 1), "{result:?}");
