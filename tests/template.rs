@@ -15,6 +15,7 @@ use vedette_dashboard::{Audience, BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
 use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_runtime::config::Service;
@@ -255,6 +256,20 @@ fn the_template_follows_the_limits_of_the_tools() {
             timeout * TIMEOUTS_PER_VISIBILITY + Duration::from_secs(window),
             "{name}"
         );
+    }
+}
+
+/// `vedette doctor` names these parameters.
+#[test]
+fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every_minute() {
+    let template = Template::read();
+    let mut load = Load::default();
+    for tool in Tool::ALL {
+        let definition = tool.definition();
+        let cadence = if tool == Tool::Status { 1 } else { definition.default_cadence_minutes };
+        (0..1_000).for_each(|_| load.add(tool, cadence));
+        let places = template.parameter(&format!("{tool:?}Concurrency"))["Default"].as_u64();
+        assert!(places.expect("a number") >= load.places(tool), "{tool}: {}", load.places(tool));
     }
 }
 
