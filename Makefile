@@ -265,13 +265,15 @@ reference: openapi ## Write all generated pages of the reference
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with Node and Chromium, for performance checks
 
-template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
+template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template, for many sets of parameters, and evaluate its alarms
 	@python3 infra/package/package.py .tools/package >/dev/null
 	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml .tools/package/outpost.yaml
 	@# cfn-lint does not translate the loops of SAM.
 	@for template in template.yaml outpost.yaml; do \
 		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
 	done
+	PYTHONDONTWRITEBYTECODE=1 $(SAM)/bin/python tests/template/alarms.py
+	PYTHONDONTWRITEBYTECODE=1 $(SAM)/bin/python tests/template/transform.py
 
 # No dependency may bring a second TLS library: aws-lc multiplies the time of a cold start. The tree is stored in a
 # variable first, so that a failure of `cargo tree` is an error and not an empty answer.

@@ -11,10 +11,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::{BROWSER, OUTPOST};
-use vedette_dashboard::{BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
+use vedette_dashboard::{Audience, BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
 use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_runtime::config::Service;
@@ -129,7 +130,7 @@ fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
     assert!(integrations.keys().eq(&called), "{:?}", integrations.keys());
     for (function, integration) in integrations {
         let arn = json!({ "Fn::GetAtt": [function, "Arn"] });
-        let target = json!({ "Fn::If": ["ShiftsTraffic", qualified(function), arn] });
+        let target = json!({ "Fn::If": ["IsGradual", qualified(function), arn] });
         assert_eq!(integration["uri"]["Fn::Sub"][1]["Called"], target, "{function}");
         assert_eq!(integration["payloadFormatVersion"], "2.0", "{function}");
         // SAM would create a permission for each of these.
@@ -264,6 +265,20 @@ fn the_template_follows_the_limits_of_the_tools() {
     }
 }
 
+/// `vedette doctor` names these parameters.
+#[test]
+fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every_minute() {
+    let template = Template::read();
+    let mut load = Load::default();
+    for tool in Tool::ALL {
+        let definition = tool.definition();
+        let cadence = if tool == Tool::Status { 1 } else { definition.default_cadence_minutes };
+        (0..1_000).for_each(|_| load.add(tool, cadence));
+        let places = template.parameter(&format!("{tool:?}Concurrency"))["Default"].as_u64();
+        assert!(places.expect("a number") >= load.places(tool), "{tool}: {}", load.places(tool));
+    }
+}
+
 /// The variables that sources read.
 fn variables(folder: &str) -> BTreeSet<String> {
     crate::files(folder, ".rs").iter().flat_map(|path| variables_of(path)).collect()
@@ -351,9 +366,9 @@ fn every_role_can_be_bounded() {
     let role = json!({ "Fn::GetAtt": ["DeploymentRole", "Arn"] });
     assert_eq!(
         gradual["Role"],
-        json!({ "Fn::If": ["ShiftsTraffic", role, { "Ref": "AWS::NoValue" }] })
+        json!({ "Fn::If": ["IsGradual", role, { "Ref": "AWS::NoValue" }] })
     );
-    assert_eq!(*template.condition("DeploymentRole"), json!("ShiftsTraffic"));
+    assert_eq!(*template.condition("DeploymentRole"), json!("IsGradual"));
 }
 
 /// A single stranger must not be able to use up what everybody shares.
@@ -365,24 +380,25 @@ fn what_strangers_may_ask_for_has_limits_of_its_own() {
     let shared = template.parameter("StageRate")["Default"].as_u64().expect("a rate");
     // Many people read a status page at the same time. They and the users of other routes do not share a limit.
     let of_readers = format!("GET {BELOW_STATUS}{{proxy+}}");
+    let of_many = [of_readers.as_str(), "GET /assets/{asset}"];
     for (route, limits) in limits {
         let rate = limits["ThrottlingRateLimit"].as_u64().expect("a rate");
         let burst = limits["ThrottlingBurstLimit"].as_u64().expect("a burst");
-        let most = if *route == of_readers { shared } else { shared / 10 };
+        let most = match route.split_once(' ') {
+            _ if of_many.contains(&route.as_str()) => shared,
+            Some(("POST", _)) => shared / 40,
+            _ => shared / 10,
+        };
         assert!(rate <= most && (rate..=4 * rate).contains(&burst), "{route}: {limits}");
     }
     let limited: BTreeSet<_> = limits.keys().cloned().collect();
     let of_strangers = PAGES
         .iter()
-        .filter(|page| page.path == "/sign-in" || page.path.starts_with("/oidc"))
+        .filter(|page| matches!(page.audience, Audience::Anybody | Audience::Linked))
         .map(|page| format!("{} {}", page.method, page.path));
-    let others = [
-        FALLBACK.path.to_owned(),
-        of_readers,
-        format!("HEAD {BELOW_STATUS}{{proxy+}}"),
-        "HEAD /{proxy+}".to_owned(),
-    ];
-    assert_eq!(limited, of_strangers.chain(others).collect());
+    let unknown = [FALLBACK.path, "ANY /api/{proxy+}", "GET /{proxy+}", "HEAD /{proxy+}"].map(str::to_owned);
+    let others = [of_readers.clone(), format!("HEAD {BELOW_STATUS}{{proxy+}}")];
+    assert_eq!(limited, of_strangers.chain(unknown).chain(others).collect());
 }
 
 #[test]
@@ -416,6 +432,8 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
         // These exist only for gradual deployments.
         all += if *template.condition(alarm) == "IsGradual" { 0 } else { metrics };
     }
+    // An alarm over alarms costs as much as five metrics.
+    all += 5 * template.resources_of("AWS::CloudWatch::CompositeAlarm").count();
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
     let description = template.parameter("Alarms")["Description"].as_str().expect("a description");
     assert!(description.contains(&said), "{description}: {said}");
@@ -438,15 +456,33 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
         let tells_of_silence = properties.get("InsufficientDataActions").is_some();
         assert_eq!(tells_of_silence, missing == "missing", "{alarm}");
         assert_eq!(tells_of_silence, alarm.ends_with("SilentAlarm"), "{alarm}");
+        // Each would say so after the first deployment.
+        assert!(properties.get("OKActions").is_none(), "{alarm}");
     }
+}
+
+/// The alarms that roll a deployment back are left out, because they do not always exist.
+#[test]
+fn one_alarm_says_when_all_have_ended() {
+    let template = Template::read();
+    let rule = template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"].as_str().expect("a rule");
+    let alarms = template.resources_of("AWS::CloudWatch::Alarm");
+    let lasting = alarms.filter(|alarm| *template.condition(alarm) == "HasAlarms");
+    let expected: Vec<_> = lasting.map(|alarm| format!(r#"ALARM("${{{alarm}}}")"#)).collect();
+    let named: BTreeSet<_> = rule.split(" OR ").map(str::trim).collect();
+    assert_eq!(named, expected.iter().map(String::as_str).collect());
 }
 
 #[test]
 fn alarms_watch_metrics_that_functions_send() {
     let template = Template::read();
     let own = json!({ "Fn::Sub": "Vedette/${AWS::StackName}" });
-    let known: BTreeSet<_> =
-        Metric::ALL.map(Metric::name).into_iter().chain(["Checks", "Failures"]).collect();
+    let filters = template.resources_of("AWS::Logs::MetricFilter");
+    let filters = filters.map(|filter| &template.properties(filter)["MetricTransformations"][0]);
+    let counted = filters.filter(|metric| metric["MetricNamespace"] == own);
+    let counted = counted.filter_map(|metric| metric["MetricName"].as_str());
+    let sent = Metric::ALL.map(Metric::name).into_iter().chain(["Checks", "Failures"]);
+    let known: BTreeSet<_> = sent.chain(counted).collect();
     let mut watched = BTreeSet::new();
     for alarm in template.resources_of("AWS::CloudWatch::Alarm") {
         let properties = template.properties(alarm);
@@ -503,7 +539,7 @@ fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
         let age = ages.iter().find(|(_, of)| **of == of_queue(queue));
         let (id, _) = age.unwrap_or_else(|| panic!("AgeAlarm: {name}"));
         assert!(late.contains(&format!("{id} / ")), "the expression of AgeAlarm: {name}");
-        let function = json!({ "Ref": template.function_of(name) });
+        let function = json!({ "Fn::Sub": template.name_of(template.function_of(name)) });
         let failing = watched_by(&template, "FunctionsAlarm");
         let is_watched = failing.iter().any(|(_, of)| **of == function);
         // The function for transactional email has a separate alarm.

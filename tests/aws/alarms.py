@@ -101,4 +101,4 @@ def evaluate(expression, figures):
     used = {name for name in re.findall(r"[a-z]\w*", text) if name in figures}
     if any(figures[name] is None for name in used):
         return None
-    return float(eval(text, {"__builtins__": {}, "choose": choose}, figures))  # the template's own words
+    return float(eval(text, {"__builtins__": {}, "choose": choose, "MAX": max}, figures))  # the template's own words

@@ -338,15 +338,18 @@ alarms = provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"]
 alarms["update"] = update_alarm
 
 
-def create_query_definition(logical_id, props, stack_name):
-    """Saved queries are unknown. Nothing here uses them."""
+def create_nothing(logical_id, props, stack_name):
+    """Saved queries, alarms over alarms and auto scaling are unknown. Nothing here uses them."""
     return f"{stack_name}-{logical_id}", {}
 
 
-provisioners._RESOURCE_HANDLERS["AWS::Logs::QueryDefinition"] = {
-    "create": create_query_definition,
-    "delete": lambda *_: None,
-}
+for unknown in (
+    "AWS::Logs::QueryDefinition",
+    "AWS::CloudWatch::CompositeAlarm",
+    "AWS::ApplicationAutoScaling::ScalableTarget",
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+):
+    provisioners._RESOURCE_HANDLERS[unknown] = {"create": create_nothing, "delete": lambda *_: None}
 
 
 # --- What services do with a role ---------------------------------------------------------------

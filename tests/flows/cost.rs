@@ -3,6 +3,7 @@
 use std::fs;
 
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::load::BUCKETS_SAVE_PER_MILLION;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_runtime::BATCH;
@@ -136,6 +137,9 @@ async fn a_million_status_checks_cost_what_the_readme_says() {
     let (each, buckets) = together(&parts(growth, batch));
     assert!(each <= 3.10, "{each} with a schedule for each");
     assert!(buckets <= 1.75, "{buckets} with buckets");
+
+    let saved = (each * 100.0).round() - (buckets * 100.0).round();
+    assert!((saved / 100.0 - BUCKETS_SAVE_PER_MILLION).abs() < 0.001, "{saved} cents");
 
     let row =
         |name: &str, each: f64, buckets: f64| format!("| {name} | {each:.2} | {buckets:.2} |");

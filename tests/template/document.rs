@@ -92,6 +92,15 @@ impl Template {
         self.properties(function)["Handler"].as_str().expect("a handler")
     }
 
+    /// The name that a function gets in AWS, as `Fn::Sub` writes it.
+    pub(super) fn name_of(&self, function: &str) -> String {
+        let name = &self.properties(function)["FunctionName"];
+        let parts = name["Fn::Join"][1].as_array().into_iter().flatten().skip(1);
+        let parts: Vec<_> = parts.filter_map(Value::as_str).collect();
+        let joined = || format!("${{AWS::StackName}}-{}", parts.join("-"));
+        name["Fn::Sub"].as_str().map_or_else(joined, str::to_owned)
+    }
+
     /// The folder that a function is built from.
     pub(super) fn code(&self, function: &str) -> &str {
         let of_its_own = &self.properties(function)["CodeUri"];

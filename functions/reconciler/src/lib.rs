@@ -21,7 +21,7 @@ use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
 pub use dispatch::dispatch;
-pub use gauge::{Gauge, gauge, is_time_for_gauge};
+pub use gauge::{Gauge, Gauges, gauge, is_time_for_gauge};
 pub use grants::{DISPATCH, MAINTENANCE, REDELIVERY};
 pub use rebuild::rebuild_all;
 pub use reconcile::{Drift, ReconcileProgress, Reconciled, drift, reconcile};

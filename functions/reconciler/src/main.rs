@@ -47,9 +47,12 @@ async fn main() -> Result<(), Error> {
                     if is_time_for_gauge(now) {
                         // Overdue work has been sent, and the next period has a gauge of its own.
                         match gauge(app).await {
-                            Ok(Gauge { due, done }) => {
-                                let figures = [(Metric::RunsDue, due), (Metric::RunsDone, done)];
-                                metrics::emit(&figures, now);
+                            Ok(gauges) => {
+                                for (tool, Gauge { due, done }) in gauges {
+                                    let figures =
+                                        [(Metric::RunsDue, due), (Metric::RunsDone, done)];
+                                    metrics::emit_of_tool(tool, &figures, now);
+                                }
                             }
                             Err(error) => {
                                 warn!(error = %ErrorChain(&error), "could not compute the gauge");

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use tracing::error;
 use vedette_domain::ErrorChain;
+use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_runtime::{App, PollingScheduler, Scheduler};
@@ -146,12 +147,14 @@ async fn remove_stray(app: &App, site: SiteId) -> Result<bool, ReconcilerError> 
 }
 
 /// How far schedules differ from the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Drift {
     /// Sites that should have all of their schedules, without sites that wait for a sync.
     pub sites: u64,
     /// Schedules that they should have.
     pub wanted: u64,
+    /// The runs of these schedules.
+    pub load: Load,
     /// Schedules that are missing.
     pub missing: u64,
     /// Schedules of tools that do not run, or of sites that do not exist.
@@ -186,12 +189,14 @@ pub async fn drift(app: &App) -> Result<Drift, ReconcilerError> {
         ..Drift::default()
     };
     for (&site, tools) in &settled {
-        drift.wanted += tools.len() as u64;
-        let missing = tools.iter().filter(|&&tool| !known.contains(&(site, tool)));
-        drift.missing += missing.count() as u64;
+        for (&tool, &cadence) in tools {
+            drift.wanted += 1;
+            drift.load.add(tool, cadence);
+            drift.missing += u64::from(!known.contains(&(site, tool)));
+        }
     }
     let is_stray = |(site, tool): &&(SiteId, Tool)| match settled.get(site) {
-        Some(tools) => !tools.contains(tool),
+        Some(tools) => !tools.contains_key(tool),
         None => !excused.contains(&site.partition()),
     };
     drift.stray = known.iter().filter(is_stray).count() as u64;

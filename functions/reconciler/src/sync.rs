@@ -115,11 +115,14 @@ pub(crate) async fn readable(
     Ok(readable)
 }
 
+/// The cadences of tools, in minutes.
+type Cadences = BTreeMap<Tool, u32>;
+
 /// What should run on some sites.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// The tools of each site, without sites that wait for a sync.
-    pub(crate) settled: BTreeMap<SiteId, Vec<Tool>>,
+    /// The tools of each site with their cadences in minutes, without sites that wait for a sync.
+    pub(crate) settled: BTreeMap<SiteId, Cadences>,
     /// Sites that wait for a sync or cannot be read. Any schedules that they have are accepted.
     pub(crate) excused: BTreeSet<Partition>,
     /// How many cannot be read.
@@ -150,7 +153,7 @@ pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, R
 }
 
 impl Wanted {
-    fn add(&mut self, batch: &[Partition], settled: BTreeMap<SiteId, Vec<Tool>>) {
+    fn add(&mut self, batch: &[Partition], settled: BTreeMap<SiteId, Cadences>) {
         let is_settled: BTreeSet<_> = settled.keys().map(|site| site.partition()).collect();
         self.excused.extend(batch.iter().filter(|site| !is_settled.contains(site)));
         self.settled.extend(settled);
@@ -158,10 +161,7 @@ impl Wanted {
 }
 
 /// What should run on the sites of one team whose schedules follow already.
-async fn settled(
-    app: &App,
-    batch: &[Partition],
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, StoreError> {
+async fn settled(app: &App, batch: &[Partition]) -> Result<BTreeMap<SiteId, Cadences>, StoreError> {
     let found = app.store.sites(batch.iter().copied()).await?;
     let Some(team) = found.values().next().map(|stored| stored.site.team) else {
         return Ok(BTreeMap::new());
@@ -170,7 +170,12 @@ async fn settled(
         return Ok(BTreeMap::new());
     };
     let settled = found.values().filter(|stored| stored.has_settled(&team));
-    Ok(settled.map(|stored| (stored.site.id, running(app, stored, &team))).collect())
+    let cadences = |stored: &SiteWithTools| {
+        let settings = team.settings_for(&stored.site);
+        let tools = running(app, stored, &team).into_iter();
+        tools.map(|tool| (tool, settings.tools.cadence_minutes(tool))).collect()
+    };
+    Ok(settled.map(|stored| (stored.site.id, cadences(stored))).collect())
 }
 
 /// The tools that run on a site.

@@ -185,6 +185,10 @@ struct Found {
     blocks: Option<&'static str>,
     sites: Option<u64>,
     schedules: Option<u64>,
+    /// Recurring checks of all sites in 30 days.
+    checks_per_month: Option<u64>,
+    /// The cost of the deployment's kind of schedules, compared with the other.
+    schedules_cost: Option<String>,
     dead_letters: Option<u64>,
     /// The account's limit of concurrent executions.
     places: Option<u64>,
@@ -231,6 +235,8 @@ impl Show for Health {
             ("teams", self.teams.map(|count| count.to_string())),
             ("sites", found.and_then(|found| count(found.sites))),
             ("schedules", found.and_then(|found| count(found.schedules))),
+            ("checks a month", found.and_then(|found| count(found.checks_per_month))),
+            ("cost of schedules", found.and_then(|found| found.schedules_cost.clone())),
             ("dead letters", found.and_then(|found| count(found.dead_letters))),
             ("functions at once", found.and_then(|found| count(found.places))),
             (

@@ -18,6 +18,7 @@ pub mod cooldown;
 pub mod evidence;
 pub mod history;
 pub mod limits;
+pub mod load;
 pub mod on_demand;
 pub mod percentage;
 pub mod pointer;

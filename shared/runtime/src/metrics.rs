@@ -4,16 +4,18 @@ use std::io::{Write as _, stdout};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
 
 use crate::config::environment;
 
 /// The variable with the namespace of a deployment's metrics. A process without it emits none.
 pub const NAMESPACE: &str = "VEDETTE_METRICS";
 
-/// A figure of the deployment, without dimensions: each metric costs as much a month as 100,000 checks.
+/// A figure of the deployment. Each metric costs as much a month as 100,000 checks, so only those of runs are for each
+/// tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Runs that were due in a period, for a sample of sites.
+    /// Runs of a tool that were due in a period, for a sample of sites.
     RunsDue,
     /// Runs that were done.
     RunsDone,
@@ -41,12 +43,21 @@ impl Metric {
 
 /// Emits figures for CloudWatch, whatever the log's filter is.
 pub fn emit(figures: &[(Metric, u64)], now: Timestamp) {
-    let Some(namespace) = environment(NAMESPACE) else { return };
-    // If the log does not accept this line, it does not accept an error either.
-    let _ = writeln!(stdout().lock(), "{}", line(&namespace, figures, now));
+    write(None, figures, now);
 }
 
-fn line(namespace: &str, figures: &[(Metric, u64)], now: Timestamp) -> Value {
+/// Emits figures of a tool, in the same way.
+pub fn emit_of_tool(tool: Tool, figures: &[(Metric, u64)], now: Timestamp) {
+    write(Some(tool), figures, now);
+}
+
+fn write(tool: Option<Tool>, figures: &[(Metric, u64)], now: Timestamp) {
+    let Some(namespace) = environment(NAMESPACE) else { return };
+    // If the log does not accept this line, it does not accept an error either.
+    let _ = writeln!(stdout().lock(), "{}", line(&namespace, tool, figures, now));
+}
+
+fn line(namespace: &str, tool: Option<Tool>, figures: &[(Metric, u64)], now: Timestamp) -> Value {
     let metrics: Vec<_> = figures
         .iter()
         .map(|(metric, _)| json!({ "Name": metric.name(), "Unit": "Count" }))
@@ -56,11 +67,14 @@ fn line(namespace: &str, figures: &[(Metric, u64)], now: Timestamp) -> Value {
             "Timestamp": now.as_millisecond(),
             "CloudWatchMetrics": [{
                 "Namespace": namespace,
-                "Dimensions": [[]],
+                "Dimensions": [tool.map(|_| "Tool").as_slice()],
                 "Metrics": metrics,
             }],
         },
     });
+    if let Some(tool) = tool {
+        line["Tool"] = json!(tool);
+    }
     for (metric, value) in figures {
         line[metric.name()] = json!(value);
     }
@@ -72,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_one_line_without_dimensions() {
+    fn figures_are_one_line_whose_only_dimension_is_the_tool() {
         let figures = [(Metric::RunsDue, 3), (Metric::RunsDone, 0)];
-        let expected = json!({
+        let mut expected = json!({
             "_aws": {
                 "Timestamp": 0,
                 "CloudWatchMetrics": [{
@@ -89,6 +103,10 @@ mod tests {
             "RunsDue": 3,
             "RunsDone": 0,
         });
-        assert_eq!(line("Vedette/shop", &figures, Timestamp::UNIX_EPOCH), expected);
+        let line = |tool| line("Vedette/shop", tool, &figures, Timestamp::UNIX_EPOCH);
+        assert_eq!(line(None), expected);
+        expected["_aws"]["CloudWatchMetrics"][0]["Dimensions"] = json!([["Tool"]]);
+        expected["Tool"] = json!("dns");
+        assert_eq!(line(Some(Tool::Dns)), expected);
     }
 }

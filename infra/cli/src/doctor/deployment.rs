@@ -1,5 +1,7 @@
 //! Finds problems with a deployment. It examines the parts in the order in which they depend on each other.
 
+use std::collections::BTreeMap;
+
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName;
 use futures::future::join_all;
@@ -9,6 +11,8 @@ use tokio::time::timeout;
 use url::form_urlencoded;
 use vedette_checker::Outposts;
 use vedette_domain::ErrorChain;
+use vedette_domain::checks::load::Load;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::{Answer, QUESTION_TIMEOUT, Question, Silence};
 use vedette_reconciler::drift;
 use vedette_runtime::config::{Schedules, environment};
@@ -25,6 +29,9 @@ use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credential
 
 /// Concurrent executions that must remain for the API's routes and for redelivery.
 const PLACES_FOR_ROUTES: u64 = 10;
+
+/// The least concurrency that Lambda allows an event source.
+const PLACES_MIN: u64 = 2;
 
 /// How late polled runs may be, which are sent every minute.
 const DISPATCHED_WITHIN: SignedDuration = SignedDuration::from_mins(5);
@@ -85,10 +92,12 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     let has_table = examine_table(&app, &mut health).await;
     let arns = examine_queues(&deployed, &mut health).await;
     examine_dead_letters(&deployed, &mut health).await;
-    examine_places(&app, account, &arns, &mut health).await;
+    let places = examine_places(&app, account, &arns, &mut health).await;
     examine_outposts(&outposts, &mut health).await;
     if has_table {
-        examine_schedules(&app, &mut health).await;
+        if let Some(load) = examine_schedules(&app, &mut health).await {
+            judge_load(&load, &places, deployed.deployment.schedules, &mut health);
+        }
         if deployed.deployment.schedules == Schedules::Polling {
             examine_dispatch(&app, &mut health).await;
         }
@@ -270,12 +279,13 @@ async fn lambda<T: for<'a> Deserialize<'a>>(account: &Account, path: String) -> 
 }
 
 /// Checks whether functions receive messages from the queues, and whether the account's concurrency is enough for them.
+/// Returns how many functions may run for each queue at once.
 async fn examine_places(
     app: &App,
     account: &Account,
     arns: &[(Destination, String)],
     health: &mut Health,
-) {
+) -> BTreeMap<&'static str, u64> {
     let asked = arns.iter().map(|(queue, arn)| async move {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("EventSourceArn", arn)
@@ -283,7 +293,7 @@ async fn examine_places(
         let path = format!("/2015-03-31/event-source-mappings?{query}");
         (*queue, lambda::<EventSources>(account, path).await)
     });
-    let mut taken = 0;
+    let mut taken = BTreeMap::new();
     for (queue, answer) in join_all(asked).await {
         let name = queue.name();
         let runs = |tool| app.service.tools.contains(&tool);
@@ -305,10 +315,10 @@ async fn examine_places(
                         "turn on the event source mapping, or deploy the stack again",
                     );
                 }
-                taken += on
+                let most = on
                     .iter()
-                    .filter_map(|source| source.scaling_config.as_ref()?.maximum_concurrency)
-                    .sum::<u64>();
+                    .filter_map(|source| source.scaling_config.as_ref()?.maximum_concurrency);
+                taken.insert(name, most.sum());
             }
             Err(refusal) => refused(health, &format!("the event source of `{name}`"), &refusal),
         }
@@ -317,6 +327,7 @@ async fn examine_places(
         Ok(Settings { account_limit }) => {
             let places = account_limit.unreserved_concurrent_executions;
             health.found().places = Some(places);
+            let taken: u64 = taken.values().sum();
             if places < taken + PLACES_FOR_ROUTES {
                 health.problem(
                     format!(
@@ -331,6 +342,41 @@ async fn examine_places(
         }
         Err(refusal) => refused(health, "the account's limit of concurrent executions", &refusal),
     }
+    taken
+}
+
+/// Compares the recurring checks of all sites with how many functions may run them, and says which kind of schedules
+/// costs less.
+fn judge_load(
+    load: &Load,
+    places: &BTreeMap<&'static str, u64>,
+    schedules: Schedules,
+    health: &mut Health,
+) {
+    for tool in Tool::ALL {
+        let needed = load.places(tool).max(PLACES_MIN);
+        let Some(most) = places.get(tool.as_str()).copied().filter(|most| *most < needed) else {
+            continue;
+        };
+        health.problem(
+            format!("at most {most} functions run {tool} checks at once, and the sites need {needed}: checks come late"),
+            format!(
+                "deploy with `{tool:?}Concurrency={needed}`, after you have raised Lambda's quota if that is less"
+            ),
+        );
+    }
+    let found = health.found();
+    found.checks_per_month = Some(load.runs_per_month());
+    let dollars = load.saved_by_buckets();
+    found.schedules_cost = (dollars > 0.0).then(|| match schedules {
+        Schedules::Each => format!(
+            "`Schedules=buckets` costs less from the first check on, here ${dollars:.2} a month; to \
+             change, deploy it and run `vedette reconcile`"
+        ),
+        Schedules::Polling => {
+            format!("buckets cost ${dollars:.2} a month less than `Schedules=each`")
+        }
+    });
 }
 
 /// Asks each outpost once, about an address that every outpost must refuse, so that it connects to nothing.
@@ -367,12 +413,13 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
     }
 }
 
-async fn examine_schedules(app: &App, health: &mut Health) {
+/// Compares the schedules with the table. Returns what they have to run.
+async fn examine_schedules(app: &App, health: &mut Health) -> Option<Load> {
     let drift = match drift(app).await {
         Ok(drift) => drift,
         Err(error) => {
             unseen(health, "the schedules", &error);
-            return;
+            return None;
         }
     };
     let found = health.found();
@@ -395,6 +442,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
             "VEDETTE_LOG=error names them; restore them from a backup, or delete them",
         );
     }
+    Some(drift.load)
 }
 
 /// Finds out since when polled runs have not been sent.

@@ -1,8 +1,15 @@
 //! A deployment on an AWS emulator, with each of the problems that the doctor finds.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+use vedette_domain::checks::load::Load;
+use vedette_domain::checks::tool::Tool;
+use vedette_runtime::config::Schedules;
 use vedette_testkit::aws::AwsAccount;
 
+use super::{Health, judge_load};
+use crate::output::Show as _;
 use crate::testing::{Deployment, Ran};
 
 impl Deployment {
@@ -32,6 +39,7 @@ async fn a_deployment_is_well() {
     teams: 0
     sites: 0
     schedules: 0
+    checks a month: 0
     dead letters: 0
     functions at once: 1000
     work due: 0
@@ -213,4 +221,29 @@ async fn buckets_that_nobody_sends_are_told_with_since_when() {
     sent(vedette_runtime::Clock::system().now().as_second() / 60).await.expect("written");
     let ran = deployment.doctor().await;
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
+}
+
+#[test]
+fn the_places_of_each_tool_are_compared_with_its_sites() {
+    let mut load = Load::default();
+    for _ in 0..5_000 {
+        load.add(Tool::Status, 1);
+        load.add(Tool::Dns, 60);
+    }
+    let places = |status: u64| BTreeMap::from([("status", status), ("dns", 2)]);
+    let told = |places, schedules| {
+        let mut health = Health::default();
+        judge_load(&load, &places, schedules, &mut health);
+        health.text()
+    };
+    insta::assert_snapshot!(told(places(2), Schedules::Each), @r"
+    checks a month: 219600000
+    cost of schedules: `Schedules=buckets` costs less from the first check on, here $318.42 a month; to change, deploy it and run `vedette reconcile`
+    problem: at most 2 functions run status checks at once, and the sites need 7: checks come late
+      to do: deploy with `StatusConcurrency=7`, after you have raised Lambda's quota if that is less
+    ");
+    insta::assert_snapshot!(told(places(7), Schedules::Polling), @r"
+    checks a month: 219600000
+    cost of schedules: buckets cost $318.42 a month less than `Schedules=each`
+    ");
 }
