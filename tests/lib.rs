@@ -1,6 +1,7 @@
 //! What the tests in `routes`, `flows` and `tidy` share: a whole service whose queues are consumed when a test requests
 //! it.
 
+pub mod names;
 pub mod reading;
 pub mod receivers;
 

@@ -1,65 +1,9 @@
 //! Registrations, and registries below another registry.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_checker::{EngineConfig, Engines, Handled};
-use vedette_domain::accounts::plan::Plan;
-use vedette_domain::checks::check::DnsResult;
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::SiteId;
-use vedette_testkit::{Member, NameServices, advance_timers, loopback, new_team};
-use vedette_tests::Service;
-
-/// A team that monitors the DNS records of a site, whose resolver and registry the test simulates.
-pub(crate) struct Scene {
-    service: Service,
-    owner: Member,
-    pub(crate) names: NameServices,
-    site: SiteId,
-}
-
-impl Scene {
-    /// The time is 2026-11-20 09:54.
-    pub(crate) async fn start(url: &str) -> Self {
-        let names = NameServices::start().await;
-        let mut outbound = loopback();
-        outbound.extra_roots.push(names.certificate());
-        let config = EngineConfig {
-            doh: Some(names.doh().parse().expect("a resolver")),
-            rdap: Some(names.rdap().parse().expect("a URL")),
-            ..EngineConfig::default()
-        };
-        let engines = Engines::new(outbound, config).expect("engines");
-        let mut service = Service::start().await;
-        service.test.app.service.tools = vec![Tool::Dns];
-        service.engines = engines;
-        let owner = new_team(&service.test, Plan::Agency).await;
-        let path = format!("/teams/{}/sites", owner.team);
-        let created = service.client(&owner).post(&path, &json!({ "url": url })).await;
-        let site = SiteId::parse(&created.data("uuid")).expect("an id");
-        service.waiting();
-        Self { service, owner, names, site }
-    }
-
-    /// Checks the name some hours later.
-    pub(crate) async fn check_after_hours(&self, hours: u32) -> DnsResult {
-        advance_timers(Duration::from_secs(3_600) * hours).await;
-        self.service.advance_minutes(i64::from(hours) * 60);
-        let handled = self.service.run_scheduled(self.site, Tool::Dns).await;
-        let Handled::Finished(finished) = handled else { panic!("{handled}") };
-        assert_eq!(finished.check.error, None, "{:?}", finished.check);
-        serde_json::from_value(finished.check.result.expect("a result")).expect("a DNS result")
-    }
-
-    /// The fingerprints of the active issues.
-    pub(crate) async fn issues(&self) -> BTreeSet<String> {
-        let listed = self.service.client(&self.owner).get("/issues").await;
-        let issues = listed.body["data"].as_array().expect("issues").iter();
-        issues.map(|issue| issue["fingerprint"].as_str().expect("a text").to_owned()).collect()
-    }
-}
+use vedette_tests::names::MonitoredName;
 
 fn ends(dates: &[&str]) -> Value {
     let event = |date: &&str| json!({ "eventAction": "expiration", "eventDate": date });
@@ -79,11 +23,11 @@ async fn an_end_is_read_in_whatever_form_the_registry_writes_it() {
         (&["never", "1970-01-01", "2026-12-01"], "2026-12-01T00:00:00Z"),
         (&["2025-12-01", "2026-12-01T00:00"], "2026-12-01T00:00:00Z"),
     ] {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         scene.names.register("example.com", json!({ "events": ends(dates) }));
         let registration = scene.check_after_hours(1).await.registration.expect("a registration");
         assert_eq!(registration.expires_at, Some(end.parse().expect("a timestamp")), "{dates:?}");
-        assert_eq!(scene.issues().await, [EXPIRING.to_owned()].into(), "{dates:?}");
+        assert_eq!(scene.fingerprints().await, [EXPIRING.to_owned()].into(), "{dates:?}");
     }
 }
 
@@ -97,12 +41,12 @@ async fn a_placeholder_is_no_end_and_what_cannot_be_read_is_named() {
         ("", Some("the registry's date of expiration cannot be read: \"\"")),
         ("2026-13-01", Some("the registry's date of expiration cannot be read: \"2026-13-01\"")),
     ] {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         scene.names.register("example.com", json!({ "events": ends(&[date]) }));
         let result = scene.check_after_hours(1).await;
         let registration = result.registration.expect("a registration");
         assert_eq!((registration.expires_at, result.registration_error.as_deref()), (None, error));
-        assert_eq!(scene.issues().await, BTreeSet::new(), "{date}");
+        assert_eq!(scene.fingerprints().await, BTreeSet::new(), "{date}");
     }
 }
 
@@ -117,7 +61,7 @@ async fn a_name_in_unicode_is_the_same_name() {
             json!({ "ldhName": "Пример.рф." }),
         ),
     ] {
-        let scene = Scene::start(host).await;
+        let scene = MonitoredName::new(host).await;
         scene.names.register(ascii, name);
         let result = scene.check_after_hours(1).await;
         let domain = result.registration.map(|registration| registration.domain);
@@ -128,24 +72,24 @@ async fn a_name_in_unicode_is_the_same_name() {
 #[tokio::test]
 async fn a_domain_that_is_about_to_be_deleted_is_reported_whatever_its_date() {
     for status in ["redemption period", "pending delete", "Pending Delete"] {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         let register = |status: &[&str], date| {
             let fields = json!({ "status": status, "events": ends(&[date]) });
             scene.names.register("example.com", fields);
         };
         register(&["active"], "2027-11-20");
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, BTreeSet::new());
+        assert_eq!(scene.fingerprints().await, BTreeSet::new());
         register(&["server hold", status], "2027-11-20");
         scene.check_after_hours(13).await;
-        assert_eq!(scene.issues().await, [EXPIRING.to_owned()].into(), "{status}");
+        assert_eq!(scene.fingerprints().await, [EXPIRING.to_owned()].into(), "{status}");
         register(&["server hold", status], "2099-11-20");
         let result = scene.check_after_hours(1).await;
         assert_eq!(result.registration.expect("a registration").status, ["server hold", status]);
-        assert_eq!(scene.issues().await, [EXPIRING.to_owned()].into(), "it is not renewed");
+        assert_eq!(scene.fingerprints().await, [EXPIRING.to_owned()].into(), "it is not renewed");
         register(&["active"], "2028-11-20");
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, BTreeSet::new(), "restored");
+        assert_eq!(scene.fingerprints().await, BTreeSet::new(), "restored");
     }
 }
 
@@ -162,7 +106,7 @@ async fn the_domain_is_that_of_the_registry_that_knows_the_name() {
         ("https://github.io", &["github.io"], "github.io", None),
         ("https://www.example.co.uk", &["example.co.uk"], "example.co.uk", None),
     ] {
-        let scene = Scene::start(url).await;
+        let scene = MonitoredName::new(url).await;
         for name in registered {
             scene.names.register(name, json!({}));
         }
@@ -174,7 +118,7 @@ async fn the_domain_is_that_of_the_registry_that_knows_the_name() {
 
 #[tokio::test]
 async fn a_suffix_without_a_registry_is_asked_about_again_after_a_day() {
-    let scene = Scene::start("https://shop.netlify.app").await;
+    let scene = MonitoredName::new("https://shop.netlify.app").await;
     let found_after = async |hours| {
         let registration = scene.check_after_hours(hours).await.registration;
         registration.expect("a registration").domain

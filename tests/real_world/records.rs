@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use vedette_domain::checks::check::DnsResult;
-
-use crate::domains::Scene;
+use vedette_tests::names::MonitoredName;
 
 fn addresses(texts: &[&str]) -> Vec<IpAddr> {
     texts.iter().map(|text| text.parse().expect("an address")).collect()
@@ -35,11 +34,11 @@ async fn a_pool_opens_no_issue_whatever_subset_it_answers_with() {
         ],
     ];
     for pool in pools {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         for answer in pool.iter().cycle().take(4 * pool.len()) {
             scene.names.resolve_to(&addresses(answer));
             scene.check_after_hours(1).await;
-            assert_eq!(scene.issues().await, BTreeSet::new(), "{pool:?}");
+            assert_eq!(scene.fingerprints().await, BTreeSet::new(), "{pool:?}");
         }
     }
 }
@@ -54,26 +53,30 @@ async fn a_pool_that_answers_with_addresses_of_nobody_it_knows_opens_an_issue() 
         (&[&["192.0.2.1", "2001:db8::1"]], &["192.0.2.1", "2001:db8::9"]),
         (&[&["192.0.2.1", "2001:db8::1"]], &["192.0.2.1"]),
     ] {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         for answer in known {
             scene.names.resolve_to(&addresses(answer));
             scene.check_after_hours(1).await;
         }
         scene.names.resolve_to(&addresses(moved));
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, BTreeSet::new(), "two failures open it");
+        assert_eq!(scene.fingerprints().await, BTreeSet::new(), "two failures open it");
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, ["dns:records_changed".to_owned()].into(), "{moved:?}");
+        assert_eq!(
+            scene.fingerprints().await,
+            ["dns:records_changed".to_owned()].into(),
+            "{moved:?}"
+        );
         scene.names.resolve_to(&addresses(known[0]));
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, BTreeSet::new());
+        assert_eq!(scene.fingerprints().await, BTreeSet::new());
     }
 }
 
 #[tokio::test]
 async fn a_host_without_any_address_is_not_found() {
     for before in [&["192.0.2.1"][..], &["2001:db8::1"], &["192.0.2.1", "2001:db8::1"]] {
-        let scene = Scene::start("https://www.example.com").await;
+        let scene = MonitoredName::new("https://www.example.com").await;
         scene.names.resolve_to(&addresses(before));
         let found: DnsResult = scene.check_after_hours(1).await;
         assert_eq!(found.lookup_failure, None, "{before:?}");
@@ -81,9 +84,9 @@ async fn a_host_without_any_address_is_not_found() {
         let lost = scene.check_after_hours(1).await;
         assert_eq!(lost.lookup_failure.as_deref(), Some("NODATA"));
         scene.check_after_hours(1).await;
-        assert!(scene.issues().await.contains("dns:lookup_failed"), "{before:?}");
+        assert!(scene.fingerprints().await.contains("dns:lookup_failed"), "{before:?}");
         scene.names.resolve_to(&addresses(before));
         scene.check_after_hours(1).await;
-        assert_eq!(scene.issues().await, BTreeSet::new());
+        assert_eq!(scene.fingerprints().await, BTreeSet::new());
     }
 }

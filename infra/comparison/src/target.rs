@@ -14,6 +14,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -74,12 +75,17 @@ pub(crate) async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
 
 /// Configures TLS with a certificate for 127.0.0.1, and writes the authority to a file.
 fn certified(authority: &Path) -> Result<ServerConfig, Box<dyn Error>> {
-    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
-    fs::write(authority, certified.cert.pem())?;
-    let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
+    // The certificate is not the authority's own, which clients would trust without looking at its signature.
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    fs::write(authority, issuer.pem())?;
+    let key = KeyPair::generate()?;
+    let leaf = CertificateParams::new(["127.0.0.1".to_owned()])?.signed_by(&key, &issuer)?;
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
     Ok(ServerConfig::builder()
         .with_no_client_auth()
-        .with_single_cert(vec![certified.cert.der().clone()], key)?)
+        .with_single_cert(vec![leaf.der().clone()], key)?)
 }
 
 async fn answer_all<S>(stream: S, pages: Arc<[Bytes]>)

@@ -38,16 +38,14 @@ fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) 
     })
 }
 
+/// A probe of port 443.
+fn probe_of(url: &Url) -> SslProbe<'_> {
+    SslProbe { url, port: HTTPS_PORT, deadline: TEST_TIMEOUT, now: now(), connectivity: None }
+}
+
 async fn completed(guard: &SsrfGuard, host: &str) -> SslResult {
     let url = format!("https://{host}/").parse().expect("a URL");
-    let probe = SslProbe {
-        url: &url,
-        port: HTTPS_PORT,
-        deadline: TEST_TIMEOUT,
-        now: now(),
-        connectivity: None,
-    };
-    super::probe(guard, &probe).await.expect("a completed check")
+    super::probe(guard, &probe_of(&url)).await.expect("a completed check")
 }
 
 /// Probes `host` at a server that runs for this probe.

@@ -145,11 +145,12 @@ pub struct Registration {
     /// When the registration ends unless it is renewed.
     #[serde(serialize_with = "wire_instant")]
     pub expires_at: Option<Timestamp>,
-    /// The states of the domain, such as `client transfer prohibited`. Absent if the registry returned none.
+    /// An addition to the specification: the states of the domain, such as `client transfer prohibited`. Omitted if the
+    /// registry returned none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<String>,
-    /// The site's own name below a private suffix of the Public Suffix List, if its registry does not know this name, so
-    /// that `domain` is the one above. Absent otherwise.
+    /// An addition to the specification: the site's own name below a private suffix of the Public Suffix List, if its
+    /// registry does not know this name, so that `domain` is the one above. Omitted otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unregistered: Option<String>,
 }

@@ -189,8 +189,7 @@ async fn a_silent_server_runs_out_of_time() {
     })
     .await;
     let url = "https://site.example/".parse().expect("a URL");
-    let probe =
-        SslProbe { url: &url, port: HTTPS_PORT, deadline: HASTY, now: now(), connectivity: None };
+    let probe = SslProbe { deadline: HASTY, ..probe_of(&url) };
     let guard = guard_to(SITE, silent.address, &[]);
     let result = super::probe(&guard, &probe).await.expect("a completed check");
     assert_eq!(verdict(&result), (Some(ConnectionFailed), false, "no certificate within 0.2 s"));
@@ -220,7 +219,7 @@ async fn a_certificate_is_judged_even_when_the_server_stalls_after_it() {
     let stalling = stalling(server.address).await;
     let url = "https://site.example/".parse().expect("a URL");
     let deadline = Duration::from_secs(1);
-    let probe = SslProbe { url: &url, port: HTTPS_PORT, deadline, now: now(), connectivity: None };
+    let probe = SslProbe { deadline, ..probe_of(&url) };
     let guard = guard_to(SITE, stalling.address, &[authority.root()]);
     let result = super::probe(&guard, &probe).await.expect("a completed check");
     assert_eq!(verdict(&result), (None, true, ""));
@@ -253,14 +252,7 @@ async fn port_443_is_asked_whatever_the_url_says() {
         "http://user:pass@site.example:8080/",
     ] {
         let url = url.parse().expect("a URL");
-        let probe = SslProbe {
-            url: &url,
-            port: HTTPS_PORT,
-            deadline: TEST_TIMEOUT,
-            now: now(),
-            connectivity: None,
-        };
-        let result = super::probe(&guard, &probe).await.expect("a completed check");
+        let result = super::probe(&guard, &probe_of(&url)).await.expect("a completed check");
         assert_eq!((result.is_valid, result.domain.as_str()), (true, SITE), "{url}");
     }
     assert_eq!(server.connections(), 4);
@@ -288,14 +280,7 @@ async fn a_forbidden_target_fails_the_check() {
     let guard = guard_of(Outbound::default());
     for text in ["https://127.0.0.1/", "http://10.0.0.1:8080/", "https://[::1]/"] {
         let url: Url = text.parse().expect("a URL");
-        let probe = SslProbe {
-            url: &url,
-            port: HTTPS_PORT,
-            deadline: TEST_TIMEOUT,
-            now: now(),
-            connectivity: None,
-        };
-        let error: CheckError = super::probe(&guard, &probe).await.expect_err("refused");
+        let error: CheckError = super::probe(&guard, &probe_of(&url)).await.expect_err("refused");
         assert_eq!(error.code, TARGET_FORBIDDEN, "{text}");
     }
 }
@@ -304,14 +289,7 @@ async fn a_forbidden_target_fails_the_check() {
 async fn no_name_server_fails_the_check() {
     let guard = guard();
     let url = "https://site.example/".parse().expect("a URL");
-    let probe = SslProbe {
-        url: &url,
-        port: HTTPS_PORT,
-        deadline: TEST_TIMEOUT,
-        now: now(),
-        connectivity: None,
-    };
-    let error = super::probe(&guard, &probe).await.expect_err("not resolved");
+    let error = super::probe(&guard, &probe_of(&url)).await.expect_err("not resolved");
     assert_eq!(error.code, crate::ssrf_guard::RESOLVER_UNAVAILABLE);
     assert_eq!(error.data, json!({ "url": "https://site.example/" }));
 }

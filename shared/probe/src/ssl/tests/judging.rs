@@ -62,17 +62,7 @@ async fn the_present_second_decides() {
         ("2027-01-03T00:00:00Z", Some(Expired), -2),
     ] {
         let now = now.parse().expect("a timestamp");
-        let result = probe(
-            &guard,
-            &SslProbe {
-                url: &url,
-                port: HTTPS_PORT,
-                deadline: TEST_TIMEOUT,
-                now,
-                connectivity: None,
-            },
-        )
-        .await;
+        let result = probe(&guard, &SslProbe { now, ..probe_of(&url) }).await;
         let result = result.expect("completed");
         assert_eq!((result.failure_type, result.days_left), (failure, days_left), "{now}");
         assert!(result.verified, "{now}");
