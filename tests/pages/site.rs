@@ -199,7 +199,7 @@ async fn a_site_with_http_is_said_to_need_no_certificate_until_it_had_one() {
     assert_eq!(said_of(encrypted, without_certificate()).await, [0, 0, 0]);
     assert_eq!(said_of(plain, without_certificate()).await, [2, 1, 1]);
     let page = text(said(&browser.get(&format!("/sites/{plain}")).await));
-    let part = format!("{words} . Port 443: connection refused");
+    let part = format!("{words} Port 443: connection refused");
     for part in ["Certificate Not needed", &part] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -25,7 +25,7 @@ pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'
         p {
             @match &result.failure_message {
                 Some(message) if is_without_need(check, stored) => {
-                    (Look::Paused.bare(NO_CERTIFICATE)) ". Port " (port) ": " bdi { (message) }
+                    (Look::Paused.bare(NO_CERTIFICATE)) br; "Port " (port) ": " bdi { (message) }
                 }
                 Some(message) => { (Look::Down.bare("Not valid")) " " bdi { (message) } },
                 None => (Look::Up.bare("Valid")),
