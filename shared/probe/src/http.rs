@@ -32,7 +32,7 @@ pub use self::error::{NO_ROUTE, NO_SOCKET, Scheme};
 pub(crate) use self::media_type::MediaType;
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location, stored};
 pub(crate) use self::trace::{Phase, Trace};
-pub(crate) use self::unsupported::explain;
+pub(crate) use self::unsupported::{explain, explained};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Sends a GET for `url` with `headers`, on a new connection like [`send_traced`]. The caller sets the timeout.

@@ -321,7 +321,8 @@ async fn follow(
             let header = header.filter(|_| survives_redirect(home, &url));
             introduce(&mut headers, home, &url, header);
             cookies.add_to(&mut headers, &url);
-            let response = http::send_traced(guard, method.clone(), &url, headers, trace).await?;
+            let sent = http::send_traced(guard, method.clone(), &url, headers, trace).await;
+            let response = http::explained(sent, guard, &url, trace).await?;
             cookies.keep(response.headers(), &url);
             Ok(follow_or_keep(response, &url)?)
         }

@@ -23,7 +23,7 @@ use url::Url;
 use super::error::is_end;
 use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
-use super::{Error, Versions, dial, explain, secure, server_name};
+use super::{Error, Versions, dial, secure, server_name};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight after it. Servers and proxies send heads of at most
@@ -62,8 +62,7 @@ impl Connection {
         Self::open(guard, dial(&target).await?, url, Versions::All).await
     }
 
-    /// Like [`Connection::to`], and measures its phases in `trace`. If the server refuses the TLS handshake, the error says
-    /// what it supports instead.
+    /// Like [`Connection::to`], and measures its phases in `trace`.
     pub(crate) async fn traced(
         guard: &SsrfGuard,
         url: &Url,
@@ -74,21 +73,13 @@ impl Connection {
         let target = guard.admit(url).await?;
         trace.enter(Phase::Connect);
         let stream = dial(&target).await?;
-        let peer = stream.peer_addr().ok();
-        trace.connected(peer);
+        trace.connected(stream.peer_addr().ok());
         if url.scheme() == "https" {
             trace.enter(Phase::Tls);
         }
-        match Self::open(guard, stream, url, versions).await {
-            Ok(connection) => {
-                trace.enter(Phase::FirstByte);
-                Ok(connection)
-            }
-            Err(error) => Err(match server_name(url) {
-                Ok(name) => explain(error, guard.tls(), peer, &name).await,
-                Err(_) => error,
-            }),
-        }
+        let connection = Self::open(guard, stream, url, versions).await?;
+        trace.enter(Phase::FirstByte);
+        Ok(connection)
     }
 
     /// Starts HTTP on a TCP connection made for `url`; over TLS if its scheme is `https`.

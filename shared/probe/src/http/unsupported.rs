@@ -10,8 +10,10 @@ use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, SupportedCipherSuite};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
+use url::Url;
 
-use super::{Error, dial_address};
+use super::{Error, Trace, dial_address, server_name};
+use crate::ssrf_guard::SsrfGuard;
 use crate::tls::{Choice, client_hello, lacking, server_hello};
 
 /// For the whole question. A server that does not answer it must not use up the time of the check, which already has a
@@ -32,6 +34,19 @@ pub(crate) async fn explain(
     match timeout(TIMEOUT, ask(address, name, &supported)).await {
         Ok(Some(choice)) => Error::Unsupported(choice),
         Ok(None) | Err(_) => error,
+    }
+}
+
+/// Adds the same to the error of a connection for `url` that `trace` has recorded.
+pub(crate) async fn explained<T>(
+    result: Result<T, Error>,
+    guard: &SsrfGuard,
+    url: &Url,
+    trace: &Trace,
+) -> Result<T, Error> {
+    match (result, server_name(url)) {
+        (Err(error), Ok(name)) => Err(explain(error, guard.tls(), trace.address(), &name).await),
+        (result, _) => result,
     }
 }
 

@@ -84,7 +84,10 @@ pub(super) async fn follow_post(
         Ok(request) => request,
         Err(error) => return Ok((Ok(Err(error)), Duration::ZERO)),
     };
-    let connecting = Connection::traced(guard, url, Versions::All, trace);
+    let connecting = async {
+        let connection = Connection::traced(guard, url, Versions::All, trace).await;
+        http::explained(connection, guard, url, trace).await
+    };
     let connection = match timeout(probe.deadline, connecting).await {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return Ok((Ok(Err(error)), Duration::ZERO)),
