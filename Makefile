@@ -265,11 +265,14 @@ reference: openapi ## Write all generated pages of the reference
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with Node and Chromium, for performance checks
 
-template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template, for many sets of parameters, and evaluate its alarms
+TEMPLATES := template.yaml read-routes.yaml write-routes.yaml outpost.yaml
+
+template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS templates, for many sets of parameters, and evaluate its alarms
+	@rm -rf .tools/package
 	@python3 infra/package/package.py .tools/package >/dev/null
-	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml .tools/package/outpost.yaml
+	$(CFN_LINT)/bin/cfn-lint $(TEMPLATES) .tools/package/*.yaml .tools/package/*/*.yaml
 	@# cfn-lint does not translate the loops of SAM.
-	@for template in template.yaml outpost.yaml; do \
+	@for template in $(TEMPLATES); do \
 		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
 	done
 	PYTHONDONTWRITEBYTECODE=1 $(SAM)/bin/python tests/template/alarms.py
