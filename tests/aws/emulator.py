@@ -31,7 +31,13 @@ from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.responses import get_account_id, get_region
 from ministack.services import apigateway, dynamodb, eventbridge, iam, lambda_svc, scheduler, ses_v2, sts
-from ministack.services.cloudformation import changesets, engine, language_extensions, provisioners
+from ministack.services.cloudformation import (
+    _stacks,
+    changesets,
+    engine,
+    language_extensions,
+    provisioners,
+)
 
 WORK = pathlib.Path(sys.argv[1])
 
@@ -277,6 +283,14 @@ def deploy_nested_stack(inner, logical_id, props, stack_name, **previous):
 def parse_template(inner, body):
     template, given = inner(body), nested_parameters.get()
     return template if given is None else engine._apply_transforms(template, given)
+
+
+@wrap(provisioners, "_update_resource")
+def update_nested_resource(inner, kind, physical_id, old, new, stack_name, logical_id):
+    """What an update of a nested stack does not change loses its attributes."""
+    kept = _stacks[stack_name]["_resources"][logical_id]["Attributes"]
+    physical_id, attributes = inner(kind, physical_id, old, new, stack_name, logical_id, kept)
+    return physical_id, {**kept, **attributes}
 
 
 @wrap_create("AWS::ApiGatewayV2::Api")
