@@ -9,10 +9,12 @@ of the other parameters' values occurs. Needs the Python environment of SAM, whi
 
 import collections
 import fnmatch
+import functools
 import graphlib
 import itertools
 import json
 import logging
+import math
 import multiprocessing
 import os
 import pathlib
@@ -185,11 +187,13 @@ class Stack:
                 one.pop("Condition", None)
         self.resources = self.template["Resources"]
 
+    @functools.cached_property
     def nested(self):
         """The stacks that this one creates."""
-        for name, one in self.of_type("AWS::CloudFormation::Stack").items():
-            given = {key: passed(value) for key, value in one["Parameters"].items()}
-            yield Stack(source(one["TemplateURL"]), given, name)
+        return [
+            Stack(source(one["TemplateURL"]), {key: passed(value) for key, value in one["Parameters"].items()}, name)
+            for name, one in self.of_type("AWS::CloudFormation::Stack").items()
+        ]
 
     def holds(self, condition):
         return self.resolved({"Condition": condition} if isinstance(condition, str) else condition)
@@ -370,9 +374,10 @@ def gateway_faults(stack):
     yield from (f"there is no route {route}" for route in stage["RouteSettings"].keys() - routes)
     role = stack.of_type("AWS::IAM::Role")["GatewayRole"]
     [statement] = role["Policies"][0]["PolicyDocument"]["Statement"]
+    existing = set(callable_functions(stack))
     for name, integration in body["components"]["x-amazon-apigateway-integrations"].items():
         called = called_by(integration, stack)
-        if called not in set(callable_functions(stack)):
+        if called not in existing:
             yield f"the gateway calls {called} for {name}, which does not exist"
         if not any(fnmatch.fnmatchcase(called, pattern) for pattern in statement["Resource"]):
             yield f"the gateway may not call {called} for {name}"
@@ -387,7 +392,7 @@ def arn_of(function, alias=None):
 
 def callable_functions(stack):
     """The functions without an alias, and the aliases of the others, of a stack and of those nested in it."""
-    for one in (stack, *stack.nested()):
+    for one in (stack, *stack.nested):
         functions = one.of_type("AWS::Lambda::Function")
         aliases = {alias["FunctionName"]["Ref"]: alias["Name"] for alias in one.of_type("AWS::Lambda::Alias").values()}
         yield from (arn_of(function, aliases.get(name)) for name, function in functions.items())
@@ -409,28 +414,28 @@ def called_by(integration, stack):
 
 
 def room(stack):
-    """What else has a limit: how many resources each stack has with more routes of the API."""
-    nested = list(stack.nested())
-    routes = {one.name: len(one.of_type("AWS::Lambda::Function")) for one in nested}
-    for total in (sum(routes.values()), 80, ROOM):
+    """How many resources each stack has, and would have with more routes of the API."""
+    now = sum(len(one.of_type("AWS::Lambda::Function")) for one in stack.nested)
+    for routes in (now, 80, ROOM):
         found = {stack.name: len(stack.resources)}
-        for one in nested:
-            # Each kind of resource grows with the routes, except that there is always one of some.
-            of_routes = [kind["Type"] for kind in one.resources.values()]
-            counts = collections.Counter(of_routes)
-            grows = sum(count for count in counts.values() if count > 1)
-            found[one.name] = len(one.resources) + round(grows * (total / sum(routes.values()) - 1))
-        yield total, found
+        for one in stack.nested:
+            # There are more of each type with more routes, but still only one of some.
+            counts = collections.Counter(resource["Type"] for resource in one.resources.values()).values()
+            found[one.name] = sum(math.ceil(count * routes / now) if count > 1 else 1 for count in counts)
+        yield routes, found
 
 
 def checked(job):
     name, given = job
     stack = Stack(source(), given)
-    found = [*faults(stack), *(f"{one.name}: {fault}" for one in stack.nested() for fault in faults(one))]
+    found = [*faults(stack), *(f"{one.name}: {fault}" for one in stack.nested for fault in faults(one))]
     counts = list(room(stack))
-    for routes, resources in counts:
-        found += [f"{one} would have {count} resources with {routes} routes, and {RESOURCES} is the most"
-                  for one, count in resources.items() if count > RESOURCES]
+    found += (
+        f"{one} has {count} resources with {routes} routes, and {RESOURCES} is the most"
+        for routes, resources in counts
+        for one, count in resources.items()
+        if count > RESOURCES
+    )
     return name, counts, sorted(set(found))
 
 
