@@ -1,5 +1,9 @@
 //! The parts of the AWS templates that follow from the table of routes: the paths and the functions.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::iter;
+
 use vedette_api::{ROUTES, Route, grants_of};
 use vedette_store::Grant;
 
@@ -41,14 +45,15 @@ impl Template {
 
 /// The integration of each path and method.
 fn paths() -> String {
-    let mut paths: Vec<_> = ROUTES.iter().map(|route| route.path).collect();
-    paths.dedup();
-    let is_first = |(at, path): &(usize, &str)| !paths[..*at].contains(path);
-    let firsts = paths.iter().copied().enumerate().filter(is_first);
-    let of_path = |path| ROUTES.iter().filter(move |route| route.path == path).map(operation);
-    firsts
-        .map(|(_, path)| format!("          {path}:\n{}", of_path(path).collect::<String>()))
-        .collect()
+    let mut text = String::new();
+    let mut written = BTreeSet::new();
+    for Route { path, .. } in ROUTES {
+        if written.insert(path) {
+            let _ = writeln!(text, "          {path}:");
+            text.extend(ROUTES.iter().filter(|route| route.path == *path).map(operation));
+        }
+    }
+    text
 }
 
 fn operation(route: &Route) -> String {
@@ -62,7 +67,7 @@ fn operation(route: &Route) -> String {
 
 /// The list of all functions.
 fn names() -> String {
-    let begins = ["              - "].into_iter().chain(std::iter::repeat("                "));
+    let begins = ["              - "].into_iter().chain(iter::repeat("                "));
     begins.zip(ROUTES).map(|(begin, route)| format!("{begin}- {}\n", logical_id(route))).collect()
 }
 
