@@ -257,7 +257,7 @@ comparison: rust ## Compare Vedette's speed with that of other tools, in a quart
 	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-comparison "$$@" ;; esac; }; \
 	$(if $(ARGS),measure $(ARGS),for measurement in status crawl rates service; do measure $$measurement; echo; done)
 
-openapi: rust ## Write openapi.json and the pages of the reference that are generated from it
+openapi: rust ## Write openapi.json, the pages of the reference that are generated from it, and the routes in the AWS templates
 	cargo run --locked --quiet --package vedette-openapi -- .
 
 reference: openapi ## Write all generated pages of the reference
@@ -265,11 +265,14 @@ reference: openapi ## Write all generated pages of the reference
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with Node and Chromium, for performance checks
 
-template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template, for many sets of parameters, and evaluate its alarms
+TEMPLATES := template.yaml read-routes.yaml write-routes.yaml outpost.yaml
+
+template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS templates, for many sets of parameters, count their resources, and evaluate their alarms
+	@rm -rf .tools/package
 	@python3 infra/package/package.py .tools/package >/dev/null
-	$(CFN_LINT)/bin/cfn-lint template.yaml outpost.yaml .tools/package/template.yaml .tools/package/outpost.yaml
+	$(CFN_LINT)/bin/cfn-lint $(TEMPLATES) .tools/package/*.yaml .tools/package/*/*.yaml
 	@# cfn-lint does not translate the loops of SAM.
-	@for template in template.yaml outpost.yaml; do \
+	@for template in $(TEMPLATES); do \
 		said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file $$template 2>&1)" || { echo "$$said" >&2; exit 1; }; \
 	done
 	PYTHONDONTWRITEBYTECODE=1 $(SAM)/bin/python tests/template/alarms.py

@@ -41,15 +41,6 @@ const ANY_METHOD: &str = "x-amazon-apigateway-any-method";
 /// Where the gateway has its integrations.
 const INTEGRATIONS: &str = "#/components/x-amazon-apigateway-integrations/";
 
-/// The most resources that a template may have, according to the quotas of CloudFormation.
-const RESOURCES_MAX: usize = 500;
-
-#[test]
-fn the_template_is_not_too_large_for_cloudformation() {
-    let expanded = Template::read().expanded();
-    assert!(expanded <= RESOURCES_MAX, "{expanded} resources");
-}
-
 #[test]
 fn the_template_has_a_function_for_each_route_and_those_for_pages() {
     let template = Template::read();
@@ -113,44 +104,82 @@ fn called(operation: &Value) -> &str {
     name.unwrap_or_else(|| panic!("{operation} names no integration"))
 }
 
-/// The policy of a function can have at most 20 KB, which about fifty permissions would exceed.
+/// A permission for each function would be one more resource for each.
 #[test]
-fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
+fn the_gateway_calls_each_function_with_its_role() {
     let template = Template::read();
     let gateway = template.gateway();
     let paths = gateway["paths"].as_object().expect("paths").values();
     let operations = paths.filter_map(Value::as_object).flat_map(|methods| methods.values());
     let called: BTreeSet<_> = operations.map(called).collect();
-    // For the function, or for its alias if versions are deployed gradually.
-    let suffix = json!({ "Called": { "Fn::FindInMap": ["Gradual", { "Ref": "GradualDeployment" }, "Called"] } });
-    let qualified = |function: &str| json!({ "Ref": { "Fn::Sub": [format!("{function}${{Called}}"), suffix] } });
-
     let integrations = gateway["components"]["x-amazon-apigateway-integrations"].as_object();
     let integrations = integrations.expect("integrations");
     assert!(integrations.keys().eq(&called), "{:?}", integrations.keys());
+    let of_gradual = |value: &str| json!({ "Fn::FindInMap": ["Gradual", { "Ref": "GradualDeployment" }, value] });
+    let path = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/";
+    let arn = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:";
     for (function, integration) in integrations {
-        let arn = json!({ "Fn::GetAtt": [function, "Arn"] });
-        let target = json!({ "Fn::If": ["IsGradual", qualified(function), arn] });
-        assert_eq!(integration["uri"]["Fn::Sub"][1]["Called"], target, "{function}");
+        assert_eq!(integration["credentials"], json!({ "Fn::GetAtt": ["GatewayRole", "Arn"] }));
         assert_eq!(integration["payloadFormatVersion"], "2.0", "{function}");
+        // The function, or its alias if versions are deployed gradually. That of a nested stack is named by text.
+        let uri = &integration["uri"]["Fn::Sub"];
+        if template.nested_in(function).is_some() {
+            let name = template.name_of(function);
+            assert_eq!(uri[0], format!("{path}{arn}{name}${{Qualifier}}/invocations"));
+            assert_eq!(uri[1], json!({ "Qualifier": of_gradual("Qualifier") }), "{function}");
+        } else {
+            let suffix = json!({ "Called": of_gradual("Called") });
+            let qualified =
+                json!({ "Ref": { "Fn::Sub": [format!("{function}${{Called}}"), suffix] } });
+            let target =
+                json!({ "Fn::If": ["IsGradual", qualified, { "Fn::GetAtt": [function, "Arn"] }] });
+            assert_eq!(uri[0], format!("{path}${{Called}}/invocations"));
+            assert_eq!(uri[1], json!({ "Called": target }), "{function}");
+        }
         // SAM would create a permission for each of these.
         let events = template.events(function).map(|event| &event["Type"]);
         assert_eq!(events.collect::<Vec<_>>(), Vec::<&Value>::new(), "{function}");
     }
+    assert_eq!(template.resources_of("AWS::Lambda::Permission").next(), None);
+    let policies = template.properties("GatewayRole")["Policies"].as_array().expect("policies");
+    let [policy] = &policies[..] else { panic!("{policies:?}") };
+    let allowed = ["api-*", "fallback*", "pages-*", "public-*"]
+        .map(|names| json!({ "Fn::Sub": format!("{arn}${{AWS::StackName}}-{names}") }));
+    assert_eq!(
+        policy["PolicyDocument"]["Statement"],
+        json!([{ "Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": allowed }])
+    );
+}
 
-    let permissions = template.resources_of("AWS::Lambda::Permission");
-    let permissions: Vec<_> = permissions.map(|name| template.properties(name)).collect();
-    assert_eq!(permissions.len(), called.len(), "{permissions:?}");
-    let all_of_the_api =
-        "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*";
-    for function in called {
-        let expected = json!({
-            "Action": "lambda:InvokeFunction",
-            "FunctionName": qualified(function),
-            "Principal": "apigateway.amazonaws.com",
-            "SourceArn": { "Fn::Sub": all_of_the_api },
-        });
-        assert!(permissions.contains(&&expected), "{function}: {permissions:?}");
+/// The templates of nested stacks repeat what all functions share.
+#[test]
+fn functions_of_routes_are_like_all_others() {
+    let template = Template::read();
+    let empty = json!({ "Ref": "AWS::NoValue" });
+    let mut of_all = template.of_all().clone();
+    // A nested stack gets an empty parameter instead of no value.
+    let preference = &mut of_all["DeploymentPreference"];
+    preference["Role"]["Fn::If"][2] = json!("");
+    for alarm in preference["Alarms"].as_array_mut().expect("alarms") {
+        assert_eq!(alarm["Fn::If"][2], empty);
+        alarm["Fn::If"][2] = json!("");
+    }
+    let nested = template.functions().filter(|function| template.nested_in(function).is_some());
+    let mut routes = BTreeSet::new();
+    for function in nested {
+        for (name, value) in of_all.as_object().expect("properties") {
+            assert_eq!(template.properties(function)[name], *value, "{function}: {name}");
+        }
+        let alias =
+            json!({ "Fn::FindInMap": ["Gradual", { "Ref": "GradualDeployment" }, "Alias"] });
+        assert_eq!(template.properties(function)["AutoPublishAlias"], alias, "{function}");
+        routes.insert(template.handler(function));
+    }
+    assert_eq!(routes, ROUTES.iter().map(|route| route.name).collect());
+    let [reads, writes] = ["ReadRoutes", "WriteRoutes"]
+        .map(|stack| template.properties(stack)["Parameters"].as_object().expect("parameters"));
+    for (name, value) in reads.iter().filter(|(name, _)| !name.starts_with("LogGroup")) {
+        assert_eq!(writes[name], *value, "{name}");
     }
 }
 

@@ -3,7 +3,7 @@
     package.py OUTPUT [ARCHITECTURE=FOLDER ...]
 
 Each FOLDER has NAME/bootstrap for each function, as `cargo lambda build` writes them. Without any FOLDER, only the
-templates are written.
+templates are written. Nested templates are beside the archives.
 """
 
 import hashlib
@@ -50,6 +50,9 @@ def packaged(template, prefix):
     key = prefix + r"${Architecture}/\1.zip"
     code = f'CodeUri: {{ Bucket: !Ref CodeBucket, Key: !Sub "{key}" }}'
     template = re.sub(r"CodeUri: functions/([\w-]+)", code, template)
+    url = f'"https://s3.${{AWS::Region}}.${{AWS::URLSuffix}}/${{CodeBucket}}/{prefix}'
+    nested = rf'TemplateURL: !Sub {url}\1"\n\2Parameters:\n\2  CodeBucket: !Ref CodeBucket\n'
+    template = re.sub(r"TemplateURL: (\S+)\n( +)Parameters:\n", nested, template)
     assert "BuildMethod" not in template
     return template
 
@@ -57,6 +60,7 @@ def packaged(template, prefix):
 def main(output, *built):
     output = pathlib.Path(output)
     templates = {name: (ROOT / name).read_text() for name in ("template.yaml", "outpost.yaml")}
+    nested = {name: (ROOT / name).read_text() for name in re.findall(r"TemplateURL: (\S+)", templates["template.yaml"])}
     version = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
     built = dict(one.split("=", 1) for one in built)
     binaries = {
@@ -64,17 +68,20 @@ def main(output, *built):
         for architecture, folder in built.items()
         for name in functions(templates["template.yaml"])
     }
-    # If the code changes, so do the names, so that CloudFormation notices an update.
-    digest = hashlib.sha256()
+    # If the code or a nested template changes, so do the names, so that CloudFormation notices an update.
+    digest = hashlib.sha256("".join(nested.values()).encode())
     for (architecture, name), binary in sorted(binaries.items()):
         digest.update(f"{architecture}/{name} ".encode() + hashlib.sha256(binary.read_bytes()).digest())
     prefix = f"vedette-{version}-{digest.hexdigest()[:12]}/"
-    output.mkdir(parents=True, exist_ok=True)
+    (output / prefix).mkdir(parents=True, exist_ok=True)
     for (architecture, name), binary in binaries.items():
         archive(binary, output / prefix / architecture / f"{name}.zip")
     for name, template in templates.items():
         (output / name).write_text(packaged(template, prefix))
-    print(*(output / name for name in templates), *sorted(str(path) for path in (output / prefix).rglob("*.zip")), sep="\n")
+    for name, template in nested.items():
+        (output / prefix / name).write_text(packaged(template, prefix))
+    files = (path for path in (output / prefix).rglob("*") if path.is_file())
+    print(*(output / name for name in templates), *sorted(map(str, files)), sep="\n")
 
 
 if __name__ == "__main__":

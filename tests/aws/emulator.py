@@ -30,8 +30,14 @@ import boto3
 from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.responses import get_account_id, get_region
-from ministack.services import dynamodb, eventbridge, iam, lambda_svc, scheduler, ses_v2, sts
-from ministack.services.cloudformation import changesets, language_extensions, provisioners
+from ministack.services import apigateway, dynamodb, eventbridge, iam, lambda_svc, scheduler, ses_v2, sts
+from ministack.services.cloudformation import (
+    _stacks,
+    changesets,
+    engine,
+    language_extensions,
+    provisioners,
+)
 
 WORK = pathlib.Path(sys.argv[1])
 
@@ -259,6 +265,34 @@ def literal_sub(inner, node):
     return name
 
 
+nested_parameters = contextvars.ContextVar("nested_parameters", default=None)
+
+
+@wrap(provisioners, "_cfn_nested_stack_deploy")
+def deploy_nested_stack(inner, logical_id, props, stack_name, **previous):
+    """The template of a nested stack is not transformed."""
+    given = [{"Key": key, "Value": value} for key, value in props["Parameters"].items()]
+    outer = nested_parameters.set(given)
+    try:
+        return inner(logical_id, props, stack_name, **previous)
+    finally:
+        nested_parameters.reset(outer)
+
+
+@wrap(engine, "_parse_template")
+def parse_template(inner, body):
+    template, given = inner(body), nested_parameters.get()
+    return template if given is None else engine._apply_transforms(template, given)
+
+
+@wrap(provisioners, "_update_resource")
+def update_nested_resource(inner, kind, physical_id, old, new, stack_name, logical_id):
+    """What an update of a nested stack does not change loses its attributes."""
+    kept = _stacks[stack_name]["_resources"][logical_id]["Attributes"]
+    physical_id, attributes = inner(kind, physical_id, old, new, stack_name, logical_id, kept)
+    return physical_id, {**kept, **attributes}
+
+
 @wrap_create("AWS::ApiGatewayV2::Api")
 def create_api(inner, logical_id, props, stack_name):
     """The `Body` of an API, which has all routes, is ignored: all paths would be unknown."""
@@ -274,6 +308,7 @@ def create_api(inner, logical_id, props, stack_name):
         }
         create = provisioners._apigw_v2_integration_create
         integration_id, _ = create(logical_id, integration, stack_name)
+        apigateway._integrations[api_id][integration_id]["credentials"] = given["credentials"]
         targets[f"#/components/x-amazon-apigateway-integrations/{name}"] = integration_id
     for path, operations in body["paths"].items():
         for method, operation in operations.items():
@@ -376,26 +411,42 @@ def client_of_role(service, role_arn):
     )
 
 
-def scheduler_may_assume(role_arn, schedule_arn):
-    """Whether a role's trust policy allows EventBridge Scheduler to use it for a schedule."""
+def may_assume(service, role_arn, context):
+    """Whether a role's trust policy allows a service to use it."""
     role = iam._roles.get(role_name(role_arn))
-    group = schedule_arn.rpartition("/")[0].replace(":schedule/", ":schedule-group/")
     asked = iam_evaluator.EvalContext(
-        principal_arn="scheduler.amazonaws.com",
+        principal_arn=service,
         principal_type="Service",
         principal_account=get_account_id(),
         action="sts:AssumeRole",
         resource_arn=role_arn,
         region=get_region(),
-        service_context={"aws:sourcearn": group, "aws:sourceaccount": get_account_id()},
+        service_context=context,
     )
     document = role["AssumeRolePolicyDocument"]
     document = json.loads(document) if isinstance(document, str) else document
     for statement in document["Statement"]:
         services = statement.get("Principal", {}).get("Service", [])
-        if "scheduler.amazonaws.com" in ([services] if isinstance(services, str) else services):
+        if service in ([services] if isinstance(services, str) else services):
             return iam_evaluator._conditions_met(statement.get("Condition", {}), asked)
     return False
+
+
+given_proxy = apigateway._invoke_lambda_proxy
+
+
+async def invoke_lambda_proxy(integration, *rest, **named):
+    """The gateway calls functions without its role."""
+    role_arn = integration["credentials"]
+    function = apigateway._extract_lambda_ref_from_integration_uri(integration["integrationUri"])
+    if not may_assume("apigateway.amazonaws.com", role_arn, {}) or ask(
+        role_name(role_arn), "lambda:InvokeFunction", function
+    ):
+        return 500, {"Content-Type": "application/json"}, b'{"message":"Internal Server Error"}'
+    return await given_proxy(integration, *rest, **named)
+
+
+apigateway._invoke_lambda_proxy = invoke_lambda_proxy
 
 
 @wrap(eventbridge, "_invoke_target")
@@ -405,7 +456,9 @@ def invoke_target(inner, target, event, rule, view=None):
     if "ScheduleExpression" not in rule or event.get("Source") != "aws.scheduler":
         return inner(target, event, rule, view)
     role_arn, arn = target["RoleArn"], target["Arn"]
-    if not scheduler_may_assume(role_arn, rule["Arn"]):
+    group = rule["Arn"].rpartition("/")[0].replace(":schedule/", ":schedule-group/")
+    source = {"aws:sourcearn": group, "aws:sourceaccount": get_account_id()}
+    if not may_assume("scheduler.amazonaws.com", role_arn, source):
         record(role_name(role_arn), "sts:AssumeRole", rule["Arn"], None, True)
         return None
     # Schedules fire at whole minutes, and the ticker runs every second.

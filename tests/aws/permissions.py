@@ -76,14 +76,19 @@ EXCEPTIONS = [
 ]
 
 iam = boto3.client("iam")
-resources = (
-    boto3.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=STACK)
-)
-stack = {
-    entry["PhysicalResourceId"]: entry
-    for page in resources
-    for entry in page["StackResourceSummaries"]
-}
+pages = boto3.client("cloudformation").get_paginator("list_stack_resources")
+
+
+def resources_of(stack):
+    """The resources of a stack and of those nested in it, by their physical ids."""
+    for page in pages.paginate(StackName=stack):
+        for entry in page["StackResourceSummaries"]:
+            yield entry["PhysicalResourceId"], entry
+            if entry["ResourceType"] == "AWS::CloudFormation::Stack":
+                yield from resources_of(entry["PhysicalResourceId"])
+
+
+stack = dict(resources_of(STACK))
 roles = [name for name, entry in stack.items() if entry["ResourceType"] == "AWS::IAM::Role"]
 
 
@@ -263,7 +268,7 @@ def plant():
             if succeeded:
                 yield f"{file.stem} {what} the plan of a team"
         # If everything was denied, the checks above would prove nothing.
-        if file.stem == f"{STACK}-monitoring-update":
+        if file.stem == f"{STACK}-api-MonitoringUpdate":
             settings = {"TableName": table, "Item": item("T#") | {"cfg": {"N": "1"}}}
             if not attempt(client.put_item, **settings):
                 yield f"{file.stem} cannot write what it may"

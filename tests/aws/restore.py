@@ -154,7 +154,7 @@ parameter_overrides = [
 {listed}]
 
 [{section}.deploy.parameters]
-capabilities = "CAPABILITY_IAM"
+capabilities = "CAPABILITY_IAM CAPABILITY_AUTO_EXPAND"
 resolve_s3 = true
 confirm_changeset = false
 fail_on_empty_changeset = false
@@ -208,7 +208,7 @@ def is_as_before(before, arn, token, team):
     assert not lost, f"parameters changed: {lost}"
     name = arn.rpartition("/")[2]
     assert output(STACK, "TableName") == name
-    configured = functions.get_function_configuration(FunctionName=f"{STACK}-me-get")
+    configured = functions.get_function_configuration(FunctionName=f"{STACK}-api-MeGet")
     assert configured["Environment"]["Variables"]["VEDETTE_TABLE"] == name, configured
     assert table.describe_table(TableName=name)["Table"]["DeletionProtectionEnabled"], name
     status, teams = ask(STACK, "/teams", token)

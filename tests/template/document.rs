@@ -1,5 +1,6 @@
 //! Templates as CloudFormation sees them: short forms of functions are written out, loops are unrolled, and values that
-//! follow from the template alone are filled in.
+//! follow from the template alone are filled in. Resources of nested stacks are shown among those of the template, with
+//! the parameters that it passes on.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,12 @@ use serde_yaml_ng::Value as Yaml;
 
 /// A template.
 pub(super) struct Template(Value);
+
+/// The type of a nested stack.
+const NESTED: &str = "AWS::CloudFormation::Stack";
+
+/// The type of a function of SAM.
+const FUNCTION: &str = "AWS::Serverless::Function";
 
 /// The loops around a value: their variables with the items that they stand for.
 type Loops<'a> = BTreeMap<&'a str, &'a str>;
@@ -19,13 +26,20 @@ impl Template {
 
     /// The template in a file.
     pub(super) fn of_file(path: &str) -> Self {
-        let yaml: Yaml = serde_yaml_ng::from_str(&crate::read(path)).expect("YAML");
-        let template = written_out(yaml);
-        let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
+        let template = parsed(path);
+        let mut unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
         let [globals, parameters] = ["Globals", "Parameters"].map(|part| &template[part]);
-        let reads = &template["Mappings"]["Reads"];
+        let resources = unrolled.as_object_mut().expect("resources");
+        let mut nested = Map::new();
+        for (stack, resource) in resources.clone() {
+            if resource["Type"] == NESTED {
+                let inner = nested_resources(&resource["Properties"]);
+                nested.extend(inner.keys().map(|name| (name.clone(), json!(stack))));
+                resources.extend(inner);
+            }
+        }
         Self(json!({
-            "Resources": unrolled, "Globals": globals, "Parameters": parameters, "Reads": reads,
+            "Resources": unrolled, "Globals": globals, "Parameters": parameters, "Nested": nested,
         }))
     }
 
@@ -44,10 +58,18 @@ impl Template {
         &self.resources().get(name).unwrap_or_else(|| panic!("no {name}"))["Properties"]
     }
 
-    /// The log group of a function: its own, or the one that all routes that only read share.
+    /// The nested stack that a resource belongs to, if it belongs to one.
+    pub(super) fn nested_in(&self, name: &str) -> Option<&str> {
+        self.0["Nested"][name].as_str()
+    }
+
+    /// The log group of a function: its own, or the one that all routes of its kind share.
     pub(super) fn log_group(&self, function: &str) -> String {
-        let is_read = self.0["Reads"].get(function).is_some();
-        if is_read { "ReadsLogs".to_owned() } else { format!("{function}Logs") }
+        match self.nested_in(function) {
+            Some("ReadRoutes") => "ReadsLogs".to_owned(),
+            Some("WriteRoutes") => "WritesLogs".to_owned(),
+            _ => format!("{function}Logs"),
+        }
     }
 
     /// The metadata of a resource.
@@ -77,7 +99,7 @@ impl Template {
 
     /// The names of the SAM functions. The function with an image is a plain one.
     pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
-        self.resources_of("AWS::Serverless::Function")
+        self.resources_of(FUNCTION)
     }
 
     /// The name of the function with a handler.
@@ -126,16 +148,53 @@ impl Template {
         &self.properties(api)["DefinitionBody"]
     }
 
-    /// How many resources CloudFormation creates at most. SAM makes a version, an alias and a deployment group of each
-    /// function, a resource of each event, and of the gateway a stage and an application for deployments.
-    pub(super) fn expanded(&self) -> usize {
-        let of_functions = self.functions().map(|function| 3 + self.events(function).count());
-        self.resources().len() + of_functions.sum::<usize>() + 2
-    }
-
     /// The events of a function.
     pub(super) fn events(&self, function: &str) -> impl Iterator<Item = &Value> {
         self.properties(function)["Events"].as_object().into_iter().flat_map(Map::values)
+    }
+}
+
+/// A template in a file, with the short forms of functions written out.
+fn parsed(path: &str) -> Value {
+    let yaml: Yaml = serde_yaml_ng::from_str(&crate::read(path)).expect("YAML");
+    written_out(yaml)
+}
+
+/// The resources of a nested stack, whose functions have what all functions of its template share.
+fn nested_resources(properties: &Value) -> Map<String, Value> {
+    let template = parsed(properties["TemplateURL"].as_str().expect("a file"));
+    let given = properties["Parameters"].as_object().expect("parameters");
+    assert!(template["Parameters"].as_object().expect("parameters").keys().eq(given.keys()));
+    let resources = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
+    let Value::Object(mut resources) = passed(&resources, given) else { panic!("resources") };
+    let Value::Object(shared) = passed(&template["Globals"]["Function"], given) else {
+        panic!("what functions share")
+    };
+    for resource in resources.values_mut().filter(|one| one["Type"] == FUNCTION) {
+        let own = resource["Properties"].as_object().expect("properties").clone();
+        resource["Properties"] =
+            shared.clone().into_iter().chain(own).collect::<Map<_, _>>().into();
+    }
+    resources
+}
+
+/// A value with what a stack gets for its parameters.
+fn passed(value: &Value, given: &Map<String, Value>) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| passed(item, given)).collect(),
+        Value::Object(fields) => match fields.iter().next() {
+            Some((function, Value::String(name))) if function == "Ref" => {
+                given.get(name).unwrap_or(value).clone()
+            }
+            Some((function, Value::String(text))) if function == "Fn::Sub" => {
+                let names = given.iter().filter_map(|(name, value)| {
+                    Some((format!("${{{name}}}"), format!("${{{}}}", value["Ref"].as_str()?)))
+                });
+                json!({ "Fn::Sub": names.fold(text.clone(), |text, (inner, outer)| text.replace(&inner, &outer)) })
+            }
+            _ => fields.iter().map(|(name, one)| (name.clone(), passed(one, given))).collect(),
+        },
+        plain => plain.clone(),
     }
 }
 

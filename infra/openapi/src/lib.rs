@@ -1,4 +1,5 @@
-//! The OpenAPI document of the API, and the reference pages that are generated from it.
+//! The OpenAPI document of the API, the reference pages that are generated from it, and what the AWS templates have of
+//! its routes.
 //!
 //! Schemas of responses come from the types that handlers respond with. Limits and enumerations come from the constants
 //! that requests are checked against. Examples come from a story that runs through the real handlers whenever the
@@ -13,7 +14,9 @@ mod responses;
 mod routes;
 mod schemas;
 mod story;
+mod templates;
 mod webhooks;
 
 pub use document::{document, render};
 pub use reference::{PAGES, ReferencePage};
+pub use templates::{TEMPLATES, Template};

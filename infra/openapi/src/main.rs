@@ -1,4 +1,4 @@
-//! Writes the OpenAPI document of the API, and the documentation that is generated from it, into the repository.
+//! Writes the OpenAPI document of the API, and what is generated from it and from the routes, into the repository.
 //!
 //!     vedette-openapi REPOSITORY
 
@@ -14,6 +14,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let path = root.join("docs/reference").join(page.file);
         let renewed = page.renewed(&fs::read_to_string(&path)?, &document);
         fs::write(&path, renewed.ok_or_else(|| format!("{} has no marker", path.display()))?)?;
+    }
+    for template in vedette_openapi::TEMPLATES {
+        let path = root.join(template.file);
+        let renewed = template.renewed(&fs::read_to_string(&path)?);
+        fs::write(
+            &path,
+            renewed.ok_or_else(|| {
+                format!("{} lacks a comment around a generated part", path.display())
+            })?,
+        )?;
     }
     Ok(fs::write(root.join("openapi.json"), vedette_openapi::render(document)?)?)
 }

@@ -60,7 +60,7 @@ impl Action {
 }
 
 /// What a process may do with the table.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Grant {
     /// Partitions from which it reads single items.
     pub get: &'static [Prefix],
