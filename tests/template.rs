@@ -396,7 +396,8 @@ fn what_strangers_may_ask_for_has_limits_of_its_own() {
         .iter()
         .filter(|page| matches!(page.audience, Audience::Anybody | Audience::Linked))
         .map(|page| format!("{} {}", page.method, page.path));
-    let unknown = [FALLBACK.path, "ANY /api/{proxy+}", "GET /{proxy+}", "HEAD /{proxy+}"].map(str::to_owned);
+    let unknown =
+        [FALLBACK.path, "ANY /api/{proxy+}", "GET /{proxy+}", "HEAD /{proxy+}"].map(str::to_owned);
     let others = [of_readers.clone(), format!("HEAD {BELOW_STATUS}{{proxy+}}")];
     assert_eq!(limited, of_strangers.chain(unknown).chain(others).collect());
 }
