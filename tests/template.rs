@@ -18,9 +18,9 @@ use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUT
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
+use vedette_runtime::Destination;
 use vedette_runtime::config::Service;
 use vedette_runtime::metrics::Metric;
-use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
 
@@ -248,10 +248,12 @@ fn the_template_follows_the_limits_of_the_tools() {
         let function = template.properties(function);
         assert_eq!(seconds(&function["Timeout"]), timeout, "{name}");
         let is_long = Tool::parse(name).is_some_and(Tool::is_long);
-        let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
-        assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
+        let destination = Destination::ALL.into_iter().find(|queue| queue.name() == name);
+        let batch = destination.expect("a queue").batch();
+        let event_source = &function["Events"]["Messages"]["Properties"];
+        assert_eq!(event_source["BatchSize"], batch, "{name}");
         // Checks may wait until there are enough for a batch, but nothing that people wait for may.
-        let window = function["Events"]["Messages"]["Properties"]
+        let window = event_source
             .get("MaximumBatchingWindowInSeconds")
             .map_or(0, |window| window.as_u64().expect("seconds"));
         let is_check = Tool::parse(name).is_some();

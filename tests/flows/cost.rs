@@ -11,7 +11,7 @@ use vedette_domain::id::CheckId;
 use vedette_domain::locations::QUESTION_TIMEOUT;
 use vedette_reconciler::{dispatch, redeliver};
 use vedette_runtime::metrics::Metric;
-use vedette_runtime::{BATCH, Destination};
+use vedette_runtime::{Destination, SQS_CALL};
 use vedette_testkit::{status_evidence, status_result};
 
 use crate::budget::different_days;
@@ -43,12 +43,17 @@ const DAYS_PER_MONTH: f64 = 365.0 / 12.0;
 const MINUTES_PER_MONTH: f64 = DAYS_PER_MONTH * 24.0 * 60.0;
 /// How long the slowest of ten checks takes: a connection, a response and two calls to the table.
 const SLOWEST_OF_TEN: f64 = 0.6;
-/// As in `template.yaml`.
-const MEMORY_GB: f64 = 0.5;
+/// Messages of a full batch.
+const BATCH: f64 = Destination::Tool(Tool::Status).batch() as f64;
+/// Checks of a batch that run at once, as in the checker.
+const BUSY: f64 = 10.0;
+/// As in `template.yaml` and `outpost.yaml`.
+const MEMORY_GB: f64 = 0.25;
+const OUTPOST_MEMORY_GB: f64 = 0.5;
 /// How long an event source waits for a batch to fill, in seconds. As in `template.yaml`.
 const WINDOW: f64 = 5.0;
 /// Messages that SQS accepts or returns in a request.
-const SQS_MESSAGES: f64 = 10.0;
+const SQS_MESSAGES: f64 = SQS_CALL as f64;
 /// Lambda reads from a queue with at least five requests at a time, each of which waits 20 s for a message.
 const POLLS_A_MINUTE: f64 = 5.0 * 3.0;
 /// As measured: a check logs 540 bytes in a batch of ten and 1,560 alone. So this is its own share, …
@@ -109,11 +114,12 @@ fn gb(bytes: f64) -> f64 {
     bytes / 1e9
 }
 
-/// How long a batch takes. The durations of checks are distributed exponentially, so the slowest of them takes the mean
-/// times a harmonic number.
+/// How long a batch takes, of which [`BUSY`] checks run at once. The durations of checks are distributed exponentially, so
+/// the slowest of the last ones takes the mean times a harmonic number.
 fn batch_seconds(batch: f64) -> f64 {
     let harmonic = |count: f64| count.ln() + 0.577 + 0.5 / count;
-    SLOWEST_OF_TEN / harmonic(10.0) * harmonic(batch)
+    let busy = batch.min(BUSY);
+    SLOWEST_OF_TEN / harmonic(10.0) * ((batch - busy) / busy + harmonic(busy))
 }
 
 /// What units of the table cost for a million checks.
@@ -168,7 +174,7 @@ fn month(sites: u32, spent: Units, fixed: f64, configuration: Configuration) -> 
     let mut load = Load::default();
     (0..sites).for_each(|_| load.add(Tool::Status, 1));
     let places = load.places(Tool::Status).max(2) as f64;
-    let batch = (rate * WINDOW / places).clamp(1.0, BATCH as f64);
+    let batch = (rate * WINDOW / places).clamp(1.0, BATCH);
     let millions = f64::from(sites) * MINUTES_PER_MONTH / 1e6;
     let others: f64 = others(days, batch, configuration.buckets).iter().map(|(_, one)| one).sum();
     let units = if configuration.provisioned {
@@ -211,7 +217,7 @@ fn fixed(minute: Units) -> Vec<(&'static str, f64)> {
 /// What a million questions to an outpost cost, each of which takes this long: the outpost's time, and that of a checker
 /// that does nothing else meanwhile.
 fn confirmations(seconds: f64) -> f64 {
-    2.0 * seconds * MEMORY_GB * MILLION_GB_SECONDS
+    seconds * (OUTPOST_MEMORY_GB + MEMORY_GB) * MILLION_GB_SECONDS
         + MILLION_LAMBDA_REQUESTS
         + gb(1e6 * BATCH_LOG_BYTES) * LOG_GB
         + gb(1e6 * QUESTION_BYTES) * BETWEEN_REGIONS_GB
@@ -288,18 +294,17 @@ async fn units_of_a_minute() -> Units {
 async fn a_million_status_checks_cost_what_the_page_says() {
     let spent = Box::pin(units_of_a_check()).await;
     let growth = Plan::Growth.limits().history_retention_days;
-    let batch = BATCH as f64;
-    let all = together(&parts(spent, growth, batch));
+    let all = together(&parts(spent, growth, BATCH));
     let saved = all[0] - all[2];
     assert!((saved - BUCKETS_SAVE_PER_MILLION).abs() < 0.005, "{saved}");
 
-    let rows = parts(spent, growth, batch).into_iter();
+    let rows = parts(spent, growth, BATCH).into_iter();
     let mut expected: Vec<_> = rows.map(|(name, dollars)| row(name, &dollars)).collect();
     expected.push(row("**together**", &all));
     for plan in [Plan::Starter, Plan::Agency] {
         let days = plan.limits().history_retention_days;
         let name = format!("… with {days} days of history");
-        expected.push(row(&name, &together(&parts(spent, days, batch))));
+        expected.push(row(&name, &together(&parts(spent, days, BATCH))));
     }
 
     let fixed = fixed(Box::pin(units_of_a_minute()).await);

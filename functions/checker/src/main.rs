@@ -13,15 +13,19 @@ use vedette_checker::{
     adopt_orphans, auditor_key, handle_body,
 };
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
+use vedette_domain::checks::concurrency::limit_for_share;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::{Answer, Question, Silence};
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    BATCH, Clock, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws,
-    telemetry,
+    Clock, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws, telemetry,
 };
+
+/// Short checks that need the processor at once. With 256 MB, a function has a seventh of a processor, on which ten checks
+/// take a tenth of a second, and each more would lengthen the response times that they measure.
+const BUSY: usize = 10;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
@@ -63,7 +67,8 @@ async fn consume(tool: Tool) -> Result<(), Error> {
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
     if !tool.is_long() {
-        consumer = consumer.refilling(tool.limits().run.unsigned_abs(), BATCH);
+        let most = limit_for_share(Destination::Tool(tool).batch());
+        consumer = consumer.refilling(tool.limits().run.unsigned_abs(), most).with_busy(BUSY);
     }
     let namespace = environment(NAMESPACE);
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
