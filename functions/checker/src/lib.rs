@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::timeout;
 use tracing::field::{Empty, display};
-use tracing::{Instrument as _, Span, error_span};
+use tracing::{Instrument as _, Span, debug, error_span, info};
 use vedette_domain::checks::check::{Check, Finish};
 use vedette_domain::checks::run::Run;
-use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::{Discard, NoPost, ToolState};
 use vedette_domain::id::CheckId;
 use vedette_domain::issues::record::IssueChange;
@@ -107,6 +107,25 @@ pub enum Dropped {
     /// The run does not count.
     #[error(transparent)]
     Discarded(#[from] Discard),
+}
+
+impl Handled {
+    /// Whether an operator may want to know about it: a check that could not run, or that has changed an issue. There
+    /// are so many others that logs would cost more than anything else but the table.
+    pub fn is_eventful(&self) -> bool {
+        let Self::Finished(finished) = self else { return false };
+        finished.check.status == CheckStatus::Failed || !finished.issues.is_empty()
+    }
+
+    /// Logs what became of a message of a function. What is not eventful is only counted, unless the log has more
+    /// detail.
+    pub fn log(&self, message_id: &str, request_id: &str) {
+        if self.is_eventful() {
+            info!(message_id, request_id, "{self}");
+        } else {
+            debug!(message_id, request_id, "{self}");
+        }
+    }
 }
 
 impl fmt::Display for Handled {

@@ -83,13 +83,13 @@ async fn consume(tool: Tool) -> Result<(), Error> {
                     let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
                     let handled = handle_body(app, engines, &body.text, sent_at).await?;
                     metrics.add(&handled);
-                    info!(message_id = body.id, request_id, "{handled}");
+                    handled.log(&body.id, request_id);
                     Ok::<_, CheckerError>(())
                 }
             };
             let response = consumer.consume(event.payload, left, handle).await;
             if let Some(namespace) = namespace {
-                metrics.emit(namespace, tool, app.clock.now());
+                metrics.emit(namespace, tool, &request_id, app.clock.now());
             }
             Ok::<_, Error>(response)
         }
