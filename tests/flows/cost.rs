@@ -14,8 +14,9 @@ use vedette_runtime::metrics::Metric;
 use vedette_runtime::{Destination, SQS_CALL};
 use vedette_testkit::{status_evidence, status_result};
 
+use crate::batches::Batch;
 use crate::budget::different_days;
-use crate::scene::{Scene, URL, is_finished};
+use crate::scene::{Scene, URL};
 
 // List prices in dollars, us-east-1, without the free tier, November 2026.
 const MILLION_WRITE_UNITS: f64 = 0.625;
@@ -56,10 +57,13 @@ const WINDOW: f64 = 5.0;
 const SQS_MESSAGES: f64 = SQS_CALL as f64;
 /// Lambda reads from a queue with at least five requests at a time, each of which waits 20 s for a message.
 const POLLS_A_MINUTE: f64 = 5.0 * 3.0;
-/// As measured: a check logs 540 bytes in a batch of ten and 1,560 alone. So this is its own share, …
-const CHECK_LOG_BYTES: f64 = 427.0;
-/// … and this is the share of the batch, with its metrics and Lambda's own lines.
-const BATCH_LOG_BYTES: f64 = 1_133.0;
+/// What a batch logs: this much for each check, a lag of four digits and a duration of three, …
+const CHECK_LOG_BYTES: f64 = 9.0;
+/// … and one line, with what CloudWatch adds to each.
+const BATCH_LOG_BYTES: f64 = 500.0;
+const LINE_OVERHEAD_BYTES: f64 = 26.0;
+/// A line of any other function with Lambda's own lines, as measured.
+const LINE_LOG_BYTES: f64 = 1_560.0;
 /// The size of a check in the history: its share of its block, including what DynamoDB adds to each item.
 const CHECK_BYTES: f64 = 11.5;
 const ITEM_OVERHEAD_BYTES: f64 = 100.0;
@@ -202,7 +206,7 @@ fn fixed(minute: Units) -> Vec<(&'static str, f64)> {
         * (MILLION_SCHEDULES
             + MILLION_LAMBDA_REQUESTS
             + MINUTE_SECONDS * MINUTE_MEMORY_GB * MILLION_GB_SECONDS
-            + gb(1e6 * (CHECK_LOG_BYTES + BATCH_LOG_BYTES)) * LOG_GB)
+            + gb(1e6 * LINE_LOG_BYTES) * LOG_GB)
         + minute.writes * MILLION_WRITE_UNITS
         + minute.reads * MILLION_READ_UNITS;
     vec![
@@ -219,7 +223,7 @@ fn fixed(minute: Units) -> Vec<(&'static str, f64)> {
 fn confirmations(seconds: f64) -> f64 {
     seconds * (OUTPOST_MEMORY_GB + MEMORY_GB) * MILLION_GB_SECONDS
         + MILLION_LAMBDA_REQUESTS
-        + gb(1e6 * BATCH_LOG_BYTES) * LOG_GB
+        + gb(1e6 * LINE_LOG_BYTES) * LOG_GB
         + gb(1e6 * QUESTION_BYTES) * BETWEEN_REGIONS_GB
 }
 
@@ -228,8 +232,26 @@ fn row(name: &str, dollars: &[f64]) -> String {
     format!("| {name} |{cells}")
 }
 
-/// The units of a status check of a site that has been down, and that has 90 days of history, all of which differ.
-async fn units_of_a_check() -> Units {
+/// The read units of a status check in a full batch of one team, and how many bytes the batch logs.
+async fn reads_and_log_of_a_batch() -> (f64, f64) {
+    let batch = Batch::start().await;
+    let service = &batch.scene.service;
+    service.advance_minutes(5);
+    let due = batch.due();
+    // As late as usual.
+    service.test.advance(SignedDuration::from_millis(2_500));
+    let meter = service.test.meter();
+    meter.start();
+    let (failed, lines) = batch.deliver(&due).await;
+    let reads = meter.stop().reads;
+    assert_eq!(failed, [""; 0]);
+    let bytes: usize = lines.iter().map(|line| line.to_string().len()).sum();
+    (reads / BATCH, bytes as f64)
+}
+
+/// The write units of a status check of a site that has been down, and that has 90 days of history, all of which
+/// differ.
+async fn writes_of_a_check() -> f64 {
     let scene = Scene::start().await;
     let url = format!("{URL}/a/path/as/long/as/they/usually/are");
     let site = scene.watch_url(&url).await;
@@ -241,9 +263,6 @@ async fn units_of_a_check() -> Units {
     test.app.store.put_tool(site.partition(), Tool::Status, &state, begin).await.expect("written");
 
     let meter = test.meter();
-    meter.start();
-    assert!(is_finished(&scene.service.check(&scene.scheduled(site, Tool::Status, begin)).await));
-    let reads = meter.stop().reads;
     let mut writes = 0.0;
     // It is down for ten minutes before the day begins.
     for number in 1..=CHECKS_PER_DAY + 10 {
@@ -273,7 +292,7 @@ async fn units_of_a_check() -> Units {
     }
     let stored = bytes / checks;
     assert!((stored - CHECK_BYTES).abs() < 1.0, "{stored} bytes of a check");
-    Units { reads, writes }
+    writes
 }
 
 /// The units that redelivery and the polling scheduler take in a minute in which nothing is due.
@@ -292,7 +311,9 @@ async fn units_of_a_minute() -> Units {
 
 #[tokio::test]
 async fn a_million_status_checks_cost_what_the_page_says() {
-    let spent = Box::pin(units_of_a_check()).await;
+    let (reads, logged) = Box::pin(reads_and_log_of_a_batch()).await;
+    assert!(logged + LINE_OVERHEAD_BYTES <= BATCH * CHECK_LOG_BYTES + BATCH_LOG_BYTES, "{logged}");
+    let spent = Units { reads, writes: Box::pin(writes_of_a_check()).await };
     let growth = Plan::Growth.limits().history_retention_days;
     let all = together(&parts(spent, growth, BATCH));
     let saved = all[0] - all[2];
@@ -323,6 +344,21 @@ async fn a_million_status_checks_cost_what_the_page_says() {
     expected.push(row("a million confirmations", &[quick, hanging]));
     let name = format!("a million checks of which {:.1} % are confirmed", SUSPECTED * 100.0);
     expected.push(row(&name, &[quick * SUSPECTED, hanging * SUSPECTED]));
+    let [default, each, buckets, both] = all;
+    for (page, said) in [
+        ("README.md", format!("a million status checks cost ${buckets:.2} or ${default:.2}")),
+        (
+            "docs/guides/aws.md",
+            format!(
+                "cost ${both:.2} instead of ${buckets:.2} with buckets, and ${each:.2} instead of ${default:.2} with \
+                 schedules"
+            ),
+        ),
+    ] {
+        let path = format!("{}/../{page}", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(path).expect("a page").replace('\n', " ");
+        assert!(text.contains(&said), "{page}: {said}");
+    }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explanation/costs.md");
     let page = fs::read_to_string(page).expect("the page of costs");
     for row in &expected {

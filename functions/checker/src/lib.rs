@@ -1,5 +1,6 @@
 //! Consumes the check queues: runs the check that a message requests, if it is still wanted according to the table.
 
+mod batch;
 mod browser_function;
 mod config;
 mod engines;
@@ -40,6 +41,7 @@ use lease::{postpone, with_lease};
 use posting::{Halt, Posting};
 use unsaved::Unsaved;
 
+pub use batch::handle_batch;
 pub use browser_function::{BrowserFunction, NotRun};
 pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
 pub use engines::{Engines, ProbeInput, Probed};
@@ -166,10 +168,11 @@ pub async fn handle_beside_others(
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let incoming = Incoming::Complete(*message);
-    handle_incoming(app, engines, incoming, app.clock.now(), when_slow).await
+    handle_incoming(app, engines, incoming, app.clock.now(), None, when_slow).await
 }
 
-/// Handles the body of a queue message that was sent at an instant.
+/// Handles the body of a queue message that was sent at an instant. `read` is what was read for its run a moment ago, if
+/// anything.
 ///
 /// # Errors
 ///
@@ -179,8 +182,9 @@ pub async fn handle_body(
     engines: &Engines,
     body: &str,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
 ) -> Result<Handled, CheckerError> {
-    handle_incoming(app, engines, Incoming::parse(body)?, sent_at, || {}).await
+    handle_incoming(app, engines, Incoming::parse(body)?, sent_at, read, || {}).await
 }
 
 async fn handle_incoming(
@@ -188,11 +192,12 @@ async fn handle_incoming(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (_, site, tool) = incoming.subject();
     let span = error_span!("run", %tool, %site, check = Empty);
-    run(app, engines, incoming, sent_at, when_slow).instrument(span).await
+    run(app, engines, incoming, sent_at, read, when_slow).instrument(span).await
 }
 
 async fn run(
@@ -200,10 +205,14 @@ async fn run(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
-    let context = app.store.run_context_relaxed(team, site, tool).await?;
+    let context = match read {
+        Some(context) => Some(*context),
+        None => app.store.run_context_relaxed(team, site, tool).await?,
+    };
     let mut begun = begin(app, incoming, sent_at, context).await?;
     if !matches!(begun, Begun::Wanted { runs: true, .. }) {
         // The data may be out of date, and a run must not be dropped because of that.

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
-    BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, OUTPOST, Outposts,
-    adopt_orphans, auditor_key, handle_body,
+    BROWSER, BrowserFunction, Config, Engines, OUTPOST, Outposts, adopt_orphans, auditor_key,
+    handle_batch,
 };
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::checks::concurrency::limit_for_share;
@@ -20,7 +20,7 @@ use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    Clock, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws, telemetry,
+    Clock, Consumer, Destination, PrivateTargets, TxtRecords, Witnesses, aws, telemetry,
 };
 
 /// Short checks that need the processor at once. With 256 MB, a function has a seventh of a processor, on which ten checks
@@ -76,18 +76,8 @@ async fn consume(tool: Tool) -> Result<(), Error> {
         async move {
             let (request_id, left) =
                 (event.context.request_id, app.clock.until(event.context.deadline));
-            let metrics = Metrics::default();
-            let handle = |body: SqsBody| {
-                let (metrics, request_id) = (&metrics, &request_id);
-                async move {
-                    let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
-                    let handled = handle_body(app, engines, &body.text, sent_at).await?;
-                    metrics.add(&handled);
-                    handled.log(&body.id, request_id);
-                    Ok::<_, CheckerError>(())
-                }
-            };
-            let response = consumer.consume(event.payload, left, handle).await;
+            let (response, metrics) =
+                handle_batch(app, engines, consumer, event.payload, left, &request_id).await;
             if let Some(namespace) = namespace {
                 metrics.emit(namespace, tool, &request_id, app.clock.now());
             }

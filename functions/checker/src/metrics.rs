@@ -55,7 +55,13 @@ impl Metrics {
     }
 
     /// The summary of a batch: one line, and another one for each [`VALUES_MAX`] further values.
-    pub fn lines(self, namespace: &str, tool: Tool, request_id: &str, now: Timestamp) -> Vec<Value> {
+    pub fn lines(
+        self,
+        namespace: &str,
+        tool: Tool,
+        request_id: &str,
+        now: Timestamp,
+    ) -> Vec<Value> {
         let Counts { checks, failures, dropped, postponed, lags, probe_times } =
             self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         if checks + dropped + postponed == 0 {
@@ -128,10 +134,7 @@ mod tests {
             (&line["Tool"], &line["Checks"], &line["Failures"]),
             (&json!("dns"), &json!(3), &json!(1))
         );
-        assert_eq!(
-            (&line["Lag"], &line["ProbeTime"]),
-            (&json!([12, 30]), &json!([1, 2, 4]))
-        );
+        assert_eq!((&line["Lag"], &line["ProbeTime"]), (&json!([12, 30]), &json!([1, 2, 4])));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How a Lambda function consumes its queue.
 
 use std::error::Error;
+use std::future::ready;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -48,7 +49,9 @@ struct Refill {
 }
 
 /// What happens while messages are handled.
-enum Step {
+enum Step<P> {
+    /// What messages need was read. The second value says whether the function has received them itself.
+    Read(Vec<(SqsBody, P)>, bool),
     /// A message was handled. If it failed, the event source delivers it again.
     Handled(Option<String>),
     /// A message that the function has received itself was handled. This is the receipt with which to delete it.
@@ -99,23 +102,53 @@ impl Consumer {
         F: Future<Output = Result<(), E>> + Send,
         E: Into<Box<dyn Error>> + Send,
     {
+        let nothing =
+            |messages: Vec<SqsBody>| ready(messages.into_iter().map(|one| (one, ())).collect());
+        self.consume_read(event, left, nothing, |message, ()| handle(message)).await
+    }
+
+    /// Like [`Consumer::consume`], but first reads what the messages that arrive together need, which must not take
+    /// long.
+    pub async fn consume_read<P, G, F, E>(
+        &self,
+        event: SqsEvent,
+        left: Duration,
+        read: impl Fn(Vec<SqsBody>) -> G + Sync,
+        handle: impl Fn(SqsBody, P) -> F + Sync,
+    ) -> SqsBatchResponse
+    where
+        P: Send,
+        G: Future<Output = Vec<(SqsBody, P)>> + Send,
+        F: Future<Output = Result<(), E>> + Send,
+        E: Into<Box<dyn Error>> + Send,
+    {
         let deadline = Instant::now() + left.saturating_sub(MARGIN);
         let busy = Semaphore::new(self.busy);
         let is_time_for = |refill: &Refill| Instant::now() + refill.longest < deadline;
         let mut response = SqsBatchResponse::default();
-        let mut steps: FuturesUnordered<BoxFuture<'_, Step>> = FuturesUnordered::new();
+        let mut steps: FuturesUnordered<BoxFuture<'_, Step<P>>> = FuturesUnordered::new();
         let (mut handled, mut is_receiving, mut is_slow) = (0, false, false);
         let (mut done, mut deleting) = (Vec::new(), 0);
-        for message in event.records {
-            let done = self.handle(SqsBody::from(message), (deadline, &busy), &handle);
-            steps.push(done.map(|done| Step::Handled(done.err())).boxed());
-            handled += 1;
-        }
+        let messages: Vec<_> = event.records.into_iter().map(SqsBody::from).collect();
+        handled += messages.len();
+        steps.push(read(messages).map(|read| Step::Read(read, false)).boxed());
         if self.refill.is_some() {
             steps.push(sleep(REFILL_AFTER).map(|()| Step::Slow).boxed());
         }
         while handled > 0 || is_receiving || deleting > 0 {
             match steps.next().await {
+                Some(Step::Read(messages, is_own)) => {
+                    for (message, read) in messages {
+                        let handle = |message| handle(message, read);
+                        if is_own {
+                            let done = self.handle_own(message, (deadline, &busy), handle);
+                            steps.push(done.map(Step::HandledOwn).boxed());
+                        } else {
+                            let done = self.handle(message, (deadline, &busy), handle);
+                            steps.push(done.map(|done| Step::Handled(done.err())).boxed());
+                        }
+                    }
+                }
                 Some(Step::Handled(failed)) => {
                     handled -= 1;
                     // An empty id would make the whole batch fail.
@@ -131,10 +164,7 @@ impl Consumer {
                 Some(Step::Received(Ok(messages))) => {
                     is_receiving = false;
                     handled += messages.len();
-                    for message in messages {
-                        let done = self.handle_own(message, (deadline, &busy), &handle);
-                        steps.push(done.map(Step::HandledOwn).boxed());
-                    }
+                    steps.push(read(messages).map(|read| Step::Read(read, true)).boxed());
                 }
                 Some(Step::Received(Err(error))) => {
                     warn!(error = %ErrorChain(&error), "could not receive more messages");
@@ -169,7 +199,7 @@ impl Consumer {
         &self,
         message: SqsBody,
         (deadline, busy): (Instant, &Semaphore),
-        handle: impl Fn(SqsBody) -> F,
+        handle: impl FnOnce(SqsBody) -> F,
     ) -> Result<(), String>
     where
         F: Future<Output = Result<(), E>>,
@@ -213,7 +243,7 @@ impl Consumer {
         &self,
         message: SqsBody,
         limits: (Instant, &Semaphore),
-        handle: impl Fn(SqsBody) -> F,
+        handle: impl FnOnce(SqsBody) -> F,
     ) -> Option<String>
     where
         F: Future<Output = Result<(), E>>,
