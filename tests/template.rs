@@ -281,6 +281,19 @@ fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every
     }
 }
 
+/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used.
+#[test]
+fn provisioned_capacity_scales_between_the_two_parameters() {
+    let template = Template::read();
+    for (kind, least) in [("Table", json!({ "Ref": "TableMinimum" })), ("Index", json!(5))] {
+        for capacity in ["Read", "Write"] {
+            let target = template.properties(&format!("{kind}{capacity}Capacity"));
+            let range = (&target["MinCapacity"], &target["MaxCapacity"]);
+            assert_eq!(range, (&least, &json!({ "Ref": "TableCapacity" })), "{kind}{capacity}");
+        }
+    }
+}
+
 /// The variables that sources read.
 fn variables(folder: &str) -> BTreeSet<String> {
     crate::files(folder, ".rs").iter().flat_map(|path| variables_of(path)).collect()

@@ -195,8 +195,12 @@ fn month(sites: u32, spent: Units, fixed: f64, configuration: Configuration) -> 
 /// What a deployment costs each month even without sites. `minute` are the units that redelivery and the polling scheduler
 /// take each minute.
 fn fixed(minute: Units) -> Vec<(&'static str, f64)> {
-    let template = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml"));
-    let template = template.expect("the template");
+    let template = text("template.yaml");
+    let (utilization, memory) = (UTILIZATION * 100.0, MEMORY_GB * 1_024.0);
+    let functions = format!("MemorySize: {memory}, BatchSize: {BATCH}, Window: {WINDOW}");
+    for said in [format!("TargetValue: {utilization}"), functions] {
+        assert!(template.contains(&said), "the template: {said}");
+    }
     let alarms = template.split("which cost about $").nth(1).and_then(|rest| rest.get(..4));
     let gauged = Tool::ALL.iter().filter(|tool| !tool.is_long()).count();
     // Those of each batch, those of each gauge, and the others.
@@ -225,6 +229,12 @@ fn confirmations(seconds: f64) -> f64 {
         + MILLION_LAMBDA_REQUESTS
         + gb(1e6 * LINE_LOG_BYTES) * LOG_GB
         + gb(1e6 * QUESTION_BYTES) * BETWEEN_REGIONS_GB
+}
+
+/// A file of the repository.
+fn text(path: &str) -> String {
+    let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).expect("a file")
 }
 
 fn row(name: &str, dollars: &[f64]) -> String {
@@ -345,6 +355,7 @@ async fn a_million_status_checks_cost_what_the_page_says() {
     let name = format!("a million checks of which {:.1} % are confirmed", SUSPECTED * 100.0);
     expected.push(row(&name, &[quick * SUSPECTED, hanging * SUSPECTED]));
     let [default, each, buckets, both] = all;
+    let needed = spent.writes.max(spent.reads) / UTILIZATION;
     for (page, said) in [
         ("README.md", format!("a million status checks cost ${buckets:.2} or ${default:.2}")),
         (
@@ -354,13 +365,11 @@ async fn a_million_status_checks_cost_what_the_page_says() {
                  schedules"
             ),
         ),
+        ("docs/guides/aws.md", format!("{needed:.1} units for each status check a second")),
     ] {
-        let path = format!("{}/../{page}", env!("CARGO_MANIFEST_DIR"));
-        let text = fs::read_to_string(path).expect("a page").replace('\n', " ");
-        assert!(text.contains(&said), "{page}: {said}");
+        assert!(text(page).replace('\n', " ").contains(&said), "{page}: {said}");
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explanation/costs.md");
-    let page = fs::read_to_string(page).expect("the page of costs");
+    let page = text("docs/explanation/costs.md");
     for row in &expected {
         assert!(
             page.contains(row.as_str()),
