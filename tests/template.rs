@@ -18,9 +18,9 @@ use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUT
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
+use vedette_runtime::Destination;
 use vedette_runtime::config::Service;
 use vedette_runtime::metrics::Metric;
-use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
 
@@ -277,10 +277,12 @@ fn the_template_follows_the_limits_of_the_tools() {
         let function = template.properties(function);
         assert_eq!(seconds(&function["Timeout"]), timeout, "{name}");
         let is_long = Tool::parse(name).is_some_and(Tool::is_long);
-        let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
-        assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
+        let destination = Destination::ALL.into_iter().find(|queue| queue.name() == name);
+        let batch = destination.expect("a queue").batch();
+        let event_source = &function["Events"]["Messages"]["Properties"];
+        assert_eq!(event_source["BatchSize"], batch, "{name}");
         // Checks may wait until there are enough for a batch, but nothing that people wait for may.
-        let window = function["Events"]["Messages"]["Properties"]
+        let window = event_source
             .get("MaximumBatchingWindowInSeconds")
             .map_or(0, |window| window.as_u64().expect("seconds"));
         let is_check = Tool::parse(name).is_some();
@@ -305,6 +307,19 @@ fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every
         (0..1_000).for_each(|_| load.add(tool, cadence));
         let places = template.parameter(&format!("{tool:?}Concurrency"))["Default"].as_u64();
         assert!(places.expect("a number") >= load.places(tool), "{tool}: {}", load.places(tool));
+    }
+}
+
+/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used.
+#[test]
+fn provisioned_capacity_scales_between_the_two_parameters() {
+    let template = Template::read();
+    for (kind, least) in [("Table", json!({ "Ref": "TableMinimum" })), ("Index", json!(5))] {
+        for capacity in ["Read", "Write"] {
+            let target = template.properties(&format!("{kind}{capacity}Capacity"));
+            let range = (&target["MinCapacity"], &target["MaxCapacity"]);
+            assert_eq!(range, (&least, &json!({ "Ref": "TableCapacity" })), "{kind}{capacity}");
+        }
     }
 }
 

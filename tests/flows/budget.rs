@@ -264,16 +264,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
             };
             Learnt { check: automatic, baseline: records(1), seen: Some(records(64)) }
         }),
-        recent: (tool == Tool::Status).then(|| {
-            let past = recent_dates(day.date).zip(1_000_u32..).map(|(date, checks)| Day {
-                // A different number than on the day before, and some of them failed.
-                counters: many_checks(date, checks),
-                sums: ReportSums { up: checks / 2, ..ReportSums::default() },
-                responses: day.responses,
-                ..Day::new(date, 30)
-            });
-            past.fold(None, |days, day| Some(RecentDays::with(days, &day))).expect("days")
-        }),
+        recent: (tool == Tool::Status).then(|| different_days(&day)),
         day: Some(day),
         block: None,
         certificate_ends: (tool == Tool::Ssl).then(|| later(7)),
@@ -282,6 +273,17 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         // Only while a check posts.
         posts: BegunPosts::default(),
     }
+}
+
+/// The days before a day, each with a different number of checks than the day before, and some failures.
+pub(crate) fn different_days(day: &Day) -> RecentDays {
+    let past = recent_dates(day.date).zip(1_000_u32..).map(|(date, checks)| Day {
+        counters: many_checks(date, checks),
+        sums: ReportSums { up: checks / 2, ..ReportSums::default() },
+        responses: day.responses,
+        ..Day::new(date, 30)
+    });
+    past.fold(None, |days, day| Some(RecentDays::with(days, &day))).expect("days")
 }
 
 /// This many completed checks, spread over a day.

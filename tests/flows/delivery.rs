@@ -369,7 +369,7 @@ async fn deliver_unfilled(scene: &Scene, site: SiteId, sent_at: Timestamp) -> Ha
     });
     let Service { test, engines, .. } = &scene.service;
     let body = body.to_string();
-    Box::pin(handle_body(&test.app, engines, &body, sent_at)).await.expect("handled")
+    Box::pin(handle_body(&test.app, engines, &body, sent_at, None)).await.expect("handled")
 }
 
 #[tokio::test]
@@ -406,7 +406,7 @@ async fn a_body_that_is_no_message_fails_alone() {
     let scene = Scene::start().await;
     let Service { test, engines, .. } = &scene.service;
     for body in ["", "{}", "null", r#"{"sync":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}"#] {
-        let handled = handle_body(&test.app, engines, body, test.now()).await;
+        let handled = handle_body(&test.app, engines, body, test.now(), None).await;
         assert!(handled.is_err(), "{body}: {handled:?}");
     }
     assert!(vedette_reconciler::maintain_body(&test.app, r#"{"redelivery":true}"#).await.is_err());

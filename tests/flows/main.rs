@@ -2,6 +2,7 @@
 
 mod access_patterns;
 mod alerts;
+mod batches;
 mod blocks;
 mod browser;
 mod budget;

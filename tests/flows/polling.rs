@@ -169,6 +169,25 @@ async fn the_runs_of_a_minute_are_spread_over_it() {
 }
 
 #[tokio::test]
+async fn the_cadences_of_a_tool_share_calls() {
+    let mut story = Story::begin(Schedules::Polling).await;
+    for (number, cadence) in [1, 1, 1, 5, 5, 5, 10, 10].into_iter().enumerate() {
+        Box::pin(story.create(&number.to_string(), cadence, 1_440)).await;
+    }
+    Box::pin(story.dispatch()).await;
+    let deployed = story.scene.on_aws(&story.aws, Schedules::Polling);
+    story.scene.service.test.app.queue = deployed.queue;
+    story.aws.account().make_queues(["status", "ssl"]);
+    story.scene.service.advance_minutes(10);
+    let sent = Box::pin(dispatch(&story.scene.service.test.app)).await.expect("dispatched");
+    let account = story.aws.account();
+    let status = account.queues["status"].len();
+    assert_eq!((status, sent), (3 * 10 + 3 * 2 + 2, (status + account.queues["ssl"].len()) as u64));
+    let calls = account.calls_of("SendMessageBatch");
+    assert_eq!(calls, 10 + account.queues["ssl"].len() as u64, "one a minute and tool");
+}
+
+#[tokio::test]
 async fn a_site_changes_its_bucket_with_its_cadence_and_leaves_it_with_its_tool() {
     let story = Story::begin(Schedules::Polling).await;
     let site = Box::pin(story.create("shop", 5, 1_440)).await;

@@ -325,7 +325,8 @@ fn every_function_has_a_log_and_writes_to_no_other() {
         let group = template.log_group(function);
         assert_eq!(log["Resource"], json!({ "Fn::GetAtt": [group, "Arn"] }), "{function}");
         let of_function = &template.properties(function)["LoggingConfig"];
-        assert_eq!(*of_function, json!({ "LogFormat": "JSON", "LogGroup": { "Ref": group } }));
+        assert_eq!(of_function["LogFormat"], "JSON", "{function}");
+        assert_eq!(of_function["LogGroup"], json!({ "Ref": group }), "{function}");
         let retention = &template.properties(&group)["RetentionInDays"];
         assert_eq!(*retention, json!({ "Ref": "LogRetentionDays" }), "{function}");
     }

@@ -1,5 +1,6 @@
 //! Consumes the check queues: runs the check that a message requests, if it is still wanted according to the table.
 
+mod batch;
 mod browser_function;
 mod config;
 mod engines;
@@ -22,10 +23,10 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::timeout;
 use tracing::field::{Empty, display};
-use tracing::{Instrument as _, Span, error_span};
+use tracing::{Instrument as _, Span, debug, error_span, info};
 use vedette_domain::checks::check::{Check, Finish};
 use vedette_domain::checks::run::Run;
-use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::{Discard, NoPost, ToolState};
 use vedette_domain::id::CheckId;
 use vedette_domain::issues::record::IssueChange;
@@ -40,6 +41,7 @@ use lease::{postpone, with_lease};
 use posting::{Halt, Posting};
 use unsaved::Unsaved;
 
+pub use batch::handle_batch;
 pub use browser_function::{BrowserFunction, NotRun};
 pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
 pub use engines::{Engines, ProbeInput, Probed};
@@ -109,6 +111,25 @@ pub enum Dropped {
     Discarded(#[from] Discard),
 }
 
+impl Handled {
+    /// Whether an operator may want to know about it: a check that could not run, or that has changed an issue. There
+    /// are so many others that logs would cost more than anything else but the table.
+    pub fn is_eventful(&self) -> bool {
+        let Self::Finished(finished) = self else { return false };
+        finished.check.status == CheckStatus::Failed || !finished.issues.is_empty()
+    }
+
+    /// Logs what became of a message of a function. What is not eventful is only counted, unless the log has more
+    /// detail.
+    pub fn log(&self, message_id: &str, request_id: &str) {
+        if self.is_eventful() {
+            info!(message_id, request_id, "{self}");
+        } else {
+            debug!(message_id, request_id, "{self}");
+        }
+    }
+}
+
 impl fmt::Display for Handled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -147,10 +168,11 @@ pub async fn handle_beside_others(
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let incoming = Incoming::Complete(*message);
-    handle_incoming(app, engines, incoming, app.clock.now(), when_slow).await
+    handle_incoming(app, engines, incoming, app.clock.now(), None, when_slow).await
 }
 
-/// Handles the body of a queue message that was sent at an instant.
+/// Handles the body of a queue message that was sent at an instant. `read` is what was read for its run a moment ago, if
+/// anything.
 ///
 /// # Errors
 ///
@@ -160,8 +182,9 @@ pub async fn handle_body(
     engines: &Engines,
     body: &str,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
 ) -> Result<Handled, CheckerError> {
-    handle_incoming(app, engines, Incoming::parse(body)?, sent_at, || {}).await
+    handle_incoming(app, engines, Incoming::parse(body)?, sent_at, read, || {}).await
 }
 
 async fn handle_incoming(
@@ -169,11 +192,12 @@ async fn handle_incoming(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (_, site, tool) = incoming.subject();
     let span = error_span!("run", %tool, %site, check = Empty);
-    run(app, engines, incoming, sent_at, when_slow).instrument(span).await
+    run(app, engines, incoming, sent_at, read, when_slow).instrument(span).await
 }
 
 async fn run(
@@ -181,10 +205,14 @@ async fn run(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    read: Option<Box<RunContext>>,
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
-    let context = app.store.run_context_relaxed(team, site, tool).await?;
+    let context = match read {
+        Some(context) => Some(*context),
+        None => app.store.run_context_relaxed(team, site, tool).await?,
+    };
     let mut begun = begin(app, incoming, sent_at, context).await?;
     if !matches!(begun, Begun::Wanted { runs: true, .. }) {
         // The data may be out of date, and a run must not be dropped because of that.

@@ -9,19 +9,23 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
-    BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, OUTPOST, Outposts,
-    adopt_orphans, auditor_key, handle_body,
+    BROWSER, BrowserFunction, Config, Engines, OUTPOST, Outposts, adopt_orphans, auditor_key,
+    handle_batch,
 };
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
+use vedette_domain::checks::concurrency::limit_for_share;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::{Answer, Question, Silence};
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    BATCH, Clock, Consumer, Destination, PrivateTargets, SqsBody, TxtRecords, Witnesses, aws,
-    telemetry,
+    Clock, Consumer, Destination, PrivateTargets, TxtRecords, Witnesses, aws, telemetry,
 };
+
+/// Short checks that need the processor at once. With 256 MB, a function has a seventh of a processor, on which ten checks
+/// take a tenth of a second, and each more would lengthen the response times that they measure.
+const BUSY: usize = 10;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
@@ -63,7 +67,8 @@ async fn consume(tool: Tool) -> Result<(), Error> {
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
     if !tool.is_long() {
-        consumer = consumer.refilling(tool.limits().run.unsigned_abs(), BATCH);
+        let most = limit_for_share(Destination::Tool(tool).batch());
+        consumer = consumer.refilling(tool.limits().run.unsigned_abs(), most).with_busy(BUSY);
     }
     let namespace = environment(NAMESPACE);
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
@@ -71,20 +76,10 @@ async fn consume(tool: Tool) -> Result<(), Error> {
         async move {
             let (request_id, left) =
                 (event.context.request_id, app.clock.until(event.context.deadline));
-            let metrics = Metrics::default();
-            let handle = |body: SqsBody| {
-                let (metrics, request_id) = (&metrics, &request_id);
-                async move {
-                    let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
-                    let handled = handle_body(app, engines, &body.text, sent_at).await?;
-                    metrics.add(&handled);
-                    info!(message_id = body.id, request_id, "{handled}");
-                    Ok::<_, CheckerError>(())
-                }
-            };
-            let response = consumer.consume(event.payload, left, handle).await;
+            let (response, metrics) =
+                handle_batch(app, engines, consumer, event.payload, left, &request_id).await;
             if let Some(namespace) = namespace {
-                metrics.emit(namespace, tool, app.clock.now());
+                metrics.emit(namespace, tool, &request_id, app.clock.now());
             }
             Ok::<_, Error>(response)
         }

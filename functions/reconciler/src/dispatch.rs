@@ -1,5 +1,7 @@
 //! The polling scheduler: sends the runs that are due, once a minute.
 
+use std::time::Duration;
+
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::accounts::plan::CADENCE_MINUTES;
@@ -7,7 +9,7 @@ use vedette_domain::checks::schedule::second;
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
-use vedette_runtime::App;
+use vedette_runtime::{App, SQS_CALL};
 use vedette_store::{PolledPage, PolledRun};
 
 use crate::ReconcilerError;
@@ -38,19 +40,27 @@ pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
         let sent = stream::iter(buckets)
             .map(|(tool, cadence)| send_polled(app, tool, cadence, minute))
             .buffer_unordered(CONCURRENCY);
-        count += sent.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
+        let (sent, rests): (Vec<_>, Vec<_>) =
+            sent.try_collect::<Vec<_>>().await?.into_iter().unzip();
+        // The cadences of a tool share the last calls.
+        app.queue.send_all(&rests.concat()).await?;
+        count += sent.iter().sum::<u64>();
         app.store.set_sent_minute(minute).await?;
     }
     Ok(count)
 }
 
-/// Sends the due runs of a tool and cadence, a page at a time, while it reads the next page.
+/// A message and its delay.
+type Delayed = (Message, Duration);
+
+/// Sends the due runs of a tool and cadence, a page at a time, while it reads the next page. Returns how many are due, and
+/// those that fill no call of their own.
 async fn send_polled(
     app: &App,
     tool: Tool,
     cadence_minutes: u32,
     minute: i64,
-) -> Result<u64, ReconcilerError> {
+) -> Result<(u64, Vec<Delayed>), ReconcilerError> {
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
     // Spread over the minute. Otherwise, the table would get the writes of a minute within a few seconds.
@@ -59,17 +69,18 @@ async fn send_polled(
         let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);
         (Message::Check(CheckMessage { team, site, tool, order }), delay.unsigned_abs())
     };
-    let mut count = 0;
+    let (mut count, mut rest) = (0, Vec::new());
     let mut page = app.store.polled_page(tool, cadence_minutes, minute, None).await?;
     loop {
         let PolledPage { rows, next } = page;
         count += rows.len() as u64;
         let now = app.clock.now();
-        let messages: Vec<_> = rows.into_iter().map(|row| message(row, now)).collect();
+        rest.extend(rows.into_iter().map(|row| message(row, now)));
+        let messages: Vec<_> = rest.drain(..rest.len() - rest.len() % SQS_CALL).collect();
         let sent = app.queue.send_all(&messages);
         let Some(next) = next else {
             sent.await?;
-            return Ok(count);
+            return Ok((count, rest));
         };
         let read = app.store.polled_page(tool, cadence_minutes, minute, Some(next));
         let (sent, read) = futures::join!(sent, read);

@@ -7,10 +7,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::error::Error;
 
 use clap::Args;
+use vedette_domain::checks::concurrency::limit_for_share;
 use vedette_domain::checks::schedule::offset;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_runtime::{BATCH, SLOW_AFTER};
+use vedette_runtime::{Destination, REFILL_AFTER, SLOW_AFTER};
 use vedette_testkit::PACKED_CHECK;
 
 use crate::report::{line, percentile, table};
@@ -48,6 +49,10 @@ const BUCKET_MESSAGES: u64 = 10_000;
 const ANSWERED: Time = 150_000;
 /// Concurrent executions in an account: the default quota.
 const PLACES_OF_AN_ACCOUNT: usize = 1_000;
+/// Checks that an invocation begins with.
+const BATCH: usize = Destination::Tool(Tool::Status).batch();
+/// Checks of an invocation that are not slow, at once, as in the checker.
+const BUSY: usize = 10;
 /// Write units a second of a new on-demand table.
 const UNITS_OF_A_NEW_TABLE: u64 = 4_000;
 /// Minutes in which an on-demand table doubles. It can take twice its highest load so far at once.
@@ -196,7 +201,11 @@ fn sent(due: &[u64], sender: MessageSender) -> Vec<(Time, Time)> {
 struct Place {
     invocation: u32,
     began: Time,
+    /// All of its runs, of which these have not begun, …
     running: usize,
+    waiting: usize,
+    /// … and these are not slow.
+    busy: usize,
 }
 
 impl Place {
@@ -204,8 +213,8 @@ impl Place {
     fn room(self, now: Time) -> usize {
         let limits = Tool::Status.limits();
         let longest = micros(limits.function_timeout) - micros(limits.run.unsigned_abs());
-        let is_receiving = (micros(SLOW_AFTER)..longest).contains(&(now - self.began));
-        if is_receiving && self.running > 0 { BATCH - self.running } else { 0 }
+        let is_receiving = (micros(REFILL_AFTER)..longest).contains(&(now - self.began));
+        if is_receiving && self.running > 0 { limit_for_share(BATCH) - self.running } else { 0 }
     }
 }
 
@@ -216,8 +225,11 @@ fn micros(duration: std::time::Duration) -> Time {
 /// What happens at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Done,
-    /// A second has passed since the invocation began.
+    /// A run has ended, which may have been slow.
+    Done(bool),
+    /// A run has become slow.
+    RunSlow,
+    /// The invocation has become slow.
     Slow(u32),
 }
 
@@ -233,17 +245,24 @@ struct Functions {
 }
 
 impl Functions {
-    /// Begins this many runs at a place.
+    /// Adds this many runs to a place, and begins as many as it can.
     fn begin(&mut self, place: usize, runs: usize, now: Time) {
-        for _ in 0..runs {
+        self.places[place].running += runs;
+        self.places[place].waiting += runs;
+        while self.places[place].waiting > 0 && self.places[place].busy < BUSY {
+            self.places[place].waiting -= 1;
+            self.places[place].busy += 1;
             let takes = if self.random.next() % 1_000 < self.hanging {
                 micros(Tool::Status.limits().deadline)
             } else {
                 self.random.exponential(ANSWERED)
             };
-            self.events.push(Reverse((now + takes, place, Event::Done)));
+            let is_slow = takes > micros(SLOW_AFTER);
+            self.events.push(Reverse((now + takes, place, Event::Done(is_slow))));
+            if is_slow {
+                self.events.push(Reverse((now + micros(SLOW_AFTER), place, Event::RunSlow)));
+            }
         }
-        self.places[place].running += runs;
     }
 
     /// Takes messages from the queue while there is a place for them.
@@ -251,9 +270,10 @@ impl Functions {
         while !queue.is_empty() {
             let (place, room) = if let Some(place) = self.idle.pop() {
                 let Place { invocation, .. } = self.places[place];
-                self.places[place] = Place { invocation: invocation + 1, began: now, running: 0 };
-                let slow = Event::Slow(invocation + 1);
-                self.events.push(Reverse((now + micros(SLOW_AFTER), place, slow)));
+                let (invocation, began) = (invocation + 1, now);
+                self.places[place] = Place { invocation, began, ..Place::default() };
+                let slow = Event::Slow(invocation);
+                self.events.push(Reverse((now + micros(REFILL_AFTER), place, slow)));
                 (place, BATCH)
             } else if let Some(place) = self.receiving.pop() {
                 (place, self.places[place].room(now))
@@ -293,8 +313,9 @@ fn consume(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
         } else if let Some(Reverse((_, number, event))) = functions.events.pop() {
             let place = &mut functions.places[number];
             match event {
-                Event::Done => {
+                Event::Done(was_slow) => {
                     place.running -= 1;
+                    place.busy -= usize::from(!was_slow);
                     if let Some(ended) = ended.get_mut((now / SECOND) as usize) {
                         *ended += 1;
                     }
@@ -309,8 +330,10 @@ fn consume(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
                         functions.receiving.push(number);
                     }
                 }
+                Event::RunSlow => place.busy -= 1,
                 Event::Slow(_) => {}
             }
+            functions.begin(number, 0, now);
         }
         functions.receive(&mut queue, now, |slot| {
             if slot >= MINUTES * MINUTE / 2 {

@@ -1,27 +1,30 @@
 //! How a Lambda function consumes its queue.
 
 use std::error::Error;
+use std::future::ready;
+use std::pin::pin;
 use std::time::Duration;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{Instrument as _, error, error_span, warn};
 
 use vedette_domain::ErrorChain;
 
-use crate::sqs::{SqsBody, SqsQueue};
+use crate::sqs::{SQS_CALL, SqsBody, SqsQueue};
 use crate::{App, Destination, QueueError};
-
-/// How many messages a function handles at once: as many as its event source delivers in one batch.
-pub const BATCH: usize = 10;
 
 /// The time that is reserved at the end of an invocation to report unfinished messages.
 const MARGIN: Duration = Duration::from_secs(2);
-/// After this time, messages that are still being handled are slow, and the function receives more meanwhile.
+/// After this time, a message that is still being handled is slow: it waits for a target, and hardly needs the processor.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
+/// After this time, an invocation is slow, and the function receives more messages meanwhile. A full batch of checks
+/// usually takes half as long, and an invocation that has asked for messages cannot end before SQS answers.
+pub const REFILL_AFTER: Duration = Duration::from_secs(3);
 /// How long the function then waits for a message. Each wait costs a request.
 const WAIT: Duration = Duration::from_secs(2);
 
@@ -30,6 +33,8 @@ const WAIT: Duration = Duration::from_secs(2);
 pub struct Consumer {
     queue: SqsQueue,
     source: Destination,
+    /// How many messages are handled at once, apart from slow ones.
+    busy: usize,
     /// How more messages are handled while some are slow.
     refill: Option<Refill>,
 }
@@ -44,14 +49,16 @@ struct Refill {
 }
 
 /// What happens while messages are handled.
-enum Step {
+enum Step<P> {
+    /// What messages need was read. The second value says whether the function has received them itself.
+    Read(Vec<(SqsBody, P)>, bool),
     /// A message was handled. If it failed, the event source delivers it again.
     Handled(Option<String>),
     /// A message that the function has received itself was handled. This is the receipt with which to delete it.
     HandledOwn(Option<String>),
     /// Some messages were deleted.
     Deleted,
-    /// The first messages are slow.
+    /// The invocation is slow.
     Slow,
     /// More messages may have arrived.
     Received(Result<Vec<SqsBody>, QueueError>),
@@ -65,7 +72,7 @@ impl Consumer {
     /// When messages do not leave this process.
     pub fn new(app: &App, source: Destination) -> Result<Self, QueueError> {
         let queue = app.queue.sqs().ok_or_else(|| QueueError("it is not in SQS".into()))?;
-        Ok(Self { queue: queue.clone(), source, refill: None })
+        Ok(Self { queue: queue.clone(), source, busy: Semaphore::MAX_PERMITS, refill: None })
     }
 
     /// Handles more messages than the event source delivers. An invocation ends, and its place becomes free, only when
@@ -76,7 +83,14 @@ impl Consumer {
         Self { refill: Some(Refill { longest, most }), ..self }
     }
 
-    /// Handles all messages of a batch at once. Failed messages are delivered again one by one, and soon. A message
+    /// Handles at most this many messages at once, apart from those that have become slow ([`SLOW_AFTER`]). More would
+    /// only compete for the processor, and each would take longer.
+    #[must_use]
+    pub fn with_busy(self, busy: usize) -> Self {
+        Self { busy, ..self }
+    }
+
+    /// Handles all messages of a batch. Failed messages are delivered again one by one, and soon. A message
     /// that is not done when the invocation has only `left` of its time counts as failed.
     pub async fn consume<F, E>(
         &self,
@@ -88,22 +102,53 @@ impl Consumer {
         F: Future<Output = Result<(), E>> + Send,
         E: Into<Box<dyn Error>> + Send,
     {
+        let nothing =
+            |messages: Vec<SqsBody>| ready(messages.into_iter().map(|one| (one, ())).collect());
+        self.consume_read(event, left, nothing, |message, ()| handle(message)).await
+    }
+
+    /// Like [`Consumer::consume`], but first reads what the messages that arrive together need, which must not take
+    /// long.
+    pub async fn consume_read<P, G, F, E>(
+        &self,
+        event: SqsEvent,
+        left: Duration,
+        read: impl Fn(Vec<SqsBody>) -> G + Sync,
+        handle: impl Fn(SqsBody, P) -> F + Sync,
+    ) -> SqsBatchResponse
+    where
+        P: Send,
+        G: Future<Output = Vec<(SqsBody, P)>> + Send,
+        F: Future<Output = Result<(), E>> + Send,
+        E: Into<Box<dyn Error>> + Send,
+    {
         let deadline = Instant::now() + left.saturating_sub(MARGIN);
+        let busy = Semaphore::new(self.busy);
         let is_time_for = |refill: &Refill| Instant::now() + refill.longest < deadline;
         let mut response = SqsBatchResponse::default();
-        let mut steps: FuturesUnordered<BoxFuture<'_, Step>> = FuturesUnordered::new();
+        let mut steps: FuturesUnordered<BoxFuture<'_, Step<P>>> = FuturesUnordered::new();
         let (mut handled, mut is_receiving, mut is_slow) = (0, false, false);
         let (mut done, mut deleting) = (Vec::new(), 0);
-        for message in event.records {
-            let done = self.handle(SqsBody::from(message), deadline, &handle);
-            steps.push(done.map(|done| Step::Handled(done.err())).boxed());
-            handled += 1;
-        }
+        let messages: Vec<_> = event.records.into_iter().map(SqsBody::from).collect();
+        handled += messages.len();
+        steps.push(read(messages).map(|read| Step::Read(read, false)).boxed());
         if self.refill.is_some() {
-            steps.push(sleep(SLOW_AFTER).map(|()| Step::Slow).boxed());
+            steps.push(sleep(REFILL_AFTER).map(|()| Step::Slow).boxed());
         }
         while handled > 0 || is_receiving || deleting > 0 {
             match steps.next().await {
+                Some(Step::Read(messages, is_own)) => {
+                    for (message, read) in messages {
+                        let handle = |message| handle(message, read);
+                        if is_own {
+                            let done = self.handle_own(message, (deadline, &busy), handle);
+                            steps.push(done.map(Step::HandledOwn).boxed());
+                        } else {
+                            let done = self.handle(message, (deadline, &busy), handle);
+                            steps.push(done.map(|done| Step::Handled(done.err())).boxed());
+                        }
+                    }
+                }
                 Some(Step::Handled(failed)) => {
                     handled -= 1;
                     // An empty id would make the whole batch fail.
@@ -119,10 +164,7 @@ impl Consumer {
                 Some(Step::Received(Ok(messages))) => {
                     is_receiving = false;
                     handled += messages.len();
-                    for message in messages {
-                        let done = self.handle_own(message, deadline, &handle);
-                        steps.push(done.map(Step::HandledOwn).boxed());
-                    }
+                    steps.push(read(messages).map(|read| Step::Read(read, true)).boxed());
                 }
                 Some(Step::Received(Err(error))) => {
                     warn!(error = %ErrorChain(&error), "could not receive more messages");
@@ -130,9 +172,9 @@ impl Consumer {
                 }
                 None => break,
             }
-            // Ten in a call, as many as SQS accepts, or fewer if nothing else will come.
+            // As many in a call as SQS accepts, or fewer if nothing else will come.
             let is_last = handled == 0 && !is_receiving && !done.is_empty();
-            if done.len() >= BATCH || is_last {
+            if done.len() >= SQS_CALL || is_last {
                 let deleted = self.delete(std::mem::take(&mut done));
                 steps.push(deleted.map(|()| Step::Deleted).boxed());
                 deleting += 1;
@@ -156,8 +198,8 @@ impl Consumer {
     async fn handle<F, E>(
         &self,
         message: SqsBody,
-        deadline: Instant,
-        handle: impl Fn(SqsBody) -> F,
+        (deadline, busy): (Instant, &Semaphore),
+        handle: impl FnOnce(SqsBody) -> F,
     ) -> Result<(), String>
     where
         F: Future<Output = Result<(), E>>,
@@ -166,7 +208,18 @@ impl Consumer {
         let SqsBody { id, receives, receipt, .. } = message.clone();
         let span = error_span!("message", message_id = id);
         async {
-            let failure = match timeout_at(deadline, handle(message)).await {
+            let handled = async {
+                let place = busy.acquire().await;
+                let mut handled = pin!(handle(message));
+                match timeout(SLOW_AFTER, handled.as_mut()).await {
+                    Ok(done) => done,
+                    Err(_) => {
+                        drop(place);
+                        handled.await
+                    }
+                }
+            };
+            let failure = match timeout_at(deadline, handled).await {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(error)) => ErrorChain(&*error.into()).to_string(),
                 Err(_) => "the invocation ran out of time".to_owned(),
@@ -189,21 +242,21 @@ impl Consumer {
     async fn handle_own<F, E>(
         &self,
         message: SqsBody,
-        deadline: Instant,
-        handle: impl Fn(SqsBody) -> F,
+        limits: (Instant, &Semaphore),
+        handle: impl FnOnce(SqsBody) -> F,
     ) -> Option<String>
     where
         F: Future<Output = Result<(), E>>,
         E: Into<Box<dyn Error>>,
     {
         let receipt = message.receipt.clone();
-        let handled = self.handle(message, deadline, handle).await;
+        let handled = self.handle(message, limits, handle).await;
         receipt.filter(|_| handled.is_ok())
     }
 
     /// Deletes handled messages.
     async fn delete(&self, receipts: Vec<String>) {
-        for receipts in receipts.chunks(BATCH) {
+        for receipts in receipts.chunks(SQS_CALL) {
             if let Err(error) = self.queue.delete(self.source, receipts).await {
                 // A message that is handled twice counts once.
                 warn!(error = %ErrorChain(&error), "could not delete handled messages; they will be delivered again");
@@ -222,7 +275,7 @@ fn retry_delay(receives: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
+    use std::collections::{BTreeMap, VecDeque};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex};
 
@@ -234,7 +287,7 @@ mod tests {
     use aws_smithy_types::body::SdkBody;
     use jiff::Timestamp;
     use serde_json::{Value, json};
-    use tokio::sync::Semaphore;
+    use vedette_domain::checks::concurrency::{limit_for_share, team_share};
     use vedette_domain::checks::tool::Tool;
 
     use super::*;
@@ -261,7 +314,8 @@ mod tests {
                 .build();
             let client = aws_sdk_sqs::Client::from_conf(config);
             let queue = SqsQueue::new(|| client, "http://queues/vedette-".to_owned());
-            Consumer { queue, source: Destination::Tool(Tool::Status), refill }
+            let source = Destination::Tool(Tool::Status);
+            Consumer { queue, source, busy: Semaphore::MAX_PERMITS, refill }
         }
 
         fn put(&self, bodies: impl IntoIterator<Item = &'static str>) {
@@ -392,7 +446,7 @@ mod tests {
             }
         };
         let event = event([(Some("one"), "slow", &[]), (Some("two"), "quick", &[])]);
-        let refill = Refill { longest: Duration::from_secs(40), most: BATCH };
+        let refill = Refill { longest: Duration::from_secs(40), most: 10 };
         let response = sqs.consumer(Some(refill)).consume(event, MINUTE, handle).await;
         assert_eq!(failed(&response), [""; 0], "what it received itself is its own business");
         assert_eq!(handled.into_inner().expect("no panic"), 5);
@@ -421,7 +475,7 @@ mod tests {
                 Ok::<_, &str>(())
             }
         };
-        let given = std::array::from_fn::<_, BATCH, _>(|_| (Some("given"), SLOW, &[][..]));
+        let given = std::array::from_fn::<_, 10, _>(|_| (Some("given"), SLOW, &[][..]));
         let refill = Refill { longest: Duration::from_secs(40), most: 50 };
         let response = sqs.consumer(Some(refill)).consume(event(given), MINUTE, handle).await;
         assert_eq!((failed(&response), quick.into_inner()), (vec![], 2));
@@ -431,8 +485,111 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn only_a_few_of_a_batch_are_busy_at_once_and_slow_ones_let_the_others_begin() {
+        let began = Instant::now();
+        let (busy, most, last) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let handle = |message: SqsBody| {
+            let (busy, most, last) = (&busy, &most, &last);
+            async move {
+                last.lock().expect("no panic").push(began.elapsed());
+                most.fetch_max(busy.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                sleep(SLOW_AFTER.min(Duration::from_millis(200))).await;
+                busy.fetch_sub(1, Ordering::Relaxed);
+                let slow = if message.text == "slow" { 30 } else { 0 };
+                sleep(Duration::from_secs(slow)).await;
+                Ok::<_, &str>(())
+            }
+        };
+        let text = |number| if number < 40 { "slow" } else { "quick" };
+        let given = std::array::from_fn::<_, 50, _>(|number| (Some("id"), text(number), &[][..]));
+        let consumer = FakeSqs::default().consumer(None).with_busy(10);
+        let response = consumer.consume(event(given), MINUTE, handle).await;
+        assert_eq!(failed(&response), [""; 0]);
+        assert_eq!(most.into_inner(), 10);
+        let last = last.into_inner().expect("no panic").into_iter().max();
+        assert_eq!(last, Some(Duration::from_secs(4)), "after four times ten slow ones");
+        assert_eq!(began.elapsed(), Duration::from_millis(33_200), "all slow ones wait at once");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_finds_no_place_in_time_fails_as_a_slow_one_does() {
+        let handle = |_| async {
+            sleep(Duration::MAX).await;
+            Ok::<_, &str>(())
+        };
+        let event = event([(Some("one"), "begun", &[]), (Some("two"), "waiting", &[])]);
+        let consumer = FakeSqs::default().consumer(None).with_busy(1);
+        let response = consumer.consume(event, MARGIN + SLOW_AFTER / 2, handle).await;
+        let mut named = failed(&response);
+        named.sort_unstable();
+        assert_eq!(named, ["one", "two"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_slow_message_of_fifty_neither_delays_nor_repeats_the_others() {
+        let began = Instant::now();
+        let handled = Mutex::new(BTreeMap::new());
+        let handle = |message: SqsBody| {
+            let handled = &handled;
+            async move {
+                let is_slow = message.text == "slow";
+                sleep(if is_slow { Duration::MAX } else { Duration::from_millis(150) }).await;
+                handled.lock().expect("no panic").insert(message.id, began.elapsed());
+                if message.text == "bad" { Err("bad") } else { Ok(()) }
+            }
+        };
+        let ids: Vec<_> = (0..50).map(|number| format!("m{number}")).collect();
+        let text = |number| match number {
+            0 => "slow",
+            7 => "bad",
+            _ => "quick",
+        };
+        let given = std::array::from_fn::<_, 50, _>(|number| {
+            (Some(ids[number].as_str()), text(number), &[][..])
+        });
+        let consumer = FakeSqs::default().consumer(None).with_busy(10);
+        let response = consumer.consume(event(given), MINUTE, handle).await;
+        let mut named = failed(&response);
+        named.sort_unstable();
+        assert_eq!(named, ["m0", "m7"], "only these are delivered again");
+        let handled = handled.into_inner().expect("no panic");
+        assert_eq!(handled.len(), 49);
+        assert!(handled.values().all(|at| *at < SLOW_AFTER), "{handled:?}");
+    }
+
+    /// The event source may deliver a batch of one team, whose targets all hang.
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_that_hangs_leaves_a_quarter_of_the_places_to_others() {
+        const BATCH: usize = Destination::Tool(Tool::Status).batch();
+        let most = limit_for_share(BATCH);
+        assert_eq!(team_share(most), BATCH);
+        let sqs = FakeSqs::default();
+        sqs.put(["quick"; 40]);
+        let began = Instant::now();
+        let quick = Mutex::new(Vec::new());
+        let handle = |message: SqsBody| {
+            let quick = &quick;
+            async move {
+                if message.text == "slow" {
+                    sleep(Duration::from_secs(30)).await;
+                } else {
+                    quick.lock().expect("no panic").push(began.elapsed());
+                }
+                Ok::<_, &str>(())
+            }
+        };
+        let given = std::array::from_fn::<_, BATCH, _>(|_| (Some("id"), "slow", &[][..]));
+        let refill = Refill { longest: Duration::from_secs(40), most };
+        let consumer = sqs.consumer(Some(refill)).with_busy(10);
+        consumer.consume(event(given), 2 * MINUTE, handle).await;
+        let quick = quick.into_inner().expect("no panic");
+        assert_eq!(quick.len(), 40);
+        assert!(quick.iter().all(|at| *at < Duration::from_secs(6)), "{quick:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn nothing_is_received_that_would_not_be_done_in_time_or_while_nothing_is_slow() {
-        let refill = |longest| Some(Refill { longest, most: BATCH });
+        let refill = |longest| Some(Refill { longest, most: 10 });
         for (refill, seconds) in
             [(refill(MINUTE), 30), (refill(Duration::from_secs(40)), 0), (None, 30)]
         {

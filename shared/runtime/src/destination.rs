@@ -42,6 +42,16 @@ impl Destination {
         }
     }
 
+    /// How many messages the event source of the queue's function delivers in a batch. A short check mostly waits for
+    /// its target, so many share an invocation. A crawl or an audit takes minutes, and other work needs the processor.
+    pub const fn batch(self) -> usize {
+        match self {
+            Self::Tool(tool) if tool.is_long() => 1,
+            Self::Tool(_) => 50,
+            Self::Maintenance | Self::Alerts | Self::Mailer => 10,
+        }
+    }
+
     /// The queue's name after the deployment's prefix.
     pub const fn name(self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ mod witnesses;
 
 pub use app::App;
 pub use clock::Clock;
-pub use consumer::{BATCH, Consumer, SLOW_AFTER};
+pub use consumer::{Consumer, REFILL_AFTER, SLOW_AFTER};
 pub use destination::{Destination, QueueError};
 pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
@@ -35,6 +35,6 @@ pub use scheduler::{
     Scheduler, SchedulerError,
 };
 pub use secret::{SecretError, secret};
-pub use sqs::{SqsBody, SqsQueue};
+pub use sqs::{SQS_CALL, SqsBody, SqsQueue};
 pub use txt_records::TxtRecords;
 pub use witnesses::{AskWitness, PrivateTargets, Witnesses};

@@ -39,6 +39,9 @@ pub struct SqsBody {
     pub(crate) receipt: Option<String>,
 }
 
+/// The most messages of a call, according to SQS.
+pub const SQS_CALL: usize = 10;
+
 /// The calls that may be in progress while many messages are sent. At 15 ms each, they are 10,000 messages a second.
 const CALLS: usize = 16;
 
@@ -82,7 +85,7 @@ impl SqsQueue {
             by_queue.entry(Destination::of(&delayed.0)).or_default().push(delayed);
         }
         let batches = by_queue.iter().flat_map(|(queue, messages)| {
-            messages.chunks(10).map(|batch| self.send_batch(*queue, batch))
+            messages.chunks(SQS_CALL).map(|batch| self.send_batch(*queue, batch))
         });
         stream::iter(batches).buffer_unordered(CALLS).try_collect().await
     }
@@ -131,7 +134,7 @@ impl SqsQueue {
             .client
             .receive_message()
             .queue_url(self.url(queue))
-            .max_number_of_messages(i32::try_from(most.min(10)).unwrap_or(10))
+            .max_number_of_messages(i32::try_from(most.min(SQS_CALL)).unwrap_or(1))
             .wait_time_seconds(seconds(wait))
             .message_system_attribute_names(SENT_AT)
             .message_system_attribute_names(RECEIVES)

@@ -1,5 +1,7 @@
 //! What a run needs to know, and the lease that it takes.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::concurrency::Leases;
@@ -11,8 +13,9 @@ use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 
-use crate::item::{Stored, expiring, item, number, stored};
-use crate::table::{Change, Condition, Store};
+use crate::item::{Item, Stored, expiring, item, number, stored};
+use crate::keys::Key;
+use crate::table::{Change, Condition, Store, unique};
 use crate::team::of_one_moment;
 use crate::{Audit, StoreError, budget, keys, retry_on_conflict};
 
@@ -37,6 +40,32 @@ impl RunContext {
         let Self { site, state, team, settings } = self;
         (Run { check, site, team, settings, time_scale }, state)
     }
+}
+
+/// The keys of what a run needs to know: the site, its tool, the team and its settings.
+fn run_keys(team: TeamId, id: SiteId, tool: Tool) -> [Key; 4] {
+    let partition = id.partition();
+    let (site, state) = (keys::site(partition), keys::tool(partition, tool));
+    [site, state, keys::team(team), keys::team_settings(team)]
+}
+
+/// What a run on a site needs to know, from its items; `None` if the site is gone.
+fn read_context(
+    id: SiteId,
+    of_site: [Option<Item>; 2],
+    [found_team, settings]: [Option<Item>; 2],
+) -> Result<Option<RunContext>, StoreError> {
+    let ([Some(found_site), Some(state)], Some(found_team)) = (of_site, found_team) else {
+        return Ok(None);
+    };
+    if found_site.contains_key("deleted_at") {
+        return Ok(None);
+    }
+    let (team, of_team) = of_one_moment(found_team, settings)?;
+    let (site, state): (Site, _) = (Stored::read(found_site)?, Stored::read(state)?);
+    let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
+    let is_asked = (site.id, site.team) == (id, team.id);
+    Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
 }
 
 impl Store {
@@ -65,6 +94,24 @@ impl Store {
         }
     }
 
+    /// Like [`Store::run_context_relaxed`], for many runs at once, so that a team and its settings are read once for all
+    /// of its runs. Runs that must be read by themselves are left out: the site is gone, or its items cannot be read or
+    /// are from different moments.
+    pub async fn run_contexts_relaxed(
+        &self,
+        runs: &[(TeamId, SiteId, Tool)],
+    ) -> Result<HashMap<(TeamId, SiteId, Tool), RunContext>, StoreError> {
+        let keys = runs.iter().flat_map(|&(team, id, tool)| run_keys(team, id, tool));
+        let mut found = self.batches(unique(keys), false).await?;
+        let context = |&(team, id, tool): &(TeamId, SiteId, Tool)| {
+            let [site, state, of_team, settings] = run_keys(team, id, tool);
+            let of_site = [found.remove(&site), found.remove(&state)];
+            let of_team = [of_team, settings].map(|key| found.get(&key).cloned());
+            Some(((team, id, tool), read_context(id, of_site, of_team).ok()??))
+        };
+        Ok(runs.iter().filter_map(context).collect())
+    }
+
     async fn read_run_context(
         &self,
         team: TeamId,
@@ -72,28 +119,10 @@ impl Store {
         tool: Tool,
         is_consistent: bool,
     ) -> Result<Option<RunContext>, StoreError> {
-        let partition = id.partition();
-        let keys = [
-            keys::site(partition),
-            keys::tool(partition, tool),
-            keys::team(team),
-            keys::team_settings(team),
-        ];
+        let keys = run_keys(team, id, tool);
         let mut found = self.batches(keys.to_vec(), is_consistent).await?;
-        let [found_site, state, found_team, settings] =
-            keys.each_ref().map(|key| found.remove(key));
-        let (Some(found_site), Some(state), Some(found_team)) = (found_site, state, found_team)
-        else {
-            return Ok(None);
-        };
-        if found_site.contains_key("deleted_at") {
-            return Ok(None);
-        }
-        let (team, of_team) = of_one_moment(found_team, settings)?;
-        let (site, state): (Site, _) = (Stored::read(found_site)?, Stored::read(state)?);
-        let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
-        let is_asked = (site.id, site.team) == (id, team.id);
-        Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
+        let [site, state, team, settings] = keys.each_ref().map(|key| found.remove(key));
+        read_context(id, [site, state], [team, settings])
     }
 
     /// Takes a lease for a run, until it is released or expires. `limit` is how many runs of the tool may run at a

@@ -409,7 +409,7 @@ fn unprocessed(_: StoreError) -> StoreError {
     StoreError::unavailable("a batch stays unprocessed")
 }
 
-fn unique(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
+pub(crate) fn unique(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
     let mut keys: Vec<Key> = keys.into_iter().collect();
     keys.sort_unstable();
     keys.dedup();

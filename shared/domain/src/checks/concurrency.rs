@@ -16,6 +16,11 @@ pub fn team_share(limit: usize) -> usize {
     (limit.saturating_mul(3) / 4).max(1)
 }
 
+/// The smallest limit of which this many runs are one team's share.
+pub const fn limit_for_share(share: usize) -> usize {
+    share.saturating_mul(4).div_ceil(3)
+}
+
 /// How many messages of a queue one process handles at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places {
@@ -150,6 +155,15 @@ mod tests {
     fn a_team_has_three_of_four_and_never_all_of_several() {
         let most = [1, 2, 3, 4, 5, 8, 64, 256].map(team_share);
         assert_eq!(most, [1, 1, 2, 3, 3, 6, 48, 192]);
+    }
+
+    #[test]
+    fn a_share_fits_into_its_limit_and_into_no_smaller_one() {
+        for share in 1..200 {
+            let limit = limit_for_share(share);
+            assert_eq!(team_share(limit), share);
+            assert!(share == 1 || team_share(limit - 1) < share, "{share}");
+        }
     }
 
     const PLACES: Places = Places { running: 4, slow: 8 };

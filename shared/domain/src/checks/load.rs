@@ -6,8 +6,8 @@ use super::tool::Tool;
 
 const MINUTES_PER_WEEK: u32 = 7 * 24 * 60;
 const SECONDS_PER_WEEK: u64 = 60 * MINUTES_PER_WEEK as u64;
-/// Short runs of a place in a second. A place that is always busy does 22 if 1 % of the targets hang; the rest is for
-/// times when more of them do.
+/// Short runs of a place in a second, which fill a batch of 50 in the window of its event source. A place that is always
+/// busy does 63 if 1 % of the targets hang; the rest is for times when more of them do.
 const RUNS_PER_PLACE_SECOND: u64 = 12;
 /// How long a crawl or an audit usually takes. A place runs one at a time.
 const LONG_RUN_SECONDS: u64 = 60;
