@@ -17,6 +17,8 @@ pub struct Learnt {
     pub baseline: KnownRecords,
     /// What the last check found of the types that changed, if any did. A resolution by a person accepts it.
     pub seen: Option<KnownRecords>,
+    /// Whether the check before the last one found some of the same addresses as `seen`.
+    pub is_repeated: bool,
 }
 
 /// The stored form. Earlier versions did not know addresses, and ignore them.
@@ -32,14 +34,16 @@ struct Stored {
     seen: Option<RecordHashes>,
     #[serde(rename = "sk", default, skip_serializing_if = "AddressHashes::is_empty")]
     seen_addresses: AddressHashes,
+    #[serde(rename = "sr", default, skip_serializing_if = "std::ops::Not::not")]
+    is_repeated: bool,
 }
 
 impl From<Stored> for Learnt {
     fn from(stored: Stored) -> Self {
-        let Stored { check, baseline, known, seen, seen_addresses } = stored;
+        let Stored { check, baseline, known, seen, seen_addresses, is_repeated } = stored;
         let records = |hashes, addresses| KnownRecords { hashes, addresses };
         let seen = seen.map(|hashes| records(hashes, seen_addresses));
-        Self { check, baseline: records(baseline, known), seen }
+        Self { check, baseline: records(baseline, known), seen, is_repeated }
     }
 }
 
@@ -48,7 +52,8 @@ impl From<Learnt> for Stored {
         let KnownRecords { hashes: baseline, addresses: known } = learnt.baseline;
         let (seen, seen_addresses) = learnt.seen.map(|seen| (seen.hashes, seen.addresses)).unzip();
         let seen_addresses = seen_addresses.unwrap_or_default();
-        Self { check: learnt.check, baseline, known, seen, seen_addresses }
+        let Learnt { check, is_repeated, .. } = learnt;
+        Self { check, baseline, known, seen, seen_addresses, is_repeated }
     }
 }
 
@@ -80,14 +85,24 @@ impl ToolState {
         if found.hashes.is_empty() {
             return;
         }
-        let (check, baseline) = match self.learnt.take() {
-            None => (check, KnownRecords::default()),
-            Some(Learnt { check, baseline, .. }) => (check, baseline),
-        };
+        let learnt = self.learnt.take();
+        let Learnt { check, mut baseline, seen, is_repeated } = learnt.unwrap_or_else(|| Learnt {
+            check,
+            baseline: KnownRecords::default(),
+            seen: None,
+            is_repeated: false,
+        });
         let changed = baseline.changed_types(found);
+        let shares = seen.as_ref().is_some_and(|seen| seen.shares_an_address_with(found));
+        if let Some(seen) = seen.filter(|_| !shares && !is_repeated) {
+            // The answers of some pools share nothing. Addresses that the next answer replaces belong to a pool; after
+            // a move or an attack, they stay.
+            baseline = baseline.after(&seen.only(&found.types()), &[]);
+        }
         let seen = KnownRecords::default().completed_by(found).only(&changed);
         let seen = (!changed.is_empty()).then_some(seen);
-        self.learnt = Some(Learnt { check, baseline: baseline.after(found, &changed), seen });
+        let baseline = baseline.after(found, &changed);
+        self.learnt = Some(Learnt { check, baseline, seen, is_repeated: shares });
     }
 
     /// Accepts the records that the last check found as the correct ones.
@@ -95,7 +110,7 @@ impl ToolState {
         let Some((check, learnt)) = self.evaluated.zip(self.learnt.as_mut()) else { return };
         let Some(seen) = learnt.seen.take() else { return };
         let baseline = seen.completed_by(&learnt.baseline);
-        *learnt = Learnt { check: check.id, baseline, seen: None };
+        *learnt = Learnt { check: check.id, baseline, seen: None, is_repeated: false };
     }
 
     /// The state without the learned records; the next DNS check learns them again.

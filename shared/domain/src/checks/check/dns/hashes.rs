@@ -133,6 +133,11 @@ impl AddressHashes {
         self.0.get(&kind).map_or(&[], Vec::as_slice)
     }
 
+    fn share(&self, others: &Self, kind: DnsRecordType) -> bool {
+        let ours = self.get(kind);
+        others.get(kind).iter().any(|address| ours.contains(address))
+    }
+
     /// Makes addresses known. Those that were not seen for longest are forgotten, so that a pool is known once each of
     /// its members has been seen, whatever was seen before.
     fn see(&mut self, kind: DnsRecordType, found: &[RecordHash]) {
@@ -178,12 +183,19 @@ impl KnownRecords {
             let [known, now] = [&self.hashes, &found.hashes].map(|hashes| hashes.get(*kind));
             known.is_some() && known != now
         };
-        let is_pool = |kind: &DnsRecordType| {
-            let known = self.addresses.get(*kind);
-            found.addresses.get(*kind).iter().any(|address| known.contains(address))
-        };
-        let kinds = found.hashes.0.keys().copied();
-        kinds.filter(|kind| differs(kind) && !is_pool(kind)).collect()
+        let is_pool = |kind: &DnsRecordType| self.addresses.share(&found.addresses, *kind);
+        found.types().into_iter().filter(|kind| differs(kind) && !is_pool(kind)).collect()
+    }
+
+    /// The types that were looked up, in order.
+    pub fn types(&self) -> Vec<DnsRecordType> {
+        self.hashes.0.keys().copied().collect()
+    }
+
+    /// Whether these records and the others have an address in common.
+    pub fn shares_an_address_with(&self, others: &Self) -> bool {
+        let mut kinds = DnsRecordType::ADDRESSES.into_iter();
+        kinds.any(|kind| self.addresses.share(&others.addresses, kind))
     }
 
     /// These records, with those of `later` for types that have none here: a type that could not be looked up at first

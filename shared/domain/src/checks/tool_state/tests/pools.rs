@@ -173,4 +173,34 @@ proptest! {
         lookups.next(&pool[..1]);
         prop_assert!(!lookups.is_open());
     }
+
+    /// The same for pools whose answers share nothing: after a round, all members are known.
+    #[test]
+    fn a_pool_whose_answers_share_nothing_is_known_after_a_round(
+        is_v4: bool,
+        size in 1_u8..=16,
+        at_once in 1_usize..=8,
+        answers in prop::collection::vec(prop::collection::vec(any::<prop::sample::Index>(), 1..16), 1..12),
+        foreign in 200_u8..255,
+    ) {
+        let pool: Vec<_> = (0..size).map(|number| member(is_v4, number)).collect();
+        let mut lookups = Lookups::start();
+        for answer in pool.chunks(at_once).chain([&pool[..1]]) {
+            lookups.next(answer);
+        }
+        prop_assert!(!lookups.is_open());
+        for answer in answers {
+            let answer: Vec<_> = answer.iter().map(|index| pool[index.index(pool.len())]).collect();
+            prop_assert_eq!(lookups.next(&answer), []);
+        }
+        let foreign = [member(is_v4, foreign)];
+        prop_assert_eq!(lookups.next(&foreign), []);
+        let second = lookups.next(&foreign);
+        let opens = matches!(second[..], [Event::Opened { .. }]);
+        prop_assert!(opens);
+        lookups.next(&pool[..1]);
+        lookups.next(&foreign);
+        lookups.next(&foreign);
+        prop_assert!(lookups.is_open(), "what stayed is not known");
+    }
 }
