@@ -307,7 +307,9 @@ def issues(site, status):
 def put_under_watch(team, target):
     """A site is created. Its schedules are created, and its first checks run."""
     strict = {"settings": {"min_broken_count": 1}}
-    site = watch(team, target.url, {"status": checked_every(1), "broken-links": strict})
+    # A site with http needs a certificate only if its own settings say so. Nothing listens on port 443.
+    tools = {"status": checked_every(1), "broken-links": strict, "ssl": {"enabled": True}}
+    site = watch(team, target.url, tools)
     until(
         "five schedules are made", lambda: sorted(schedule_expressions(site)) == sorted(TOOLS), 30
     )
@@ -828,7 +830,6 @@ def change_settings(team, site, target):
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
     ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
-    # Nothing listens on port 443. The second check, which would confirm this, does not run now.
     own = {"ssl": {"enabled": False}}
     moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
     changed = ask("PATCH", f"/sites/{site}", moved)["data"]
