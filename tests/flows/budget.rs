@@ -262,7 +262,12 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
                     addresses: Deserialize::deserialize(addresses).expect("addresses"),
                 }
             };
-            Learnt { check: automatic, baseline: records(1), seen: Some(records(64)) }
+            Learnt {
+                check: automatic,
+                baseline: records(1),
+                seen: Some(records(64)),
+                is_repeated: true,
+            }
         }),
         recent: (tool == Tool::Status).then(|| different_days(&day)),
         day: Some(day),
