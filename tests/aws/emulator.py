@@ -355,13 +355,15 @@ def is_true(value):
 @wrap_create("AWS::CloudWatch::Alarm")
 def create_alarm(inner, logical_id, props, stack_name):
     """An alarm on several metrics is refused. This keeps it for the story, which evaluates it."""
-    if "Metrics" in props:
-        name = props.get("AlarmName") or f"{stack_name}-{logical_id}"
-        (WORK / "alarms").mkdir(exist_ok=True)
-        (WORK / "alarms" / f"{name}.json").write_text(json.dumps(props))
-        arn = f"arn:aws:cloudwatch:{get_region()}:{get_account_id()}:alarm:{name}"
-        return name, {"Arn": arn}
-    return inner(logical_id, props, stack_name)
+    return (keep_alarm if "Metrics" in props else inner)(logical_id, props, stack_name)
+
+
+def keep_alarm(logical_id, props, stack_name):
+    name = props.get("AlarmName") or f"{stack_name}-{logical_id}"
+    (WORK / "alarms").mkdir(exist_ok=True)
+    (WORK / "alarms" / f"{name}.json").write_text(json.dumps(props))
+    arn = f"arn:aws:cloudwatch:{get_region()}:{get_account_id()}:alarm:{name}"
+    return name, {"Arn": arn}
 
 
 def update_alarm(name, _, props, stack_name, logical_id):
@@ -374,17 +376,17 @@ alarms["update"] = update_alarm
 
 
 def create_nothing(logical_id, props, stack_name):
-    """Saved queries, alarms over alarms and auto scaling are unknown. Nothing here uses them."""
+    """Saved queries and auto scaling are unknown. Nothing here uses them."""
     return f"{stack_name}-{logical_id}", {}
 
 
-for unknown in (
-    "AWS::Logs::QueryDefinition",
-    "AWS::CloudWatch::CompositeAlarm",
-    "AWS::ApplicationAutoScaling::ScalableTarget",
-    "AWS::ApplicationAutoScaling::ScalingPolicy",
-):
-    provisioners._RESOURCE_HANDLERS[unknown] = {"create": create_nothing, "delete": lambda *_: None}
+for unknown, create in {
+    "AWS::Logs::QueryDefinition": create_nothing,
+    "AWS::CloudWatch::CompositeAlarm": keep_alarm,
+    "AWS::ApplicationAutoScaling::ScalableTarget": create_nothing,
+    "AWS::ApplicationAutoScaling::ScalingPolicy": create_nothing,
+}.items():
+    provisioners._RESOURCE_HANDLERS[unknown] = {"create": create, "delete": lambda *_: None}
 
 
 # --- What services do with a role ---------------------------------------------------------------

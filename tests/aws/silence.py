@@ -153,7 +153,9 @@ def on():
     ):
         state = alarms.state(WORK, f"{STACK}-{name}", since)
         assert state == expected, (name, state)
-        assert alarms.tells(WORK, f"{STACK}-{name}", state), (name, state)
+        # One alarm over all others says that they have ended.
+        teller = "SomeAlarm" if state == "OK" else name
+        assert alarms.tells(WORK, f"{STACK}-{teller}", state), (name, state)
     say("the alarms have gone off")
     assert is_silent(problems()), problems()
     say("vedette doctor reports it")
