@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_runtime::metrics::directive;
 
 use crate::{Finished, Handled};
 
@@ -94,14 +95,7 @@ impl Metrics {
                         line[name] = values.into();
                     }
                 }
-                line["_aws"] = json!({
-                    "Timestamp": now.as_millisecond(),
-                    "CloudWatchMetrics": [{
-                        "Namespace": namespace,
-                        "Dimensions": [["Tool"]],
-                        "Metrics": metrics,
-                    }],
-                });
+                line["_aws"] = directive(namespace, &["Tool"], &metrics, now);
                 line
             })
             .collect()

@@ -57,21 +57,26 @@ fn write(tool: Option<Tool>, figures: &[(Metric, u64)], now: Timestamp) {
     let _ = writeln!(stdout().lock(), "{}", line(&namespace, tool, figures, now));
 }
 
+/// The member `_aws` of a line, which tells CloudWatch which of the other members are metrics (the embedded metric
+/// format). `metrics` are their names and units, and `dimensions` the names of their dimensions.
+pub fn directive(namespace: &str, dimensions: &[&str], metrics: &[Value], now: Timestamp) -> Value {
+    json!({
+        "Timestamp": now.as_millisecond(),
+        "CloudWatchMetrics": [{
+            "Namespace": namespace,
+            "Dimensions": [dimensions],
+            "Metrics": metrics,
+        }],
+    })
+}
+
 fn line(namespace: &str, tool: Option<Tool>, figures: &[(Metric, u64)], now: Timestamp) -> Value {
     let metrics: Vec<_> = figures
         .iter()
         .map(|(metric, _)| json!({ "Name": metric.name(), "Unit": "Count" }))
         .collect();
-    let mut line = json!({
-        "_aws": {
-            "Timestamp": now.as_millisecond(),
-            "CloudWatchMetrics": [{
-                "Namespace": namespace,
-                "Dimensions": [tool.map(|_| "Tool").as_slice()],
-                "Metrics": metrics,
-            }],
-        },
-    });
+    let dimensions = tool.map(|_| "Tool");
+    let mut line = json!({ "_aws": directive(namespace, dimensions.as_slice(), &metrics, now) });
     if let Some(tool) = tool {
         line["Tool"] = json!(tool);
     }
