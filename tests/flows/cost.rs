@@ -46,8 +46,8 @@ const MINUTES_PER_MONTH: f64 = DAYS_PER_MONTH * 24.0 * 60.0;
 const SLOWEST_OF_TEN: f64 = 0.6;
 /// Messages of a full batch.
 const BATCH: f64 = Destination::Tool(Tool::Status).batch() as f64;
-/// Checks of a batch that run at once, as in the checker.
-const BUSY: f64 = 10.0;
+/// Checks of a batch that run at once.
+const BUSY: f64 = vedette_checker::BUSY as f64;
 /// As in `template.yaml` and `outpost.yaml`.
 const MEMORY_GB: f64 = 0.25;
 const OUTPOST_MEMORY_GB: f64 = 0.5;

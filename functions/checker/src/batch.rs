@@ -11,6 +11,10 @@ use vedette_store::RunContext;
 
 use crate::{CheckerError, Engines, Incoming, Metrics, handle_body};
 
+/// Short checks of a function that need the processor at once. With 256 MB, a function has a seventh of a processor, on
+/// which ten checks take a tenth of a second, and each more would lengthen the response times that they measure.
+pub const BUSY: usize = 10;
+
 /// Handles the messages of an invocation that has this much time `left`. Returns those that failed, and what became of
 /// the others.
 pub async fn handle_batch(

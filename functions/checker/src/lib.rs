@@ -41,7 +41,7 @@ use lease::{postpone, with_lease};
 use posting::{Halt, Posting};
 use unsaved::Unsaved;
 
-pub use batch::handle_batch;
+pub use batch::{BUSY, handle_batch};
 pub use browser_function::{BrowserFunction, NotRun};
 pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
 pub use engines::{Engines, ProbeInput, Probed};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
-    BROWSER, BrowserFunction, Config, Engines, OUTPOST, Outposts, adopt_orphans, auditor_key,
+    BROWSER, BUSY, BrowserFunction, Config, Engines, OUTPOST, Outposts, adopt_orphans, auditor_key,
     handle_batch,
 };
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
@@ -22,10 +22,6 @@ use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
     Clock, Consumer, Destination, PrivateTargets, TxtRecords, Witnesses, aws, telemetry,
 };
-
-/// Short checks that need the processor at once. With 256 MB, a function has a seventh of a processor, on which ten checks
-/// take a tenth of a second, and each more would lengthen the response times that they measure.
-const BUSY: usize = 10;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {

@@ -7,6 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::error::Error;
 
 use clap::Args;
+use vedette_checker::BUSY;
 use vedette_domain::checks::concurrency::limit_for_share;
 use vedette_domain::checks::schedule::offset;
 use vedette_domain::checks::tool::Tool;
@@ -51,8 +52,6 @@ const ANSWERED: Time = 150_000;
 const PLACES_OF_AN_ACCOUNT: usize = 1_000;
 /// Checks that an invocation begins with.
 const BATCH: usize = Destination::Tool(Tool::Status).batch();
-/// Checks of an invocation that are not slow, at once, as in the checker.
-const BUSY: usize = 10;
 /// Write units a second of a new on-demand table.
 const UNITS_OF_A_NEW_TABLE: u64 = 4_000;
 /// Minutes in which an on-demand table doubles. It can take twice its highest load so far at once.
