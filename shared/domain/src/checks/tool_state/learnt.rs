@@ -102,7 +102,8 @@ impl ToolState {
         let seen = KnownRecords::default().completed_by(found).only(&changed);
         let seen = (!changed.is_empty()).then_some(seen);
         let baseline = baseline.after(found, &changed);
-        self.learnt = Some(Learnt { check, baseline, seen, is_repeated: shares });
+        let is_repeated = shares && seen.is_some();
+        self.learnt = Some(Learnt { check, baseline, seen, is_repeated });
     }
 
     /// Accepts the records that the last check found as the correct ones.
