@@ -5,8 +5,11 @@ pub mod names;
 pub mod reading;
 pub mod receivers;
 
+use std::io::Write as _;
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::accounts::plan::Plan;
@@ -24,6 +27,13 @@ use vedette_store::{Audit, Grant, SiteWithTools};
 use vedette_testkit::{Client, Member, TestApp, granted, loopback, new_team};
 
 use crate::receivers::Receivers;
+
+/// Compresses bytes.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
 
 /// A whole service for one test.
 pub struct Service {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use flate2::Compression;
-use flate2::write::{GzEncoder, ZlibEncoder};
+use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,6 +15,7 @@ use vedette_domain::expectations::{CheckMethod, Expectation, Expectations, JsonP
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_probe::status::{self, Expected, StatusProbe};
 use vedette_testkit::loopback;
+use vedette_tests::gzip;
 
 /// A server that answers each path with these bytes, and then closes the connection.
 pub(crate) struct RawServer {
@@ -59,12 +60,6 @@ pub(crate) fn response(headers: &str, body: &[u8]) -> Vec<u8> {
         body.len()
     );
     [head.as_bytes(), body].concat()
-}
-
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(bytes).expect("memory");
-    encoder.finish().expect("memory")
 }
 
 fn zlib(bytes: &[u8]) -> Vec<u8> {

@@ -11,8 +11,9 @@ use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::links::{self, CrawlBounds, CrawlLimiter, LinksProbe};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_testkit::{START, loopback};
+use vedette_tests::gzip;
 
-use super::bodies::{RawServer, gzip, response};
+use super::bodies::{RawServer, response};
 
 const HTML: &str = "Content-Type: text/html\r\n";
 

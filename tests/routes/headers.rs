@@ -1,20 +1,10 @@
 //! Headers: how long a response may be cached, and how bodies are encoded.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::json;
 use vedette_api::{BODY_MAX, ROUTES};
-use vedette_tests::Service;
+use vedette_tests::{Service, gzip};
 
 use crate::support::{assert_not_found, assert_refused, new_site};
-
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(text).expect("memory");
-    packed.finish().expect("memory")
-}
 
 #[tokio::test]
 async fn what_is_read_is_not_sent_again_until_it_changes() {
