@@ -19,6 +19,7 @@ use vedette_embedded::{Reached, Report, reach};
 use vedette_testkit::WebServer;
 
 use crate::client::Client;
+use crate::operator::vedette;
 use crate::process::signal;
 use crate::unread::free_address;
 
@@ -57,6 +58,14 @@ impl Disk {
     fn path(&self, name: &str) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.holder()));
         root.join(self.at.strip_prefix("/").expect("absolute")).join(name)
+    }
+
+    /// Mounts it again, `ro` or `rw`.
+    async fn remount(&self, how: &str) {
+        let mut mount = Command::new("nsenter");
+        mount.args(["-m", "-t", &self.holder().to_string(), "mount", "-o"]);
+        let done = mount.arg(format!("remount,{how}")).arg(&self.at).status().await;
+        assert!(done.expect("started").success());
     }
 
     fn fill(&self) {
@@ -141,12 +150,35 @@ impl Running {
         timeout(PATIENCE, waits).await.expect("in time");
     }
 
+    /// Waits until a service that could only read has restarted itself.
+    async fn until_restarted(&self) {
+        let writes = async {
+            loop {
+                // For a moment, nothing listens on the address.
+                if let Ok(Reached::Served(socket)) = reach(&self.data).await
+                    && let Ok(Some(said)) = socket.report(Report::Health).await
+                    && said == "[]"
+                {
+                    return;
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(PATIENCE, writes).await.expect("it begins again by itself");
+    }
+
     async fn doctor(&self) -> u8 {
         let data: &Path = &self.data;
         let words = ["vedette", "--data", data.to_str().expect("text"), "doctor"];
         let ran = Cli::try_parse_from(words).expect("a command").execute().await;
         ran.map_or_else(|failure| failure.exit_code(), |()| 0)
     }
+}
+
+/// Why a command fails.
+async fn refused(data: &Path, command: &str) -> (u8, String) {
+    let failure = vedette(data, command).await.expect_err("refused");
+    (failure.exit_code(), failure.to_string())
 }
 
 fn is_degraded(health: &str) -> bool {
@@ -202,22 +234,40 @@ async fn a_full_disk_is_told_of_and_survived() {
     assert!(is_degraded(&running.health().await));
     assert_eq!(running.doctor().await, 1);
     disk.free();
-    let path = format!("/api/v1/sites/{site}");
-    let writes = async {
-        loop {
-            // For a moment, nothing listens on the address.
-            if let Ok(Reached::Served(socket)) = reach(&running.data).await
-                && let Ok(Some(said)) = socket.report(Report::Health).await
-                && said == "[]"
-            {
-                return;
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(PATIENCE, writes).await.expect("it begins again by itself");
-    assert_eq!(running.client.get(&path).await.status, 200);
+    running.until_restarted().await;
+    assert_eq!(running.client.get(&format!("/api/v1/sites/{site}")).await.status, 200);
     let ended = running.client.ended_checks(&site, 1).await.len();
     running.client.ended_checks(&site, ended + 2).await;
+    assert_eq!(signal(&mut running.child, "-TERM").await.code(), Some(0));
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+async fn a_service_can_be_read_on_a_disk_that_cannot_be_written_however_it_ended() {
+    let Some(disk) = Disk::mount().await else {
+        return eprintln!("skipped: this user may not mount a disk");
+    };
+    let (operator, _told) = webhook().await;
+    let mut running = Running::start(&disk, operator).await;
+    let site = format!("/api/v1/sites/{}", running.client.add_site("https://192.0.2.1/").await);
+    for how in ["-KILL", "-TERM"] {
+        signal(&mut running.child, how).await;
+        disk.remount("ro").await;
+        assert_eq!(running.doctor().await, 1, "{how}: the doctor does not call it healthy");
+        let (code, why) = refused(&running.data, "health").await;
+        assert_eq!(code, 3, "{how}: {why}");
+        assert!(why.ends_with(", which is read-only"), "{how}: {why}");
+
+        running = Running::start(&disk, operator).await;
+        assert_eq!(running.client.get(&site).await.status, 200, "{how}");
+        for command in ["health", "doctor", "team list"] {
+            let (code, why) = refused(&running.data, command).await;
+            assert_eq!(code, 3, "{how}: {why}");
+            assert!(why.contains("is read-only, so the service that uses it"), "{how}: {why}");
+        }
+        disk.remount("rw").await;
+        running.until_restarted().await;
+        assert_eq!(running.client.get(&site).await.status, 200, "{how}");
+    }
     assert_eq!(signal(&mut running.child, "-TERM").await.code(), Some(0));
 }
