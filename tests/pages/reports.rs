@@ -53,7 +53,8 @@ async fn a_report_says_day_by_day_how_a_site_was() {
         pause("2026-11-20T23:58:30Z", "2026-11-21T00:03:00Z"),
         pause("2026-11-21T10:00:00Z", "2026-11-21T10:05:00Z"),
     ]);
-    let page = said(&browser.get(&format!("{path}?from=2026-11-20&to=2026-11-21")).await);
+    let page = browser.get(&format!("{path}?from=2026-11-20&to=2026-11-21")).await;
+    let page = said(&page);
     for text in [
         "<dt>Without checks</dt><dd>9 min, in which Vedette did not run</dd>",
         "1 min without checks",
@@ -61,8 +62,8 @@ async fn a_report_says_day_by_day_how_a_site_was() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    let csv = body(&browser.get(&format!("{path}.csv?from=2026-11-20&to=2026-11-21")).await);
-    let lines = csv.lines().map(|line| line.rsplit(',').next().unwrap_or_default());
+    let csv = browser.get(&format!("{path}.csv?from=2026-11-20&to=2026-11-21")).await;
+    let lines = body(&csv).lines().map(|line| line.rsplit(',').next().unwrap_or_default());
     assert_eq!(lines.collect::<Vec<_>>(), ["minutes_without_checks", "2", "8"]);
     // Without a period, the report covers the last 30 days.
     assert!(said(&browser.get(&path).await).contains("value=\"2026-10-24\""));

@@ -47,8 +47,8 @@ impl Random {
     }
 }
 
-/// The number that was last acknowledged as the notes of each site.
-type Acknowledged = BTreeMap<String, u64>;
+/// The URL of each site, and the number that was last acknowledged as its notes.
+type Acknowledged = BTreeMap<String, (String, u64)>;
 
 /// A data folder, and everything that it must contain.
 struct Folder {
@@ -114,7 +114,7 @@ impl Folder {
         starting.env("VEDETTE_AUDITOR", "none").env("VEDETTE_RDAP", "none");
         starting.env("VEDETTE_THROTTLE", "1000000");
         let (child, client) = announced(starting, &self.data).await;
-        for (site, number) in &self.acknowledged {
+        for (site, (_, number)) in &self.acknowledged {
             let found = client.get(&format!("/api/v1/sites/{site}")).await;
             assert_eq!(found.status, 200, "{site} is lost. {}", self.log);
             let notes = found.body["data"]["notes"].as_str().and_then(|it| it.parse::<u64>().ok());
@@ -127,8 +127,9 @@ impl Folder {
     async fn write(&mut self) {
         self.note("write");
         let Some((_, client)) = &self.running else { return };
-        let url = json!("https://192.0.2.1/");
         if self.acknowledged.len() < 4 {
+            self.count += 1;
+            let url = format!("https://192.0.2.1/{}", self.count);
             let off = json!({ "enabled": false });
             let tools = json!({
                 "status": off, "ssl": off, "dns": off, "broken-links": off, "performance": off,
@@ -139,9 +140,9 @@ impl Folder {
             let created = client.send("POST", &path, body.as_bytes()).await;
             assert_eq!(created.status, 201, "{created:?}");
             let site = created.body["data"]["uuid"].as_str().expect("an id").to_owned();
-            self.acknowledged.insert(site, 0);
+            self.acknowledged.insert(site, (url, 0));
         }
-        for (site, number) in &mut self.acknowledged {
+        for (site, (url, number)) in &mut self.acknowledged {
             self.count += 1;
             let body = json!({ "url": url, "notes": self.count.to_string() }).to_string();
             let path = format!("/api/v1/sites/{site}");
