@@ -11,7 +11,7 @@ use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
 
 /// The receivers of all channels.
 #[derive(Default)]
@@ -117,6 +117,7 @@ impl Transport for Receivers {
         channel: &Channel,
         _: &Target,
         outgoing: &Outgoing,
+        _: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
         let message = match outgoing {

@@ -450,6 +450,34 @@ async fn a_webhook_that_fails_gets_everything_in_order_and_no_stale_reminder() {
 }
 
 #[tokio::test]
+async fn once_a_failing_channel_accepts_a_message_it_gets_everything_that_waits() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    for channel in [&people, &program] {
+        scene.service.receivers.answer(channel.id, down.clone());
+    }
+    scene.turn(site, 503).await;
+    for _ in 0..4 {
+        scene.service.advance_minutes(5);
+        scene.redeliver().await;
+    }
+    scene.turn(site, 200).await;
+    let app = &scene.service.test.app;
+    for channel in [&people, &program] {
+        scene.service.receivers.answer(channel.id, SendOutcome::Delivered);
+        vedette_actions::queue_test(app, channel).await.expect("queued");
+    }
+    // No time passes.
+    scene.service.deliver_alerts().await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &people), ["TEST: Ops", "WAS DOWN: site.test"]);
+    assert_eq!(to(&received, &program), ["channel.test", "issue.opened", "issue.resolved"]);
+}
+
+#[tokio::test]
 async fn messages_about_a_channel_that_fails_do_not_multiply() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;

@@ -137,7 +137,11 @@ async fn a_mail_server_that_refuses_the_sender_disables_no_channel_and_loses_no_
     for number in 1..CHANNELS_MAX {
         let target = Target::email(&format!("{number}@example.com")).expect("an address");
         let channel = scene.add_channel(&format!("{number}"), target).await;
-        let held = SendOutcome::Held { after: Duration::from_secs(1), why: "held".to_owned() };
+        let held = SendOutcome::Held {
+            after: Duration::from_secs(1),
+            was_tried: false,
+            why: "held".to_owned(),
+        };
         scene.service.receivers.answer(channel.id, held);
         channels.push(channel);
     }
@@ -152,15 +156,19 @@ async fn a_mail_server_that_refuses_the_sender_disables_no_channel_and_loses_no_
         }
         assert_eq!(server.attempts(), attempts, "one mail finds out for all");
     }
+    let mut listed = 0;
     for channel in &channels {
         let Deliveries { state, deliveries, queued } = scene.deliveries(channel).await;
         assert_eq!((state.disabled, state.failing, state.refusals), (None, None, 0));
-        let why = &state.log.last().expect("an attempt").why;
+        let why = state.held.expect("it waits");
         assert!(why.starts_with("the mail server, at MAIL FROM: "), "{why}");
         assert!(why.ends_with("5.7.1 not from here"), "{why}");
+        assert!(state.log.iter().all(|attempt| attempt.why == why), "{:?}", state.log);
+        listed += state.log.len();
         let is_due = deliveries.iter().all(|delivery| delivery.due.is_some());
         assert!(is_due && deliveries.len() + queued.len() == 1, "{deliveries:?} {queued:?}");
     }
+    assert_eq!(listed, server.attempts(), "only attempts are listed as such");
 
     server.accepts.store(true, Ordering::Relaxed);
     scene.service.advance_minutes(16);
@@ -190,4 +198,57 @@ async fn each_confirmation_mail_has_an_id_of_its_own() {
     let mails = server.take();
     let ids: BTreeSet<_> = mails.iter().map(|mail| header(mail, "Message-ID")).collect();
     assert_eq!((mails.len(), ids.len()), (2, 2), "{ids:?}");
+}
+
+#[tokio::test]
+async fn a_person_who_tries_again_finds_that_the_mail_server_works_and_all_mail_is_sent() {
+    for request in ["resend", "test"] {
+        let scene = Scene::start().await;
+        let (server, url) = MailServer::start().await;
+        let sender = sender(&url);
+        let recoveries = sender.mail_recoveries();
+        let mut channels = Vec::new();
+        for number in 1..=3 {
+            let target = Target::email(&format!("{number}@example.com")).expect("an address");
+            let channel = scene.add_channel(&format!("{number}"), target).await;
+            let after = Duration::from_secs(1);
+            let held = SendOutcome::Held { after, was_tried: false, why: "held".to_owned() };
+            scene.service.receivers.answer(channel.id, held);
+            channels.push(channel);
+        }
+        scene.watch_down(&json!({})).await;
+        scene.service.advance_minutes(1);
+        for channel in &channels {
+            scene.mail(&sender, channel).await;
+        }
+        let app = &scene.service.test.app;
+        let ask = async |channel: &Channel| {
+            match request {
+                "resend" => {
+                    let by = Actor::Operator;
+                    vedette_actions::resend_to_channel(app, channel, by).await.expect("asked");
+                }
+                _ => drop(vedette_actions::queue_test(app, channel).await.expect("asked")),
+            }
+            scene.mail(&sender, channel).await;
+        };
+        ask(&channels[1]).await;
+        assert_eq!((server.attempts(), *recoveries.borrow()), (2, 0), "{request}: not yet");
+        scene.mail(&sender, &channels[2]).await;
+        assert_eq!(server.attempts(), 2, "{request}: nobody has asked for this one");
+
+        server.accepts.store(true, Ordering::Relaxed);
+        ask(&channels[1]).await;
+        assert_eq!(*recoveries.borrow(), 1, "{request}: at once");
+        vedette_notifier::release_mail(app).await.expect("released");
+        for channel in &channels {
+            scene.mail(&sender, channel).await;
+            let Deliveries { state, .. } = scene.deliveries(channel).await;
+            assert_eq!((state.held, state.retry_at, state.is_requested), (None, None, false));
+        }
+        let mails = server.take();
+        let subjects: Vec<_> = mails.iter().map(|mail| header(mail, "Subject")).collect();
+        let down = subjects.iter().filter(|subject| subject.starts_with("[DOWN]")).count();
+        assert_eq!(down, channels.len(), "{request}: {subjects:?}");
+    }
 }

@@ -273,7 +273,10 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
         (retry(None), Some(120)),
         (retry(Some(Duration::from_secs(7))), Some(7)),
         (retry(Some(Duration::from_hours(1))), Some(900)),
-        (SendOutcome::Held { after: Duration::from_hours(1), why: why() }, Some(900)),
+        (
+            SendOutcome::Held { after: Duration::from_hours(1), was_tried: false, why: why() },
+            Some(120),
+        ),
         (SendOutcome::Refused { why: why() }, None),
         (SendOutcome::Gone { why: why() }, None),
         (SendOutcome::Delivered, None),

@@ -11,6 +11,7 @@ use vedette_dashboard::{StatusPages, find_public, not_published};
 use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
+use vedette_runtime::health::Problem;
 use vedette_store::Grant;
 use vedette_testkit::status_pages::published_page;
 use vedette_testkit::{Spent, TestApp, granted};
@@ -603,7 +604,21 @@ async fn hostile_paths_lead_nowhere() {
 #[tokio::test]
 async fn a_page_that_is_no_longer_published_says_so() {
     let test = published(|_| {}).await;
-    test.advance(SignedDuration::from_hours(2));
+    // On one machine, the process knows at once that it cannot publish.
+    let why = "the disk is full".to_owned();
+    test.app.health.report(Problem::NotWritable { why }, test.now());
+    test.advance(SignedDuration::from_mins(2));
+    let page = get(&test, "/status/meridian").await;
+    let main = text(main_part(&page));
+    assert!(
+        main.contains(
+            "This page may be out of date. It was last updated at 10:54 CET , 2 min ago."
+        ),
+        "{main}"
+    );
+    assert!(!main.contains("disk"), "readers are not told about the machine: {main}");
+    test.app.health.report_over(|_| true);
+    test.advance(SignedDuration::from_mins(118));
     let page = get(&test, "/status/meridian").await;
     assert!(!text(main_part(&page)).contains("may be out of date"));
     test.advance(SignedDuration::from_mins(1));

@@ -1,6 +1,7 @@
 //! The report of a site.
 
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::clock::Pause;
 use vedette_testkit::new_team;
 
 use crate::results::{HARMLESS, end, status};
@@ -44,6 +45,26 @@ async fn a_report_says_day_by_day_how_a_site_was() {
         "2026-11-21,12,11,91.66,100,100,0,234\r\n",
     ];
     assert_eq!(body(&csv), lines.concat());
+    let pause = |from: &str, to: &str| Pause {
+        from: from.parse().expect("a timestamp"),
+        to: to.parse().expect("a timestamp"),
+    };
+    service.test.app.health.record_pauses(vec![
+        pause("2026-11-20T23:58:30Z", "2026-11-21T00:03:00Z"),
+        pause("2026-11-21T10:00:00Z", "2026-11-21T10:05:00Z"),
+    ]);
+    let page = browser.get(&format!("{path}?from=2026-11-20&to=2026-11-21")).await;
+    let page = said(&page);
+    for text in [
+        "<dt>Without checks</dt><dd>9 min, in which Vedette did not run</dd>",
+        "1 min without checks",
+        "8 min without checks",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let csv = browser.get(&format!("{path}.csv?from=2026-11-20&to=2026-11-21")).await;
+    let lines = body(&csv).lines().map(|line| line.rsplit(',').next().unwrap_or_default());
+    assert_eq!(lines.collect::<Vec<_>>(), ["minutes_without_checks", "2", "8"]);
     // Without a period, the report covers the last 30 days.
     assert!(said(&browser.get(&path).await).contains("value=\"2026-10-24\""));
 }

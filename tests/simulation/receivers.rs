@@ -15,7 +15,7 @@ use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_domain::time_zone::NamedZone;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
 use vedette_testkit::Faults;
 use vedette_tests::reading::Reading;
 
@@ -259,6 +259,7 @@ impl Transport for Receivers {
         channel: &Channel,
         _: &Target,
         outgoing: &Outgoing,
+        _: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
         let (arrives, dies) = {

@@ -1,7 +1,10 @@
 //! Finished runs that could not be saved. When their messages are delivered again, the same result is saved. Otherwise,
 //! each delivery would check the target again, for example while the disk is full.
+//!
+//! Of the automatic runs of a tool, those are kept in which something began or ceased to fail, so that an outage is dated
+//! from its first failed check.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,9 +15,12 @@ use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
+use vedette_domain::issues::{Fingerprint, Outcome};
 
 /// The most runs that are kept. With small results they take about 40 MB.
 const KEPT: usize = 10_000;
+/// The most runs that are kept for a site and tool. A target that fails and recovers all the time has more.
+const SERIES_MAX: usize = 8;
 /// How many small results one result of a crawl or an audit counts as.
 const LONG: usize = 100;
 /// A result counts once more for each this many bytes of a response's body and of what was posted.
@@ -33,7 +39,17 @@ pub(crate) struct Unsaved {
     pub(crate) probe_time: Option<Duration>,
 }
 
-/// For each site and tool, the newest automatic run and the newest on-demand run are kept. Older ones no longer count.
+impl Unsaved {
+    /// The problems that it found.
+    fn failing(&self) -> BTreeSet<Fingerprint> {
+        let at = self.run.check.created_at();
+        let evaluations = self.run.evaluate(&self.finish, None, at).into_iter();
+        let failing = evaluations.filter(|found| found.outcome == Outcome::Down);
+        failing.map(|found| found.fingerprint).collect()
+    }
+}
+
+/// A site, a tool, and whether the runs are automatic.
 type Key = (Partition, Tool, bool);
 
 /// The finished runs of this process that could not be saved.
@@ -44,43 +60,88 @@ pub(crate) struct UnsavedRuns {
 
 #[derive(Default)]
 struct Kept {
-    runs: HashMap<Key, (u64, Arc<Unsaved>)>,
+    runs: HashMap<Key, Series>,
     /// The sum of their weights.
     weight: usize,
     /// How many runs have been kept so far.
     count: u64,
 }
 
+/// The runs of a key, oldest first.
+#[derive(Default)]
+struct Series {
+    /// Rises with each run that is kept.
+    number: u64,
+    /// The newest run, and before it those in which something began or ceased to fail.
+    runs: Vec<Arc<Unsaved>>,
+}
+
+impl Series {
+    fn weight(&self) -> usize {
+        self.runs.iter().map(|unsaved| weight(unsaved)).sum()
+    }
+
+    /// Adds the newest run, and forgets the one before it if that found what the one before that had found.
+    fn push(&mut self, unsaved: Arc<Unsaved>) {
+        self.runs.retain(|kept| kept.run.check != unsaved.run.check);
+        let is_repetition = match &self.runs[..] {
+            [] => false,
+            [only] => only.failing().is_empty() && unsaved.failing().is_empty(),
+            [.., before, last] => before.failing() == last.failing(),
+        };
+        if is_repetition {
+            self.runs.pop();
+        }
+        self.runs.push(unsaved);
+        let excess = self.runs.len().saturating_sub(SERIES_MAX);
+        self.runs.drain(..excess);
+    }
+}
+
 impl UnsavedRuns {
     /// Keeps a run until it is saved; forgets the oldest ones if there are too many.
     pub(crate) fn keep(&self, unsaved: Arc<Unsaved>) {
         let mut kept = self.kept();
-        kept.remove(key(unsaved.run.check));
-        while kept.weight + weight(&unsaved) > KEPT {
-            let oldest = kept.runs.iter().min_by_key(|(_, (number, _))| *number);
+        let key = key(unsaved.run.check);
+        let mut series = kept.remove(key).unwrap_or_default();
+        series.push(unsaved);
+        let weight = series.weight();
+        while kept.weight + weight > KEPT {
+            let oldest = kept.runs.iter().min_by_key(|(_, series)| series.number);
             let Some((oldest, _)) = oldest else { break };
             let oldest = *oldest;
             kept.remove(oldest);
         }
-        kept.weight += weight(&unsaved);
+        kept.weight += weight;
         kept.count += 1;
-        let number = kept.count;
-        kept.runs.insert(key(unsaved.run.check), (number, unsaved));
+        series.number = kept.count;
+        kept.runs.insert(key, series);
+    }
+
+    /// The kept runs of the same site and tool before a check, oldest first. They must be saved before it.
+    pub(crate) fn before(&self, check: CheckId) -> Vec<Arc<Unsaved>> {
+        let kept = self.kept();
+        let runs = kept.runs.get(&key(check)).into_iter().flat_map(|series| &series.runs);
+        let earlier = |unsaved: &&Arc<Unsaved>| unsaved.run.check.created_at() < check.created_at();
+        runs.filter(earlier).cloned().collect()
     }
 
     /// The finished run of a check, if it could not be saved. The run stays here until it is forgotten, because its
     /// message may arrive twice.
     pub(crate) fn of(&self, check: CheckId) -> Option<Arc<Unsaved>> {
         let kept = self.kept();
-        let (_, unsaved) = kept.runs.get(&key(check))?;
-        (unsaved.run.check == check).then(|| Arc::clone(unsaved))
+        let runs = &kept.runs.get(&key(check))?.runs;
+        runs.iter().find(|unsaved| unsaved.run.check == check).cloned()
     }
 
     /// Forgets the run of a check that was saved or is no longer needed.
     pub(crate) fn forget(&self, check: CheckId) {
         let mut kept = self.kept();
-        if kept.runs.get(&key(check)).is_some_and(|(_, unsaved)| unsaved.run.check == check) {
-            kept.remove(key(check));
+        let Some(mut series) = kept.remove(key(check)) else { return };
+        series.runs.retain(|unsaved| unsaved.run.check != check);
+        if !series.runs.is_empty() {
+            kept.weight += series.weight();
+            kept.runs.insert(key(check), series);
         }
     }
 
@@ -96,10 +157,10 @@ impl fmt::Debug for UnsavedRuns {
 }
 
 impl Kept {
-    fn remove(&mut self, key: Key) {
-        if let Some((_, unsaved)) = self.runs.remove(&key) {
-            self.weight -= weight(&unsaved);
-        }
+    fn remove(&mut self, key: Key) -> Option<Series> {
+        let series = self.runs.remove(&key)?;
+        self.weight -= series.weight();
+        Some(series)
     }
 }
 

@@ -79,7 +79,11 @@ async fn continue_mailing(
             if app.clock.now().duration_since(began) >= SENDS_FOR {
                 return pause(app, mailing, Duration::ZERO).await;
             }
-            let failed = send(app, mailer, subscriber, email(subscriber)).await?;
+            let failed = match send(app, mailer, subscriber, email(subscriber)).await? {
+                Sent::Waits(after) => return pause(app, mailing, after).await,
+                Sent::Failed(after) => Some(after),
+                Sent::Done => None,
+            };
             let next = match failed {
                 None => mailing.clone().past(subscriber.id),
                 Some(_) => mailing.clone().failed(subscriber.id),
@@ -114,7 +118,11 @@ async fn try_again(
             return pause(app, mailing, Duration::ZERO).await;
         }
         let failed = match app.store.subscription(mailing.page, id).await? {
-            Some(subscriber) => send(app, mailer, &subscriber, email(&subscriber)).await?,
+            Some(subscriber) => match send(app, mailer, &subscriber, email(&subscriber)).await? {
+                Sent::Waits(after) => return pause(app, mailing, after).await,
+                Sent::Failed(after) => Some(after),
+                Sent::Done => None,
+            },
             None => None,
         };
         let next = mailing.clone().tried_again(failed.is_some());
@@ -130,30 +138,42 @@ async fn try_again(
     Ok(app.store.delete_mailing(&mailing).await?)
 }
 
-/// Sends an email to a subscriber. Returns after how long it can be tried again, if it failed for now.
+/// What became of an email to a subscriber.
+enum Sent {
+    /// It was sent, or never will be.
+    Done,
+    /// It failed for now, and can be tried again after this time.
+    Failed(Duration),
+    /// It was not tried, because all email is held back. That may be over after this time.
+    Waits(Duration),
+}
+
+/// Sends an email to a subscriber.
 async fn send(
     app: &App,
     mailer: &impl Mailer,
     subscriber: &Subscription,
     (mail, id): (TransactionalMail, String),
-) -> Result<Option<Duration>, MailerError> {
+) -> Result<Sent, MailerError> {
     Ok(match mailer.write(&subscriber.email, mail, id, app.clock.now()).await {
-        SendOutcome::Delivered => None,
+        SendOutcome::Delivered => Sent::Done,
         SendOutcome::Refused { why } => {
             warn!(why, "an email to a subscriber was refused");
-            None
+            Sent::Done
         }
         SendOutcome::Gone { why } => {
             warn!(why, "a subscriber's mailbox is gone; ending the subscription");
             unless_conflict(app.store.delete_subscription(subscriber).await)?;
-            None
+            Sent::Done
         }
         SendOutcome::Retry { after, why } => {
             warn!(why, "could not send an email to a subscriber; trying again later");
-            Some(after.unwrap_or(RETRY))
+            Sent::Failed(after.unwrap_or(RETRY))
         }
         // The log already says that email is held back.
-        SendOutcome::Held { after, .. } => Some(after),
+        SendOutcome::Held { after, was_tried: true, .. } => Sent::Failed(after),
+        // The wait may end sooner than expected.
+        SendOutcome::Held { after, was_tried: false, .. } => Sent::Waits(after.min(RETRY)),
     })
 }
 

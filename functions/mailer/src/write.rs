@@ -118,8 +118,8 @@ async fn send(
             warn!(why, "could not send a transactional email; trying again later");
             ask_again(app, message, after.unwrap_or(RETRY)).await
         }
-        // The log already says that email is held back.
-        SendOutcome::Held { after, .. } => ask_again(app, message, after).await,
+        // The log already says that email is held back. The wait may end sooner than expected.
+        SendOutcome::Held { after, .. } => ask_again(app, message, after.min(RETRY)).await,
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
             warn!(why, "a transactional email was refused");
             Ok(())

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use vedette_actions::wake;
+use vedette_actions::{send_sooner, wake};
 use vedette_domain::alerts::channel::{Channel, PublicTarget};
 use vedette_domain::alerts::delivery_run::{Delivered, DeliveryContext, DeliveryRun};
 use vedette_domain::time_zone::NamedZone;
@@ -80,8 +80,12 @@ pub async fn deliver(
     if delivered.given_up > 0 {
         metrics::emit(&[(Metric::AlertsGivenUp, delivered.given_up)], app.clock.now());
     }
+    let has_recovered = run.has_recovered();
     end(app, place, run).await?;
     executed?;
+    if has_recovered {
+        send_sooner(app, place).await?;
+    }
     Ok(delivered)
 }
 

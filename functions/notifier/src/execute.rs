@@ -108,16 +108,20 @@ impl<T: Transport> Executor<'_, T> {
         }
         let base = self.app.service.pages_base();
         let team = (&self.team.team, self.zone);
-        let outcome = match message(delivery.message(), self.channel, team, base, self.now()) {
+        let (reason, now) = (run.reason(&delivery), self.now());
+        let outcome = match message(delivery.message(), self.channel, team, base, now) {
             Ok(message) => {
-                self.transport.send(self.channel, &self.target, &message, self.now()).await
+                let (channel, target) = (self.channel, &self.target);
+                self.transport.send(channel, target, &message, reason, now).await
             }
             Err(NoBase) => {
-                SendOutcome::Held { after: NO_BASE, why: NotifierError::NoBase.to_string() }
+                let why = NotifierError::NoBase.to_string();
+                SendOutcome::Held { after: NO_BASE, was_tried: false, why }
             }
         };
-        let about = delivery.about();
-        self.keep(&about, &outcome).await;
+        if outcome.was_tried() {
+            self.keep(&delivery.about(), &outcome).await;
+        }
         run.sent(delivery, outcome, self.now());
         Ok(())
     }

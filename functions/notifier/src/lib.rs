@@ -25,7 +25,7 @@ pub use deliver::deliver;
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
-pub use release::release;
+pub use release::{release, release_mail};
 pub use rewind::rewind;
 pub use transport::Transport;
 pub use vedette_actions::wake;

@@ -1,6 +1,7 @@
-//! Cleans up after a process that has died.
+//! Ends what channels wait for: the lease of a process that has died, or a mail server that refused all email.
 
 use jiff::Timestamp;
+use vedette_actions::send_sooner;
 use vedette_runtime::App;
 use vedette_store::{Audit, ChannelRef, unless_conflict};
 
@@ -26,4 +27,24 @@ pub async fn release(app: &App, start: Timestamp) -> Result<u64, NotifierError> 
         }
     }
     Ok(released)
+}
+
+/// Sends all email that waits for the mail server now. Use it once an email was accepted after others were held back, in a
+/// process that is alone with the table.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn release_mail(app: &App) -> Result<(), NotifierError> {
+    for team in app.store.listed_teams().await?.items {
+        for channel in app.store.channels(team).await? {
+            let place = ChannelRef::from(&channel);
+            let state = app.store.channel_state(place).await?;
+            let Some(state) = state.no_longer_held(app.clock.now()) else { continue };
+            if unless_conflict(app.store.put_channel_state(place, &state, Audit::None).await)? {
+                send_sooner(app, place).await?;
+            }
+        }
+    }
+    Ok(())
 }

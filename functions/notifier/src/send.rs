@@ -14,6 +14,7 @@ mod tests;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 use vedette_domain::alerts::Alert;
 use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
 use vedette_domain::alerts::mail::TransactionalMail;
@@ -22,7 +23,7 @@ use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
 
 pub use mail::{MailConfig, MailTransport};
-pub use vedette_domain::alerts::send_outcome::SendOutcome;
+pub use vedette_domain::alerts::send_outcome::{SendOutcome, SendReason};
 
 /// How messages are sent, and where to.
 pub struct SendConfig {
@@ -116,18 +117,24 @@ impl Sender {
         http::send(&self.guard, webhook::unsigned_request(url, id, body.to_vec()), now).await
     }
 
+    /// Receives a number that changes whenever email can be sent again after it was held back.
+    pub fn mail_recoveries(&self) -> watch::Receiver<u64> {
+        self.mail.recoveries()
+    }
+
     /// Sends a message to a channel once.
     pub async fn send(
         &self,
         target: &Target,
         message: &OutgoingMessage,
+        reason: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
         match (target.receiver(), message) {
             (
                 Receiver::Mailbox(address),
                 OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
-            ) => self.mail.send(address, message, now).await,
+            ) => self.mail.send(address, message, reason, now).await,
             (Receiver::Chat(chat), OutgoingMessage::Alert { alert, .. }) => {
                 http::send(&self.guard, chat.request(alert), now).await
             }

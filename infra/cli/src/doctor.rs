@@ -4,10 +4,12 @@
 mod deployment;
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use tokio::time::timeout;
 use vedette_domain::clock::Jump;
 use vedette_embedded::Examination;
 use vedette_runtime::App;
@@ -23,6 +25,12 @@ use crate::output::{Output, Show, moment, wire};
 const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
 /// Up to how many pieces of work are counted in each shard of the index. More is a problem, whatever the exact number.
 const COUNTED: usize = 1_000;
+
+/// How long the table of a service may take to answer everything.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What to do about a service that does not answer.
+const SILENT: &str = "look whether its process is stopped or the machine is overloaded; restart the service if it \
+                      still does not answer";
 
 /// The options of `vedette doctor`.
 #[derive(Debug, Args)]
@@ -57,7 +65,11 @@ impl Doctor {
             let accepted = Reported::ClockJumped { jump }.what();
             health.problems.retain(|problem| problem.what != accepted);
         }
-        match examine(app, &mut health).await {
+        let examined = timeout(PATIENCE, examine(app, &mut health)).await.unwrap_or_else(|_| {
+            let seconds = PATIENCE.as_secs();
+            Err(Failure::Silent(format!("the table has not answered for {seconds} seconds")))
+        });
+        match examined {
             // The problems that the service reports may be the reason why the table does not answer.
             Err(failure) if !health.problems.is_empty() => {
                 out.show(&health)?;
@@ -65,6 +77,19 @@ impl Doctor {
             }
             examined => examined.and_then(|_| tell(&health, out)),
         }
+    }
+
+    /// Examines what can be examined of a data folder while its service is silent, which is the problem `why`.
+    pub(crate) async fn run_beside_silent_service(
+        why: String,
+        data: &Path,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let mut health = Health::default();
+        health.problem(why.clone(), SILENT);
+        examine_file(data, &mut health).await;
+        out.show(&health)?;
+        Err(Failure::Silent(why))
     }
 
     /// Examines a deployment.

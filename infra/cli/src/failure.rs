@@ -24,6 +24,9 @@ pub enum Failure {
     /// The table does not answer.
     #[error("{0}")]
     Unreachable(String),
+    /// The service on this machine runs, but does not answer in time.
+    #[error("{0}")]
+    Silent(String),
     /// The command in a maintenance window has failed.
     #[error("the command ended with {0}")]
     Command(u8),
@@ -49,6 +52,7 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Command(code) => *code,
             Self::Unreachable(_) => 3,
+            Self::Silent(_) => 4,
         }
     }
 }

@@ -48,6 +48,7 @@ use vedette_runtime::{App, Clock, telemetry};
 pub use failure::Failure;
 
 use crate::aws::Account;
+use crate::doctor::Doctor;
 use crate::maintenance::{OpensTable, run_in_window};
 use crate::output::Output;
 use crate::target::{Deployed, Target, open_deployment};
@@ -61,6 +62,7 @@ Exit codes:
   1  refused or failed: not found, in conflict, not allowed in this state
   2  wrong usage: arguments, configuration, or a command that does not apply to this table
   3  the table does not answer
+  4  the service on this machine runs, but does not answer in time
 
 VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.";
 
@@ -127,9 +129,9 @@ enum Command {
     Browser(browser::Command),
     /// Report whether the service on this machine runs and works
     ///
-    /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; or
-    /// with 3 if no service is running on the data folder or it does not answer. `doctor` examines more, and takes
-    /// longer.
+    /// For process supervisors and containers. Exits with 0; with 1 and a description of what is wrong; with 3 if no
+    /// service is running on the data folder; or with 4 if it runs but does not answer in time. `doctor` examines more,
+    /// and takes longer.
     Health,
     /// Print the metrics of the service on this machine
     ///
@@ -141,14 +143,14 @@ enum Command {
     /// Examines the structure of the table's file, and looks for overdue work. With --aws, examines the whole
     /// deployment: credentials, stack, table, queues, dead letters, event sources, concurrency,
     /// schedules.
-    Doctor(doctor::Doctor),
+    Doctor(Doctor),
     /// Dead letters: messages that a deployment has given up on
     #[command(subcommand)]
     Dlq(dlq::Command),
     /// Back up the data of the service on this machine to a file, even while it runs
     ///
     /// The backup contains everything that was saved before it began. Until it is complete, the file's name ends in
-    /// .partial. FILE.sha256 contains its checksum.
+    /// .vedette.partial. FILE.sha256 contains its checksum.
     Backup(backup::Backup),
     /// Restore a backup into an empty data folder
     ///
@@ -276,7 +278,18 @@ impl Cli {
         if is_aws {
             return execute_on_aws(self, Account::load().await?, &mut out).await;
         }
-        let opened = self.target.open().await?;
+        let opened = match (self.target.open().await, &self.command) {
+            (Err(Failure::Silent(why)), Command::Doctor(_)) => {
+                let data = self.target.data();
+                return Doctor::run_beside_silent_service(
+                    why,
+                    data,
+                    &mut Output::new(&mut out, self.json),
+                )
+                .await;
+            }
+            (opened, _) => opened?,
+        };
         let done = run(self, &opened.app, &opened.notices, None, &mut out).await;
         opened.close().await;
         done

@@ -9,10 +9,12 @@ use tokio::time::timeout;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
-use vedette_embedded::{Database, Folder, Fsync, Reached, Report, Socket, reach, store};
+use vedette_embedded::{
+    Database, Folder, Fsync, Reached, Report, Socket, is_read_only, reach, store,
+};
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
-use vedette_runtime::health::Notice;
+use vedette_runtime::health::{Notice, Ongoing, Problem};
 use vedette_runtime::{
     App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
     TxtRecords, Witnesses, aws,
@@ -96,8 +98,7 @@ impl Target {
     ///
     /// When none runs there, or it does not answer.
     pub(crate) async fn health(&self) -> Result<Vec<Notice>, Failure> {
-        let report = self.report(Report::Health).await?;
-        Ok(report.and_then(|report| serde_json::from_slice(&report).ok()).unwrap_or_default())
+        Ok(read_notices(self.report(Report::Health).await?))
     }
 
     /// What the service that runs on the data folder reports about itself; `None` if its version does not report it.
@@ -107,18 +108,16 @@ impl Target {
     /// When none runs there, or it does not answer.
     pub(crate) async fn report(&self, report: Report) -> Result<Option<Vec<u8>>, Failure> {
         let folder = self.data.display();
-        let none =
-            || Failure::Unreachable(format!("no service is running on the data folder `{folder}`"));
+        let none = || {
+            let which = if is_read_only(&self.data) { ", which is read-only" } else { "" };
+            let why = format!("no service is running on the data folder `{folder}`{which}");
+            Failure::Unreachable(why)
+        };
         if !Folder::was_used(&self.data).unwrap_or(false) {
             return Err(none());
         }
         match reach(&self.data).await {
-            Ok(Reached::Served(socket)) => match timeout(PATIENCE, socket.report(report)).await {
-                Ok(Ok(said)) => Ok(said.map(Vec::from)),
-                _ => Err(Failure::Unreachable(format!(
-                    "the service on the data folder `{folder}` does not answer"
-                ))),
-            },
+            Ok(Reached::Served(socket)) => reported(&socket, report, &self.data).await,
             Ok(Reached::Free(_)) => Err(none()),
             Err(error) => Err(Failure::Unreachable(self.does_not_answer(&error.to_string()))),
         }
@@ -153,7 +152,13 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     }
     Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
         Reached::Served(socket) => {
-            let (own_pages, notices) = tokio::join!(pages(&socket), notices(&socket));
+            let (pages, notices) = tokio::join!(
+                reported(&socket, Report::Pages, data),
+                reported(&socket, Report::Health, data),
+            );
+            let own_pages = pages?.and_then(|url| String::from_utf8(url).ok());
+            let own_pages = own_pages.filter(|url| !url.is_empty());
+            let notices = read_notices(notices?);
             let app = local(store(socket.http_client()), Service { own_pages, ..service });
             Opened { app, notices, service: Some(socket), file: None }
         }
@@ -161,7 +166,13 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
             let database = Database::open(&folder, Fsync::Always).await;
             let database = database.map_err(|error| unreachable(&error))?;
             let app = local(database.store(), service);
-            Opened { app, notices: Vec::new(), service: None, file: Some((database, folder)) }
+            let refused = database.refusals().borrow().write.clone();
+            let notices = refused.map(|why| {
+                let problem = Problem::NotWritable { why };
+                Notice::from(&Ongoing { since: app.clock.now(), problem })
+            });
+            let notices = notices.into_iter().collect();
+            Opened { app, notices, service: None, file: Some((database, folder)) }
         }
     })
 }
@@ -211,22 +222,39 @@ impl Opened {
     }
 }
 
-/// What a service reports about itself; `None` if it does not answer, or its version does not report it.
-async fn reported(socket: &Socket, report: Report) -> Option<Vec<u8>> {
-    let said = timeout(PATIENCE, socket.report(report)).await.ok()?.ok()??;
-    Some(said.into())
+/// What the service on a data folder reports about itself; `None` if its version does not report it.
+async fn reported(
+    socket: &Socket,
+    report: Report,
+    data: &Path,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let service = || format!("the service on the data folder `{}`", data.display());
+    match timeout(PATIENCE, socket.report(report)).await {
+        Ok(Ok(said)) => Ok(said.map(Vec::from)),
+        Ok(Err(error)) => Err(Failure::Unreachable(format!(
+            "{} does not answer: {}",
+            service(),
+            ErrorChain(&error)
+        ))),
+        Err(_) => Err(Failure::Silent(format!(
+            "{} has not answered for {} seconds",
+            service(),
+            PATIENCE.as_secs()
+        ))),
+    }
 }
 
-/// The problems of a service. If it does not answer, the table does not either, and that reports the problem.
-async fn notices(socket: &Socket) -> Vec<Notice> {
-    let said = reported(socket, Report::Health).await;
-    said.and_then(|said| serde_json::from_slice(&said).ok()).unwrap_or_default()
-}
-
-/// The address of a service's pages.
-async fn pages(socket: &Socket) -> Option<String> {
-    let said = reported(socket, Report::Pages).await?;
-    String::from_utf8(said).ok().filter(|url| !url.is_empty())
+/// The problems in a service's report. Silence is one of them.
+fn read_notices(report: Option<Vec<u8>>) -> Vec<Notice> {
+    let known = report.and_then(|report| serde_json::from_slice(&report).ok());
+    known.unwrap_or_else(|| {
+        vec![Notice {
+            since: Clock::system().now(),
+            what: "The service does not report its health, because it has another version than this command."
+                .to_owned(),
+            remedy: "Restart the service, so that both have the same version.".to_owned(),
+        }]
+    })
 }
 
 /// The deployment of a stack, or the one that the environment names.

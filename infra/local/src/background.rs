@@ -15,6 +15,7 @@ use tracing::{error, info};
 use vedette_checker::Engines;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Refusals};
+use vedette_notifier::send::Sender;
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health, Scheduler};
 
@@ -67,6 +68,14 @@ pub(crate) async fn redeliver(app: App) {
     loop {
         ticks.tick().await;
         caught("redelivery", vedette_reconciler::redeliver(&app)).await;
+    }
+}
+
+/// Sends all email that waits once the mail server accepts email again.
+pub(crate) async fn send_held_mail(app: App, sender: Arc<Sender>) {
+    let mut recoveries = sender.mail_recoveries();
+    while recoveries.changed().await.is_ok() {
+        caught("sending email that was held back", vedette_notifier::release_mail(&app)).await;
     }
 }
 

@@ -166,7 +166,7 @@ fn is_reported(app: &App) -> bool {
     ongoing.iter().any(|ongoing| matches!(ongoing.problem, Problem::ClockJumped { .. }))
 }
 
-fn running_time() -> Duration {
+pub(crate) fn running_time() -> Duration {
     // Only Linux has a timer that includes the time that a machine sleeps.
     #[cfg(target_os = "linux")]
     const TIMER: ClockId = ClockId::Boottime;

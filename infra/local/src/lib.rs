@@ -19,6 +19,7 @@ mod metrics;
 mod operator;
 mod options;
 mod patient_sender;
+mod pauses;
 mod places;
 pub mod process;
 mod profiles;

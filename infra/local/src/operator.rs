@@ -12,7 +12,7 @@ use vedette_domain::alerts::channel::{SecretUrl, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::issues::Severity;
 use vedette_domain::time::wire;
-use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason, Sender};
 use vedette_runtime::App;
 use vedette_runtime::health::{Health, Notice, Ongoing};
 
@@ -73,6 +73,7 @@ impl Operator {
                     .send(
                         &target,
                         &OutgoingMessage::Alert { alert, id, unsubscribe_url: None },
+                        SendReason::Due,
                         now,
                     )
                     .await

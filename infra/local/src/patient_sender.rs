@@ -9,7 +9,7 @@ use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{OutgoingMessage, SendOutcome, Sender};
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason, Sender};
 use vedette_runtime::QueueDelivery;
 
 use crate::metrics::Counters;
@@ -47,9 +47,10 @@ impl Transport for PatientSender<'_> {
         channel: &Channel,
         target: &Target,
         message: &OutgoingMessage,
+        reason: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
-        self.wait_for(Transport::send(self.sender, channel, target, message, now)).await
+        self.wait_for(Transport::send(self.sender, channel, target, message, reason, now)).await
     }
 }
 

@@ -37,6 +37,7 @@ use crate::gateway::{self, Gateway, Hosts};
 use crate::metrics::{Counters, Metrics};
 use crate::operator;
 use crate::options::Options;
+use crate::pauses;
 use crate::places;
 use crate::profiles;
 use crate::worker::{self, Worker};
@@ -227,6 +228,8 @@ impl Service {
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
+        rounds.spawn(pauses::watch(app.clone()));
+        rounds.spawn(background::send_held_mail(app.clone(), Arc::clone(&sender)));
         rounds.spawn(background::watch_connection(app.clone(), Arc::clone(&connection)));
         rounds.spawn(agents.watch());
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));

@@ -20,7 +20,7 @@ use crate::ChannelError;
 use crate::mail::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
-pub use resend::{look_again, send_again};
+pub use resend::{look_again, send_again, send_sooner};
 pub use trial::{queue_test, try_channel};
 pub use waiting::{WaitingDelivery, waiting_for};
 

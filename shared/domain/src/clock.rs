@@ -19,6 +19,49 @@ pub(crate) const STEADY: SignedDuration = SignedDuration::from_hours(24);
 /// the same as a clock that was set forward. If the stop was no longer than a day, at most a day of history is at risk.
 const LONGEST_STOP: SignedDuration = SignedDuration::from_hours(24);
 
+/// A process that does not run for less than this is busy rather than stopped.
+pub const PAUSE_MIN: SignedDuration = SignedDuration::from_secs(5);
+/// How many pauses are remembered.
+const PAUSES_MAX: usize = 100;
+
+/// A time in which the process of a service existed but did not run, so nothing was checked: it was stopped, or its
+/// machine was suspended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// When it last ran.
+    #[serde(with = "millisecond::required")]
+    pub from: Timestamp,
+    /// When it ran again.
+    #[serde(with = "millisecond::required")]
+    pub to: Timestamp,
+}
+
+impl Pause {
+    /// How much of it lies between two instants.
+    pub fn within(&self, from: Timestamp, to: Timestamp) -> SignedDuration {
+        let part = self.to.min(to).duration_since(self.from.max(from));
+        part.max(SignedDuration::ZERO)
+    }
+}
+
+/// The latest pauses of a service, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pauses {
+    /// Increases with every write; 0 if nothing was written yet.
+    pub rev: u64,
+    /// The pauses.
+    pub pauses: Vec<Pause>,
+}
+
+impl Pauses {
+    /// Adds a pause, and forgets the oldest ones if there are too many.
+    pub fn add(&mut self, pause: Pause) {
+        self.pauses.push(pause);
+        let excess = self.pauses.len().saturating_sub(PAUSES_MAX);
+        self.pauses.drain(..excess);
+    }
+}
+
 /// Whether an instant is so far ahead of `now` that a clock has been set back since it was written.
 pub fn is_ahead(instant: Timestamp, now: Timestamp) -> bool {
     instant.duration_since(now) > CLOCK_SKEW
@@ -133,6 +176,22 @@ mod tests {
 
     fn seconds(seconds: i64) -> SignedDuration {
         SignedDuration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_latest_pauses_are_kept_and_divided_among_days() {
+        let at = |minute: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute);
+        let mut pauses = Pauses::default();
+        for number in 0..150 {
+            pauses.add(Pause { from: at(number), to: at(number) + seconds(30) });
+        }
+        assert_eq!((pauses.pauses.len(), pauses.pauses[0].from), (PAUSES_MAX, at(50)));
+        let pause = Pause { from: at(10), to: at(20) };
+        for (from, to, minutes) in [(0, 30, 10), (0, 12, 2), (12, 15, 3), (18, 30, 2), (20, 30, 0)]
+        {
+            let within = pause.within(at(from), at(to));
+            assert_eq!(within, SignedDuration::from_mins(minutes), "{from} to {to}");
+        }
     }
 
     #[test]

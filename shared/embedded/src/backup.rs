@@ -1,7 +1,7 @@
 //! Backups: the table in a separate file, copied while a service works on it.
 //!
 //! SQLite's `VACUUM INTO` copies what was committed when it began, on a read-only connection, so neither the service
-//! nor its writer waits for the copy. Until the copy is complete, its name ends in `.partial`.
+//! nor its writer waits for the copy. Until the copy is complete, its name ends in `.vedette.partial`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read as _, Write as _};
@@ -24,8 +24,11 @@ use crate::folder::{self, FolderError};
 use crate::integrity::{self, TableFault};
 use crate::layout::TABLE;
 
-/// The suffix of a file that is not a backup yet.
-const PARTIAL: &str = ".partial";
+/// The suffix of a file that is not a backup yet. No other program uses it, so the next backup of any name in the
+/// folder can remove what a killed one left.
+const PARTIAL: &str = ".vedette.partial";
+/// The suffix in earlier versions.
+const PARTIAL_BEFORE: &str = ".partial";
 /// The suffix of the file with a backup's checksum, which `sha256sum -c` reads.
 const CHECKSUM: &str = ".sha256";
 /// The suffixes of files that SQLite may leave next to one that it writes.
@@ -247,8 +250,8 @@ impl Place {
             return Err(BackupError::InDataFolder(folder));
         }
         let lock = File::open(&folder).map_err(|error| failed(&folder, error))?;
-        // Some file systems cannot lock folders. There, an existing draft means that another backup is in progress.
-        if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        let locked = lock.try_lock();
+        if matches!(locked, Err(TryLockError::WouldBlock)) {
             return Err(BackupError::UnderWay(folder));
         }
         let place = Self { folder, file, keep, _lock: lock };
@@ -256,18 +259,29 @@ impl Place {
             return Err(BackupError::Exists(place.file));
         }
         discard(&with_suffix(&place.file, PARTIAL));
-        if matches!(destination, BackupDestination::Folder { .. }) {
+        // Some file systems cannot lock folders. There, another backup may be in progress under another name.
+        if locked.is_ok() {
             place.sweep()?;
         }
         Ok(place)
     }
 
-    /// Removes what interrupted backups left in a folder of backups.
+    /// Removes what interrupted backups left in the folder, whatever their names were.
     fn sweep(&self) -> Result<(), BackupError> {
         for name in names(&self.folder)? {
-            let whole = name.split_once(PARTIAL).map(|(whole, _)| whole);
-            if whole.is_some_and(is_backup) {
-                discard(&self.folder.join(name));
+            let before_partial = |suffix| name.split_once(suffix).map(|(whole, _)| whole);
+            let of_earlier_version =
+                before_partial(PARTIAL_BEFORE).filter(|whole| is_backup(whole));
+            let partial = before_partial(PARTIAL).or(of_earlier_version);
+            if partial.is_some() {
+                discard(&self.folder.join(&name));
+            }
+            // A checksum gets its name before its backup, and is removed after it.
+            let checked = name.strip_suffix(CHECKSUM).filter(|whole| is_backup(whole));
+            if let Some(whole) = partial.or(checked).map(|whole| self.folder.join(whole))
+                && !whole.exists()
+            {
+                discard(&checksum_file(&whole));
             }
         }
         Ok(())
@@ -598,8 +612,14 @@ mod tests {
         for second in 0..3 {
             assert!(make(second, None).expect("made").removed.is_empty());
         }
-        assert!(!listing(&folder).iter().any(|name| name.contains(PARTIAL)));
-        for name in ["vedette-later.db", "vedette-20991231T000000Z.db.partial-journal", "notes"] {
+        assert!(!listing(&folder).iter().any(|name| name.contains(PARTIAL_BEFORE)));
+        // The last one is of a backup that was killed while it removed an old one.
+        for name in [
+            "vedette-later.db",
+            "vedette-20991231T000000Z.db.partial-journal",
+            "notes",
+            "vedette-20250101T000000Z.db.sha256",
+        ] {
             fs::write(folder.join(name), "").expect("written");
         }
         // Its clock is slow, but it is kept all the same.
@@ -674,11 +694,22 @@ mod tests {
         let (data, _folder, database) = data(0..1).await;
         let elsewhere = tempfile::tempdir().expect("a folder");
         let file = path(&elsewhere, "backup.db");
-        fs::write(with_suffix(&file, PARTIAL), "half").expect("written");
-        fs::write(with_suffix(&file, ".partial-journal"), "half").expect("written");
-        fs::write(checksum_file(&file), "of a backup that never got its name").expect("written");
+        // Whatever its name was; the last one was killed just before its backup got its name.
+        for name in ["backup.db", "before.db", "again"] {
+            for suffix in [PARTIAL, ".vedette.partial-journal", ".sha256.vedette.partial", CHECKSUM]
+            {
+                let left = with_suffix(&path(&elsewhere, name), suffix);
+                fs::write(left, "half").expect("written");
+            }
+        }
+        // These belong to somebody else, or to a backup that is complete.
+        for name in ["film.mkv.partial", "kept.db", "kept.db.sha256", "kept.db.vedette.partial"] {
+            fs::write(path(&elsewhere, name), "kept").expect("written");
+        }
         to_file(&data, &file).expect("made");
-        assert_eq!(listing(elsewhere.path()), ["backup.db", "backup.db.sha256"]);
+        let expected =
+            ["backup.db", "backup.db.sha256", "film.mkv.partial", "kept.db", "kept.db.sha256"];
+        assert_eq!(listing(elsewhere.path()), expected);
         restored(&file, true).await.expect("sound");
         database.close().await;
     }

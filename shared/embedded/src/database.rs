@@ -156,7 +156,7 @@ impl Database {
     /// the complete draft lies next to it.
     async fn make(folder: &Folder, file: &Path) -> Result<(), DatabaseError> {
         folder.remove_format()?;
-        let draft = folder.draft(file)?;
+        let draft = folder.first_draft()?;
         let database = Self::on_file(&draft, Fsync::Always, || Ok(()))?;
         database.store().create_table().await?;
         database.close().await;
@@ -177,6 +177,7 @@ impl Database {
         let noted = refusals.clone();
         let open = move || -> dynoxide::Result<Opened> {
             let database = dynoxide::Database::new(&name)
+                .inspect(|_| refusals::note_read_only(Path::new(&name), &noted))
                 .or_else(|refused| refusals::open_read_only(&name, refused, &noted))?;
             if fsync == Fsync::EverySecond {
                 // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for the disk. There is no
@@ -390,7 +391,9 @@ mod tests {
     async fn a_database_whose_making_was_cut_off_is_made_anew() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
-        for left_over in ["format", "vedette.db.new", "vedette.db.new-wal", "vedette.db.new-shm"] {
+        let draft = "vedette.db.first";
+        let beside = ["-wal", "-shm"].map(|suffix| format!("{draft}{suffix}"));
+        for left_over in ["format", draft].into_iter().chain(beside.iter().map(String::as_str)) {
             fs::write(temporary.path().join(left_over), "half").expect("written");
         }
         for fsync in [Fsync::Always, Fsync::EverySecond] {

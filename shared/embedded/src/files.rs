@@ -8,6 +8,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 /// The file with the table.
@@ -89,6 +91,11 @@ impl Found {
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         Ok(Self::from(&file.metadata()?))
     }
+}
+
+/// Whether this process could not write a file or a folder, for example because its disk is mounted read-only.
+pub fn is_read_only(path: &Path) -> bool {
+    matches!(access(path, Access::WRITE_OK), Err(Errno::ROFS | Errno::ACCESS))
 }
 
 /// The path of a file next to another one, with a suffix added to that file's name.

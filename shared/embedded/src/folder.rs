@@ -31,6 +31,12 @@ pub enum FolderError {
     /// Another process uses it.
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
+    /// A service uses it that commands cannot reach, because its socket cannot be created.
+    #[error(
+        "the data folder {} is read-only, so the service that uses it saves nothing, and commands cannot reach it; \
+         make the folder writable again, and the service then continues by itself", .0.display()
+    )]
+    ReadOnly(PathBuf),
     /// Another user owns it, and can read and replace everything in it.
     #[error(
         "the data folder {} belongs to another user (uid {owner}); run Vedette as that user, or choose \
@@ -78,6 +84,18 @@ pub enum FolderError {
         /// The files that show this.
         left: String,
     },
+    /// A restore was interrupted, so there is no complete table.
+    #[error(
+        "a restore into the data folder {} was interrupted: run `vedette restore` with the same backup again; or, to \
+         start with an empty table, remove {RESTORING} first", .0.display()
+    )]
+    Restoring(PathBuf),
+    /// The table's log is missing, although its index shows that nothing has moved the log's changes into the table.
+    #[error(
+        "{} is missing, although its index {} is there, so the newest changes are missing: put it back; or, to \
+         continue without them, remove {}", .0.display(), files::LOG_INDEX, files::LOG_INDEX
+    )]
+    NoLog(PathBuf),
     /// Something else has the name of one of Vedette's files.
     #[error("{}; {}", .0, .0.remedy())]
     File(FileFault),
@@ -97,8 +115,11 @@ pub const INSTALLED_LIGHTHOUSE: &str = "lighthouse";
 /// The oldest format that can still be read.
 pub(crate) const OLDEST_FORMAT: u32 = 1;
 
-/// The table while it is created: [`files::DATABASE`] as [`Folder::draft`] names it.
-const DRAFT: &str = "vedette.db.new";
+/// The table while a backup is restored: [`files::DATABASE`] as [`Folder::draft`] names it. Earlier versions also
+/// created an empty table under this name.
+const RESTORING: &str = "vedette.db.new";
+/// An empty table while the first start creates it.
+const CREATING: &str = "vedette.db.first";
 
 /// The format of a table that this version can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,13 +196,13 @@ impl Folder {
         Ok(Self { path: path.to_owned(), held, identity, _locks: [folder, lock] })
     }
 
-    /// Whether Vedette has stored a table in a folder, even if the table is lost.
+    /// Whether Vedette has stored a table in a folder, even if the table is lost or was not restored completely.
     ///
     /// # Errors
     ///
     /// When the system does not allow access.
     pub fn was_used(path: &Path) -> io::Result<bool> {
-        let of_a_table = [files::DATABASE, files::FORMAT, files::TOKEN];
+        let of_a_table = [files::DATABASE, files::FORMAT, files::TOKEN, RESTORING];
         Ok(!present(path, &of_a_table)?.is_empty())
     }
 
@@ -189,17 +210,24 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// When there is no table although there was one, or the system refuses access.
+    /// When there is no table although there was one, when the table is incomplete, or the system refuses access.
     pub(crate) fn has_table(&self) -> Result<bool, FolderError> {
         let failed = |error| FolderError::Io { path: self.path.clone(), error };
         let present = |names: &[&'static str]| present(&self.path, names).map_err(failed);
         if !present(&[files::DATABASE])?.is_empty() {
-            return Ok(true);
+            // SQLite creates the log before its index, and removes it after the index.
+            return match present(&[files::LOG, files::LOG_INDEX])?[..] {
+                [files::LOG_INDEX] => Err(FolderError::NoLog(self.path.join(files::LOG))),
+                _ => Ok(true),
+            };
+        }
+        if !present(&[RESTORING])?.is_empty() {
+            return Err(FolderError::Restoring(self.path.clone()));
         }
         let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
         // An interrupted first start leaves a draft of the table, and at most the format file.
-        let draft = self.path.join(DRAFT).try_exists().map_err(failed)?;
-        if left.is_empty() || (draft && left == [files::FORMAT]) {
+        let is_first = !present(&[CREATING])?.is_empty();
+        if left.is_empty() || (is_first && left == [files::FORMAT]) {
             return Ok(false);
         }
         Err(FolderError::NoTable { path: self.database(), left: left.join(", ") })
@@ -278,7 +306,8 @@ impl Folder {
 
     /// Whether a name in the folder does not indicate a table, or at most one that was never completed.
     pub(crate) fn is_of_no_table(name: &str) -> bool {
-        [files::LOCK, files::FORMAT].contains(&name) || name.starts_with(DRAFT)
+        [files::LOCK, files::FORMAT, "format.new"].contains(&name)
+            || [RESTORING, CREATING].iter().any(|draft| name.starts_with(draft))
     }
 
     /// A trial file, which shows whether files can be written to the folder.
@@ -288,7 +317,15 @@ impl Folder {
 
     /// The name of a file while it is created; whatever a crash left there is removed.
     pub(crate) fn draft(&self, file: &Path) -> Result<PathBuf, FolderError> {
-        let draft = with_suffix(file, ".new");
+        Self::cleared(with_suffix(file, ".new"))
+    }
+
+    /// The name of an empty table while the first start creates it.
+    pub(crate) fn first_draft(&self) -> Result<PathBuf, FolderError> {
+        Self::cleared(self.path.join(CREATING))
+    }
+
+    fn cleared(draft: PathBuf) -> Result<PathBuf, FolderError> {
         // SQLite keeps two more files next to its own.
         for path in [draft.clone(), with_suffix(&draft, "-wal"), with_suffix(&draft, "-shm")] {
             remove(&path)?;
@@ -349,7 +386,11 @@ fn present(folder: &Path, names: &[&'static str]) -> io::Result<Vec<&'static str
 pub(crate) mod tests {
     use std::os::unix::fs::chown;
 
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use vedette_store::keys::{PK, SK};
+
     use super::*;
+    use crate::{Database, DatabaseError, Fsync, TABLE, sdk_client};
 
     #[test]
     fn a_folder_of_another_user_is_refused_untouched() {
@@ -369,5 +410,100 @@ pub(crate) mod tests {
             (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),
             (0o777, 0)
         );
+    }
+
+    /// The page that says what a start does with each combination of files.
+    const PAGE: &str = include_str!("../../../docs/reference/data-folder.md");
+
+    /// What the page says about a folder with these files.
+    fn documented(files: &[&str]) -> &'static str {
+        let rows = || PAGE.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+        let cells = |row: &'static str| row.split('|').map(str::trim).collect::<Vec<_>>();
+        let is_header = |cells: &Vec<_>| cells.last() == Some(&"the start");
+        let names = rows().map(cells).find(is_header).expect("the table");
+        let matches = |cells: &Vec<&str>| {
+            names.iter().zip(cells).all(|(name, cell)| match *cell {
+                "yes" => files.contains(&name.trim_matches('`')),
+                "no" => !files.contains(&name.trim_matches('`')),
+                _ => true,
+            })
+        };
+        let of_table = rows().map(cells).filter(|cells| cells.len() == names.len());
+        let row = of_table.filter(|cells| !is_header(cells)).find(matches).expect("a row");
+        row[names.len() - 1]
+    }
+
+    #[tokio::test]
+    async fn a_start_does_with_each_combination_of_files_what_the_page_says() {
+        const FILES: [&str; 7] = [
+            files::DATABASE,
+            files::LOG,
+            files::LOG_INDEX,
+            files::FORMAT,
+            files::TOKEN,
+            RESTORING,
+            CREATING,
+        ];
+        let whole = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(whole.path()).await;
+        let database = Database::open(&folder, Fsync::Always).await.expect("created");
+        store_team(&database).await;
+        database.close().await;
+        for chosen in 0..1_u32 << FILES.len() {
+            let present = |number: &usize| chosen & (1 << number) != 0;
+            let there: Vec<_> = (0..FILES.len()).filter(present).map(|it| FILES[it]).collect();
+            let temporary = tempfile::tempdir().expect("a folder");
+            for name in &there {
+                let made = match *name {
+                    files::DATABASE | files::FORMAT => {
+                        fs::copy(whole.path().join(name), temporary.path().join(name)).map(drop)
+                    }
+                    _ => fs::write(temporary.path().join(name), ""),
+                };
+                made.expect("written");
+            }
+            let folder = Folder::alone(temporary.path()).await;
+            let opened = Database::open(&folder, Fsync::Always).await;
+            let found = match opened {
+                Ok(database) => {
+                    let is_empty = !has_team(&database).await;
+                    database.close().await;
+                    if is_empty { "creates an empty table" } else { "opens the table" }
+                }
+                Err(DatabaseError::Folder(FolderError::NoLog(_))) => {
+                    "refuses: `vedette.db-wal` is missing"
+                }
+                Err(DatabaseError::Folder(FolderError::NoFormat(_))) => {
+                    "refuses: `format` is missing"
+                }
+                Err(DatabaseError::Folder(FolderError::Restoring(_))) => {
+                    "refuses: a restore was interrupted"
+                }
+                Err(DatabaseError::Folder(FolderError::NoTable { .. })) => {
+                    "refuses: the table is missing"
+                }
+                Err(error) => panic!("{there:?}: {error}"),
+            };
+            let expected = documented(&there);
+            assert!(expected.starts_with(found), "{there:?}: {found}, and not: {expected}");
+            if found.starts_with("refuses") {
+                let left = |name: &&str| temporary.path().join(name).exists();
+                assert!(there.iter().all(left), "{there:?}: nothing is removed");
+                assert_eq!(there.contains(&files::DATABASE), left(&files::DATABASE), "or made");
+            }
+        }
+    }
+
+    async fn store_team(database: &Database) {
+        let put = sdk_client(database.http_client()).put_item().table_name(TABLE);
+        let put = put.item(PK, AttributeValue::S("T#t".to_owned()));
+        put.item(SK, AttributeValue::S("A".to_owned())).send().await.expect("written");
+    }
+
+    async fn has_team(database: &Database) -> bool {
+        let get = sdk_client(database.http_client()).get_item().table_name(TABLE);
+        let get = get.key(PK, AttributeValue::S("T#t".to_owned()));
+        let got = get.key(SK, AttributeValue::S("A".to_owned())).send().await.expect("read");
+        got.item.is_some()
     }
 }

@@ -26,7 +26,7 @@ pub use backup::{Backup, BackupDestination, BackupError, BackupRecord, Cancellat
 pub use client::{sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};
-pub use files::{FileFault, FileProblem};
+pub use files::{FileFault, FileProblem, is_read_only};
 pub use folder::{Folder, FolderError, INSTALLED_LIGHTHOUSE};
 pub use integrity::{Damage, Examination, TableFault, examine};
 pub use jobs::Priority;

@@ -36,6 +36,9 @@ pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
                 return Ok(Reached::Served(Socket::of(path)));
             }
             Err(FolderError::InUse(_)) if Instant::now() < until => sleep(AGAIN).await,
+            Err(FolderError::InUse(path)) if files::is_read_only(&path) => {
+                return Err(FolderError::ReadOnly(path));
+            }
             locked => return locked.map(Reached::Free),
         }
     }

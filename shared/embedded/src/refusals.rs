@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::files::with_suffix;
+use crate::files::{self, with_suffix};
 
 /// What the table's file refuses. Each text gives the reason, in the system's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub struct Refusals {
     /// succeed.
     pub is_read_only: bool,
 }
+
+/// The reason why a write fails if the file can only be read.
+const READ_ONLY: &str = "it is read-only";
 
 /// Where refusals are recorded.
 pub(crate) type Noted = watch::Sender<Refusals>;
@@ -47,7 +50,7 @@ pub(crate) fn note_write(noted: &Noted, (status, body): &(u16, String)) {
 
 /// SQLite's message in words for an operator.
 fn in_plain_words(said: &str) -> String {
-    let causes = [("disk is full", "the disk is full"), ("readonly database", "it is read-only")];
+    let causes = [("disk is full", "the disk is full"), ("readonly database", READ_ONLY)];
     let cause = causes.iter().find(|(part, _)| said.contains(part));
     let rest = said.trim_start_matches("Internal error: ").trim_start_matches("backend: ");
     cause.map_or(rest, |(_, words)| words).to_owned()
@@ -58,6 +61,22 @@ pub(crate) fn note_sync(noted: &Noted, why: Option<String>) {
     noted.send_if_modified(|known| {
         let is_news = known.sync != why;
         known.sync = why;
+        is_news
+    });
+}
+
+/// Records that a file which SQLite has opened can only be read. SQLite does not report this: if the disk is read-only
+/// and the last process was killed, it reads the log that this process left.
+pub(crate) fn note_read_only(file: &Path, noted: &Noted) {
+    if !files::is_read_only(file) {
+        return;
+    }
+    noted.send_if_modified(|known| {
+        let is_news = !known.is_read_only;
+        if is_news {
+            *known =
+                Refusals { write: Some(READ_ONLY.to_owned()), is_read_only: true, ..known.clone() };
+        }
         is_news
     });
 }

@@ -91,9 +91,6 @@ impl Folder {
     ///
     /// When the folder is not empty or the backup is not intact; the folder then contains no table.
     pub fn restore(&self, backup: &Path, check_sum: bool) -> Result<BackupRecord, RestoreError> {
-        if self.has_table()? {
-            return Err(self.not_empty()?);
-        }
         let others = self.others().map_err(|error| failed(self.path(), error))?;
         if !others.is_empty() {
             return Err(RestoreError::NotEmpty {
@@ -163,11 +160,6 @@ impl Folder {
         names.retain(|name| !Self::is_of_no_table(name));
         names.sort_unstable();
         Ok(names)
-    }
-
-    fn not_empty(&self) -> Result<RestoreError, RestoreError> {
-        let held = self.others().map_err(|error| failed(self.path(), error))?.join(", ");
-        Ok(RestoreError::NotEmpty { path: self.path().to_owned(), held })
     }
 }
 

@@ -1,4 +1,5 @@
-//! What keeps a running process from working: problems that its parts report, and later report as over.
+//! What keeps a running process from working: problems that its parts report, and later report as over; and when it did
+//! not run at all.
 //!
 //! A service with such a problem is *degraded*. It says so on every page, in `vedette doctor` and in the
 //! log, since the table may be what does not work.
@@ -10,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::{error, info};
-use vedette_domain::clock::Jump;
+use vedette_domain::clock::{Jump, Pause};
 
 /// What is wrong with the service. To add a problem, add a variant here and its words below.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +152,7 @@ impl From<&Ongoing> for Notice {
 #[derive(Clone, Default)]
 pub struct Health {
     ongoing: watch::Sender<Vec<Ongoing>>,
+    pauses: watch::Sender<Vec<Pause>>,
 }
 
 impl Health {
@@ -204,7 +206,17 @@ impl Health {
         self.ongoing.borrow().iter().map(Notice::from).collect()
     }
 
-    /// Receives every change from now on.
+    /// Records when this process, or an earlier one, did not run.
+    pub fn record_pauses(&self, pauses: Vec<Pause>) {
+        self.pauses.send_replace(pauses);
+    }
+
+    /// When this process, or an earlier one, did not run: oldest first.
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.pauses.borrow().clone()
+    }
+
+    /// Receives every change of the problems from now on.
     pub fn watch(&self) -> watch::Receiver<Vec<Ongoing>> {
         self.ongoing.subscribe()
     }

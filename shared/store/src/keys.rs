@@ -28,7 +28,7 @@ pub(crate) use channel::{
     notification_prefix, queued, team_alerts,
 };
 pub(crate) use episode::{episode, episode_prefix, evidence, evidence_prefix};
-pub(crate) use machine::{agent, agents, clock, copy_mark, setup};
+pub(crate) use machine::{agent, agents, clock, copy_mark, pauses, setup};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 pub use prefix::Prefix;

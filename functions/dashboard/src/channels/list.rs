@@ -178,11 +178,14 @@ fn troubles(
     let failed = state.log.iter().rev().take(FAILURES);
     let (look, _) = word(standing);
     html! {
-        @if disabled.is_some() || !state.log.is_empty() || !waiting.is_empty() {
+        @if disabled.is_some() || state.held.is_some() || !state.log.is_empty() || !waiting.is_empty() {
             div class={ "note " (look.class()) } {
                 div.grow.stack.gs.small {
                     @if let Some(Disabled { at, reason }) = disabled {
                         p { "Disabled " (clock.instant(*at)) ": " bdi { (reason) } }
+                    }
+                    @if let Some(why) = &state.held {
+                        p { b { "No email can be sent: " bdi { (why) } } }
                     }
                     @for failed in failed {
                         p { b { bdi { (failed.why) } } " · " (failed.what) ", " (clock.instant(failed.at)) }

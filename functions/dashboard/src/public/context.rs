@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{HOST, HeaderName, REFERRER_POLICY};
 use lambda_http::http::request::Parts;
@@ -12,6 +12,7 @@ use vedette_http::error::ApiError;
 use vedette_http::path::PathParameters;
 use vedette_http::response::Response;
 use vedette_runtime::App;
+use vedette_runtime::health::{Ongoing, Problem};
 
 use crate::session;
 
@@ -36,10 +37,20 @@ pub(super) struct Shown {
     pub(super) base: String,
     /// Where readers subscribe to its incidents, if they can.
     pub(super) subscribe: Option<String>,
+    /// Whether this process knows that nothing can be saved, so no newer page can be published.
+    pub(super) is_frozen: bool,
     pub(super) now: Timestamp,
 }
 
+/// A page that is older than this says so. While the service works, pages are published again every hour.
+const STALE_AFTER: SignedDuration = SignedDuration::from_hours(2);
+
 impl Shown {
+    /// Whether the page may be out of date.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_frozen || self.now.duration_since(self.page.generated_at) > STALE_AFTER
+    }
+
     /// The URL of the page.
     pub(super) fn url(&self) -> String {
         format!("{}{}", self.base, self.path)
@@ -69,7 +80,10 @@ impl PublicContext<'_> {
         let (base, now) = (self.base(), self.app.clock.now());
         // The page may be behind a proxy that knows no other path of the service.
         let subscribe = page.offers_subscriptions.then(|| link::subscribe(&base, &address));
-        let shown = Shown { page, path, base, subscribe, now };
+        let is_unwritable =
+            |ongoing: &Ongoing| matches!(ongoing.problem, Problem::NotWritable { .. });
+        let is_frozen = self.app.health.ongoing().iter().any(is_unwritable);
+        let shown = Shown { page, path, base, subscribe, is_frozen, now };
         let mut response = render(&shown)?;
         if shown.page.is_unlisted {
             let headers = response.headers_mut();

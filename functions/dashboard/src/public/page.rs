@@ -1,8 +1,8 @@
 //! The page itself. Its heading answers whether everything works; below are the components, planned maintenance and
 //! past incidents.
 
+use jiff::ToSpan as _;
 use jiff::civil::Date;
-use jiff::{SignedDuration, ToSpan as _};
 use maud::{Markup, html};
 use vedette_domain::checks::history::DayUptime;
 use vedette_domain::id::ComponentId;
@@ -21,9 +21,6 @@ use crate::chart::{self, Bars, uptime_bars};
 use crate::layout::initial;
 use crate::look::{self, Look};
 use crate::words::{counted, grouped, listed};
-
-/// A page that is older than this says so. While the service works, pages are published again every hour.
-const STALE_AFTER: SignedDuration = SignedDuration::from_hours(2);
 
 /// The page.
 pub(super) async fn page(context: PublicContext<'_>) -> Result<Response, ApiError> {
@@ -68,7 +65,7 @@ pub(super) fn rendered(shown: &Shown) -> Response {
 fn stale(shown: &Shown, times: Times<'_>) -> Markup {
     let published = shown.page.generated_at;
     html! {
-        @if shown.now.duration_since(published) > STALE_AFTER {
+        @if shown.is_stale() {
             div.note.issues role="status" {
                 (Look::Issues.shape())
                 p { b { "This page may be out of date." } " It was last updated at " (times.minute_ago(published)) "." }

@@ -103,7 +103,7 @@ fn shown() -> impl Strategy<Value = Shown> {
                 windows,
             };
             let (path, base) = ("/status/shop".to_owned(), "https://monitor.test".to_owned());
-            Shown { page, path, base, subscribe: None, now }
+            Shown { page, path, base, subscribe: None, is_frozen: false, now }
         },
     )
 }

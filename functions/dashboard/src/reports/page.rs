@@ -98,6 +98,10 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
             }
             dt { "Issues" } dd { (table.incidents.len()) }
             dt { "Downtime" } dd { (time::duration(down)) }
+            @let unchecked = table.unchecked();
+            @if !unchecked.is_zero() {
+                dt { "Without checks" } dd { (time::duration(unchecked)) ", in which Vedette did not run" }
+            }
         } }
         @if let Some(since) = table.known_since {
             p { "Some issues before " (clock.instant(since)) " are no longer known." }
@@ -142,7 +146,7 @@ fn days(days: &[Row]) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
             (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Issues", "Downtime"]))
             tbody {
-                @for Row { uptime, mean_ms, incidents } in days {
+                @for Row { uptime, mean_ms, incidents, unchecked } in days {
                     tr {
                         th scope="row" { time datetime=(uptime.date) { (uptime.date) } }
                         td {
@@ -150,6 +154,7 @@ fn days(days: &[Row]) -> Markup {
                             @if let Some(percentage) = uptime.outside_maintenance.and_then(|day| day.uptime_percentage) {
                                 p.quiet.small { (percentage) " % outside maintenance" }
                             }
+                            @if !unchecked.is_zero() { p.quiet.small { (time::duration(*unchecked)) " without checks" } }
                         }
                         td { @if uptime.total_checks > 0 { (uptime.up_checks) " of " (uptime.total_checks) } }
                         td { @if let Some(ms) = mean_ms { (ms) " ms" } }

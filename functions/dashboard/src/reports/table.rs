@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
-use vedette_domain::checks::history::{Day, day_of};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use vedette_domain::checks::history::{Day, day_of, day_start};
 use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::{
     Incident, IncidentDay, Span, Uptime, UptimeDay, incident_days, incidents, known_since, uptime,
 };
+use vedette_domain::clock::Pause;
 use vedette_domain::issues::record::Issue;
 
 /// A report.
@@ -29,10 +31,18 @@ pub(super) struct Row {
     pub(super) mean_ms: Option<u64>,
     /// `None` if they are no longer known.
     pub(super) incidents: Option<IncidentDay>,
+    /// How long the service did not run, so nothing was checked.
+    pub(super) unchecked: SignedDuration,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(span: Span, counted: &[Day], issues: &'a [Issue], now: Timestamp) -> Self {
+    pub(super) fn new(
+        span: Span,
+        counted: &[Day],
+        issues: &'a [Issue],
+        pauses: &[Pause],
+        now: Timestamp,
+    ) -> Self {
         let (uptime, incidents) = (uptime(span, counted), incidents(span, issues));
         let since = known_since(issues);
         let means: BTreeMap<_, _> =
@@ -42,12 +52,18 @@ impl<'a> Table<'a> {
             uptime: *uptime,
             mean_ms: means.get(&uptime.date).copied().flatten(),
             incidents: since.is_none_or(|since| day_of(since) < uptime.date).then_some(incidents),
+            unchecked: unchecked(pauses, uptime.date),
         });
         Self { span, now, days: days.collect(), uptime, incidents, known_since: since }
     }
 
+    /// How long the service did not run, in all days.
+    pub(super) fn unchecked(&self) -> SignedDuration {
+        self.days.iter().fold(SignedDuration::ZERO, |sum, row| sum.saturating_add(row.unchecked))
+    }
+
     /// The rows contain no text from users, so nothing needs quotes. Unknown values are empty. The last columns are left
-    /// out if no check was in a maintenance window.
+    /// out if no check was in a maintenance window, or if the service always ran.
     pub(super) fn csv(&self) -> String {
         let mut csv = String::from(
             "date,checks,up_checks,uptime_percentage,mean_response_time_ms,\
@@ -57,8 +73,12 @@ impl<'a> Table<'a> {
         if has_maintenance {
             csv.push_str(",checks_outside_maintenance,up_checks_outside_maintenance");
         }
+        let was_paused = !self.unchecked().is_zero();
+        if was_paused {
+            csv.push_str(",minutes_without_checks");
+        }
         csv.push_str("\r\n");
-        for Row { uptime, mean_ms, incidents } in &self.days {
+        for Row { uptime, mean_ms, incidents, unchecked } in &self.days {
             let UptimeDay {
                 date,
                 uptime_percentage,
@@ -84,10 +104,25 @@ impl<'a> Table<'a> {
                 let up = outside.map_or(*up_checks, |outside| outside.up_checks);
                 let _ = write!(csv, ",{total},{up}");
             }
+            if was_paused {
+                let _ = write!(csv, ",{}", whole_minutes(*unchecked));
+            }
             csv.push_str("\r\n");
         }
         csv
     }
+}
+
+/// How long the service did not run on a UTC day.
+fn unchecked(pauses: &[Pause], date: Date) -> SignedDuration {
+    let (from, to) = (day_start(date), day_start(date.saturating_add(1.day())));
+    let parts = pauses.iter().map(|pause| pause.within(from, to));
+    parts.fold(SignedDuration::ZERO, SignedDuration::saturating_add)
+}
+
+/// In minutes, rounded up, so that even a short time is not zero.
+const fn whole_minutes(lasted: SignedDuration) -> i64 {
+    (lasted.as_secs() + 59) / 60
 }
 
 fn or_empty(value: Option<impl ToString>) -> String {

@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
 use tracing::{error, info, warn};
 use vedette_runtime::Health;
 use vedette_runtime::health::Problem;
 
-use super::SendOutcome;
+use super::{SendOutcome, SendReason};
 
 /// Waits after each failure in a row.
 const WAITS: [Duration; 5] = [
@@ -75,6 +76,8 @@ impl From<SenderFailure> for Failure {
 pub(super) struct Hold {
     state: Mutex<State>,
     health: Health,
+    /// How many holds have ended.
+    recoveries: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -94,9 +97,13 @@ struct Held {
     is_reported: bool,
 }
 
-/// Lets one email pass. Remembers which failures came before it.
+/// Lets one email pass.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Admission(u64);
+pub(super) struct Admission {
+    /// The failures that came before it.
+    failures: u64,
+    reason: SendReason,
+}
 
 /// What to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,18 +123,31 @@ impl Hold {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets an email pass.
+    /// Receives the number of holds that have ended.
+    pub(super) fn recoveries(&self) -> watch::Receiver<u64> {
+        self.recoveries.subscribe()
+    }
+
+    /// Lets an email pass. One that a person has asked for tries whether the problem is over, whatever the hold.
     ///
     /// # Errors
     ///
     /// While email is held back: until when, and why.
-    pub(super) fn admit(&self, now: Timestamp) -> Result<Admission, SendOutcome> {
+    pub(super) fn admit(
+        &self,
+        reason: SendReason,
+        now: Timestamp,
+    ) -> Result<Admission, SendOutcome> {
         let mut state = self.lock();
-        let admission = Admission(state.failures);
+        let admission = Admission { failures: state.failures, reason };
         let Some(held) = &mut state.held else { return Ok(admission) };
-        let Some(until) = held.until else { return Ok(admission) };
+        let Some(until) = held.until.filter(|_| reason == SendReason::Due) else {
+            return Ok(admission);
+        };
         match remaining(until, now) {
-            Some(after) => Err(SendOutcome::Held { after, why: held.why.clone() }),
+            Some(after) => {
+                Err(SendOutcome::Held { after, was_tried: false, why: held.why.clone() })
+            }
             None => {
                 held.until = Some(now.saturating_add(TRIAL).unwrap_or(now));
                 Ok(admission)
@@ -172,23 +192,26 @@ impl Hold {
     fn end(&self, ends: impl Fn(&Held) -> bool) {
         if self.lock().held.take_if(|held| ends(held)).is_some() {
             info!("mail can be sent again");
+            self.recoveries.send_modify(|count| *count += 1);
             self.health.report_over(|problem| matches!(problem, Problem::MailHeld { .. }));
         }
     }
 
     fn begin(
         &self,
-        Admission(seen): Admission,
+        Admission { failures: seen, reason }: Admission,
         failure: &SenderFailure,
         now: Timestamp,
     ) -> (Report, SendOutcome) {
         let mut state = self.lock();
-        let held = |after| SendOutcome::Held { after, why: failure.why.clone() };
-        if seen != state.failures
+        let held = |after| SendOutcome::Held { after, was_tried: true, why: failure.why.clone() };
+        let is_same_failure = seen != state.failures || reason == SendReason::Requested;
+        if is_same_failure
             && let Some(until) = state.held.as_ref().and_then(|held| held.until)
             && let Some(after) = remaining(until, now)
         {
-            // It was sent at the same time as another email, which failed first. This is the same failure.
+            // It was sent at the same time as another email, which failed first, or a person has tried whether the
+            // problem is over. This is the same failure, and does not prolong the hold.
             return (Report::Nothing, held(after));
         }
         let first = if failure.is_refused { FIRST_AFTER_REFUSAL } else { 0 };
@@ -230,15 +253,17 @@ mod tests {
 
     /// Makes an email fail. Returns what is logged, and how long the email waits.
     fn fail(hold: &Hold, failure: &SenderFailure, second: i64) -> (Report, u64) {
-        let admission = hold.admit(at(second)).expect("let pass");
+        let admission = hold.admit(SendReason::Due, at(second)).expect("let pass");
         let (report, outcome) = hold.begin(admission, failure, at(second));
-        let SendOutcome::Held { after, why } = outcome else { panic!("{outcome:?}") };
+        let SendOutcome::Held { after, why, was_tried: true } = outcome else {
+            panic!("{outcome:?}")
+        };
         assert_eq!(why, failure.why);
         (report, after.as_secs())
     }
 
     fn waits(hold: &Hold, second: i64) -> Option<u64> {
-        match hold.admit(at(second)) {
+        match hold.admit(SendReason::Due, at(second)) {
             Ok(_) => None,
             Err(SendOutcome::Held { after, .. }) => Some(after.as_secs()),
             Err(outcome) => panic!("{outcome:?}"),
@@ -252,11 +277,25 @@ mod tests {
         assert_eq!(waits(&hold, 1), Some(299));
         assert_eq!(fail(&hold, &refused, 300), (Report::Nothing, 900));
         assert_eq!(fail(&hold, &refused, 1_200), (Report::Nothing, 900));
-        let admission = hold.admit(at(2_100)).expect("let pass");
+        let admission = hold.admit(SendReason::Due, at(2_100)).expect("let pass");
         assert_eq!(waits(&hold, 2_110), Some(25), "one mail finds out");
         assert_eq!(hold.settle(admission, Ok(()), at(2_111)), SendOutcome::Delivered);
         assert_eq!(waits(&hold, 2_112), None);
         assert_eq!(fail(&hold, &refused, 2_113), (Report::Error, 300), "another one");
+    }
+
+    #[test]
+    fn a_person_can_try_at_any_time_whether_a_hold_is_over() {
+        let (hold, refused) = (Hold::default(), SenderFailure::refused("no"));
+        let recoveries = hold.recoveries();
+        assert_eq!(fail(&hold, &refused, 0), (Report::Error, 300));
+        let requested = |second| hold.admit(SendReason::Requested, at(second)).expect("let pass");
+        let failed = hold.settle(requested(10), Err(SenderFailure::refused("no").into()), at(11));
+        let (after, was_tried, why) = (Duration::from_secs(289), true, "no".to_owned());
+        assert_eq!(failed, SendOutcome::Held { after, was_tried, why }, "it is not prolonged");
+        assert_eq!((waits(&hold, 12), *recoveries.borrow()), (Some(288), 0));
+        assert_eq!(hold.settle(requested(20), Ok(()), at(21)), SendOutcome::Delivered);
+        assert_eq!((waits(&hold, 22), *recoveries.borrow()), (None, 1));
     }
 
     #[test]
@@ -274,7 +313,8 @@ mod tests {
     #[test]
     fn mails_that_fail_together_are_one_failure() {
         let (hold, away) = (Hold::default(), SenderFailure::unavailable("away"));
-        let admissions = [0; 20].map(|second| hold.admit(at(second)).expect("let pass"));
+        let admissions =
+            [0; 20].map(|second| hold.admit(SendReason::Due, at(second)).expect("let pass"));
         let reports = admissions.map(|admission| hold.begin(admission, &away, at(1)).0);
         assert_eq!(reports.iter().filter(|report| **report == Report::Warning).count(), 1);
         assert_eq!(waits(&hold, 2), Some(4));
@@ -301,7 +341,7 @@ mod tests {
         let (mut hold, health) = (Hold::default(), Health::default());
         hold.report_to(health.clone());
         let settle = |sent, second| {
-            let admission = hold.admit(at(second)).expect("let pass");
+            let admission = hold.admit(SendReason::Due, at(second)).expect("let pass");
             hold.settle(admission, sent, at(second))
         };
         let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };

@@ -8,6 +8,7 @@ use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use lettre::Address;
 use lettre::message::Mailbox;
+use tokio::sync::watch;
 use vedette_domain::ErrorChain;
 use vedette_domain::alerts::mail::{self, Envelope, TransactionalMail};
 use vedette_domain::config::{ConfigError, Read};
@@ -16,7 +17,7 @@ use vedette_runtime::config::Service;
 
 use super::hold::{Failure, Hold, SenderFailure};
 use super::smtp::SmtpServer;
-use super::{OutgoingMessage, SendOutcome, ses};
+use super::{OutgoingMessage, SendOutcome, SendReason, ses};
 
 /// The sender of emails that do not leave this machine.
 const LOCAL_SENDER: &str = "vedette@localhost";
@@ -98,17 +99,24 @@ impl MailConfig {
         id: String,
         now: Timestamp,
     ) -> SendOutcome {
-        self.send(to, &OutgoingMessage::TransactionalMail { mail, id }, now).await
+        let message = OutgoingMessage::TransactionalMail { mail, id };
+        self.send(to, &message, SendReason::Due, now).await
     }
 
-    /// Sends an email to an address, unless email is held back.
+    /// Receives a number that changes whenever email can be sent again after it was held back.
+    pub(super) fn recoveries(&self) -> watch::Receiver<u64> {
+        self.hold.recoveries()
+    }
+
+    /// Sends an email to an address, unless email is held back and nobody has just asked for this one.
     pub(super) async fn send(
         &self,
         to: &str,
         message: &OutgoingMessage,
+        reason: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
-        match self.hold.admit(now) {
+        match self.hold.admit(reason, now) {
             Ok(admission) => {
                 let sent = self.hand_over(to, message, now).await;
                 self.hold.settle(admission, sent, now)

@@ -215,7 +215,7 @@ async fn each_channel_gets_its_own_form() {
     for kind in ChannelKind::ALL {
         let server = Server::http(answer("200 OK", "", "ok")).await;
         let Some((target, message, parts)) = posted(kind, server.url()) else { continue };
-        let outcome = sender.send(&target, &message, now()).await;
+        let outcome = sender.send(&target, &message, SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered, "{target:?}");
         let [request] = &server.seen()[..] else { panic!("{kind}: one request") };
         for part in
@@ -234,7 +234,8 @@ async fn a_topic_of_ntfy_gets_its_message_at_its_server_with_its_token() {
         let options = [("token", token.to_owned())].into();
         let values = FieldValues { destination: url.clone(), options };
         let target = ChannelKind::Ntfy.read(&values, || -> Result<SigningKey, ()> { Err(()) });
-        let outcome = http_sender().send(&target.expect("a topic"), &alert(), now()).await;
+        let outcome =
+            http_sender().send(&target.expect("a topic"), &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered);
     }
     let [open, closed] = &server.seen()[..] else { panic!("two requests") };
@@ -259,7 +260,7 @@ async fn a_channel_takes_messages_of_its_kind_alone() {
         (webhook(server.url()), alert()),
         (email(), event()),
     ] {
-        let outcome = sender.send(&target, &message, now()).await;
+        let outcome = sender.send(&target, &message, SendReason::Due, now()).await;
         assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
     }
     assert_eq!(server.seen(), Vec::<String>::new());
@@ -323,7 +324,11 @@ async fn an_answer_says_what_came_of_it() {
         let server = Server::http(answer.clone()).await;
         let target = target(server.url());
         let message = if target.public().is_for_people() { alert() } else { event() };
-        assert_eq!(sender.send(&target, &message, now()).await, expected, "{answer}");
+        assert_eq!(
+            sender.send(&target, &message, SendReason::Due, now()).await,
+            expected,
+            "{answer}"
+        );
         assert_eq!(server.seen().len(), 1, "{answer}");
     }
 }
@@ -333,7 +338,8 @@ async fn a_redirect_is_not_followed() {
     let other = Server::http(answer("200 OK", "", "")).await;
     let location = format!("location: http://{}/\r\n", other.address);
     let server = Server::http(answer("307 Temporary Redirect", &location, "")).await;
-    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    let outcome =
+        http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
     assert_eq!(outcome, retry(None, "HTTP 307"));
     assert_eq!(other.seen(), Vec::<String>::new());
 }
@@ -342,7 +348,8 @@ async fn a_redirect_is_not_followed() {
 async fn a_long_answer_is_not_read_to_its_end() {
     let body = "x".repeat(10 << 20);
     let server = Server::http(answer("200 OK", "", &body)).await;
-    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    let outcome =
+        http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
     assert_eq!(outcome, SendOutcome::Delivered);
 }
 
@@ -350,7 +357,8 @@ async fn a_long_answer_is_not_read_to_its_end() {
 async fn a_body_that_never_comes_does_not_change_what_the_status_says() {
     let server = Server::that_says(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
     let began = Instant::now();
-    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    let outcome =
+        http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
     assert_eq!(outcome, SendOutcome::Delivered);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
@@ -358,7 +366,8 @@ async fn a_body_that_never_comes_does_not_change_what_the_status_says() {
 #[tokio::test(start_paused = true)]
 async fn a_receiver_that_hangs_is_given_up() {
     let server = Server::that_says(b"").await;
-    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    let outcome =
+        http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
     assert_eq!(outcome, retry(None, "no answer within 15 s"));
 }
 
@@ -368,7 +377,7 @@ async fn nobody_there_is_no_reason_to_give_up() {
     let address = port.local_addr().expect("an address");
     drop(port);
     let target = webhook(SecretUrl::new(format!("http://{address}/s3cr3t")));
-    let outcome = http_sender().send(&target, &event(), now()).await;
+    let outcome = http_sender().send(&target, &event(), SendReason::Due, now()).await;
     assert_eq!(outcome, retry(None, "connection refused"));
 }
 
@@ -380,7 +389,9 @@ async fn what_the_guard_forbids_is_refused() {
         ("ftp://example.com/s3cr3t", "neither http nor https"),
         ("not a URL", "the URL is not valid"),
     ] {
-        let outcome = http_sender().send(&webhook(SecretUrl::new(url)), &event(), now()).await;
+        let outcome = http_sender()
+            .send(&webhook(SecretUrl::new(url)), &event(), SendReason::Due, now())
+            .await;
         let SendOutcome::Refused { why: said } = outcome else { panic!("{url}: {outcome:?}") };
         assert!(said.contains(why) && !said.contains("s3cr3t"), "{said}");
     }
@@ -392,7 +403,10 @@ async fn mails_are_kept_whole_in_their_folder() {
     let sender = sender(MailTransport::Folder(folder.path().join("mail")));
     for delay in [0, 1] {
         let now = now() + SignedDuration::from_secs(delay);
-        assert_eq!(sender.send(&email(), &alert(), now).await, SendOutcome::Delivered);
+        assert_eq!(
+            sender.send(&email(), &alert(), SendReason::Due, now).await,
+            SendOutcome::Delivered
+        );
     }
     let files = std::fs::read_dir(folder.path().join("mail")).expect("a folder");
     let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
@@ -421,7 +435,7 @@ async fn an_address_that_is_none_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let sender = sender(MailTransport::Folder(folder.path().to_owned()));
     let target = Target::Email { address: "ada@example.com\r\nBcc: bob@example.com".to_owned() };
-    let outcome = sender.send(&target, &alert(), now()).await;
+    let outcome = sender.send(&target, &alert(), SendReason::Due, now()).await;
     assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
     assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
 }
@@ -513,7 +527,7 @@ async fn smtp(stream: TcpStream, seen: Seen, refusal: Arc<Mutex<Option<Reply>>>)
 async fn a_mail_server_gets_the_whole_mail() {
     for command in ["", "AUTH"] {
         let server = MailServer::start(None).await;
-        let outcome = server.sender(command).send(&email(), &alert(), now()).await;
+        let outcome = server.sender(command).send(&email(), &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered);
         let heard = server.server.seen().concat();
         for part in [
@@ -531,7 +545,7 @@ async fn a_mail_server_gets_the_whole_mail() {
 /// The reason why an email is held back, and for how many seconds.
 fn held(outcome: SendOutcome) -> (String, u64) {
     match outcome {
-        SendOutcome::Held { after, why } => (why, after.as_secs()),
+        SendOutcome::Held { after, why, .. } => (why, after.as_secs()),
         outcome => panic!("{outcome:?}"),
     }
 }
@@ -552,7 +566,7 @@ async fn a_mail_server_that_refuses_the_sender_holds_all_mail_back() {
     ] {
         let server = MailServer::start(Some((command, said))).await;
         let sender = server.sender(command);
-        let (why, after) = held(sender.send(&email(), &alert(), now()).await);
+        let (why, after) = held(sender.send(&email(), &alert(), SendReason::Due, now()).await);
         let (_, text) = said.split_once(' ').expect("a code");
         assert!(why.starts_with(&format!("the mail server, at {step}: ")), "{why}");
         assert!(why.contains(text) && !why.contains("s3cr3t"), "{why}");
@@ -560,13 +574,13 @@ async fn a_mail_server_that_refuses_the_sender_holds_all_mail_back() {
 
         let other = Target::Email { address: "bob@example.com".to_owned() };
         let second = now() + SignedDuration::from_secs(1);
-        let again = held(sender.send(&other, &alert(), second).await);
+        let again = held(sender.send(&other, &alert(), SendReason::Due, second).await);
         assert_eq!((again, server.clients()), ((why, wait - 1), 1), "{said}: not even asked");
 
         server.mend();
         let third = now() + SignedDuration::from_secs(300);
         if command != "STARTTLS" {
-            let outcome = sender.send(&other, &alert(), third).await;
+            let outcome = sender.send(&other, &alert(), SendReason::Due, third).await;
             assert_eq!(outcome, SendOutcome::Delivered, "{said}");
         }
     }
@@ -579,7 +593,7 @@ async fn a_mail_server_that_is_not_there_holds_all_mail_back() {
     server.server.task.abort();
     // The listener closes when its task ends.
     while TcpStream::connect(server.server.address).await.is_ok() {}
-    let (why, after) = held(sender.send(&email(), &alert(), now()).await);
+    let (why, after) = held(sender.send(&email(), &alert(), SendReason::Due, now()).await);
     assert!(why.starts_with("the mail server, at the connection: "), "{why}");
     assert_eq!(after, 5);
 }
@@ -611,10 +625,10 @@ async fn a_refused_recipient_concerns_no_other_mail() {
     for (command, said, expected) in cases {
         let server = MailServer::start(Some((command, said))).await;
         let sender = server.sender("");
-        let outcome = sender.send(&email(), &alert(), now()).await;
+        let outcome = sender.send(&email(), &alert(), SendReason::Due, now()).await;
         assert!(expected(&outcome), "{said}: {outcome:?}");
         server.mend();
-        let outcome = sender.send(&email(), &alert(), now()).await;
+        let outcome = sender.send(&email(), &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered, "{said}");
     }
 }
@@ -624,7 +638,7 @@ async fn a_service_that_has_no_sender_holds_mail_back() {
     let mail =
         MailConfig::read(&|_| None, MailTransport::Ses(Box::new(SdkConfig::builder().build())));
     let sender = Sender { mail: mail.expect("a configuration"), ..http_sender() };
-    let (why, _) = held(sender.send(&email(), &alert(), now()).await);
+    let (why, _) = held(sender.send(&email(), &alert(), SendReason::Due, now()).await);
     assert_eq!(why, "this service sends no mail: VEDETTE_MAIL_FROM is not set");
 }
 
@@ -642,7 +656,7 @@ async fn by_ses(server: &Server) -> Sender {
 #[tokio::test]
 async fn ses_gets_the_whole_mail_signed() {
     let server = Server::http(answer("200 OK", "", r#"{"MessageId":"1"}"#)).await;
-    let outcome = by_ses(&server).await.send(&email(), &alert(), now()).await;
+    let outcome = by_ses(&server).await.send(&email(), &alert(), SendReason::Due, now()).await;
     assert_eq!(outcome, SendOutcome::Delivered);
     let seen = server.seen();
     let (head, body) = seen[0].split_once("\r\n\r\n").expect("a request");
@@ -664,6 +678,7 @@ async fn ses_says_whom_a_refusal_concerns() {
     };
     let held = |seconds, why: &str| SendOutcome::Held {
         after: Duration::from_secs(seconds),
+        was_tried: true,
         why: why.to_owned(),
     };
     let unverified = |address: &str| {
@@ -707,10 +722,10 @@ async fn ses_says_whom_a_refusal_concerns() {
     ] {
         let server = Server::http(answer.clone()).await;
         let sender = by_ses(&server).await;
-        let outcome = sender.send(&email(), &alert(), now()).await;
+        let outcome = sender.send(&email(), &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, expected, "{answer}");
         assert_eq!(server.seen().len(), 1, "a second attempt would be a second mail");
-        sender.send(&email(), &alert(), now()).await;
+        sender.send(&email(), &alert(), SendReason::Due, now()).await;
         assert_eq!(server.seen().len(), requests, "{answer}");
     }
 }

@@ -220,6 +220,9 @@ impl Show for Removed {
 pub(super) struct Failures {
     state: Standing,
     disabled: Option<Why>,
+    /// Why no email can be sent, if that is what the channel waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<String>,
     log: Vec<Attempt>,
     waiting: Vec<Pending>,
 }
@@ -259,6 +262,7 @@ impl Failures {
         Ok(Self {
             state: Standing::of(channel, &state),
             disabled: Why::of(channel, &state),
+            held: state.held,
             log: state.log.into_iter().map(attempt).collect(),
             waiting: waiting.map(pending).collect(),
         })
@@ -271,7 +275,10 @@ impl Show for Failures {
             || format!("The channel is {}.\n", self.state.as_str()),
             |why| format!("The channel has been disabled since {}.\n", printable(&why.text())),
         );
+        let held = self.held.as_ref();
+        let held = held.map(|why| format!("No email can be sent: {}\n", printable(why)));
         let log = match &self.log[..] {
+            [] if held.is_some() => String::new(),
             [] => "All recent messages arrived.\n".to_owned(),
             log => {
                 let rows = log.iter().map(|it| [moment(it.at), it.what.clone(), it.why.clone()]);
@@ -290,6 +297,6 @@ impl Show for Failures {
                 table(["WAITING", "ISSUE", "FAILING SINCE", "DUE"], rows)
             }
         };
-        format!("{state}\n{log}\n{waiting}")
+        format!("{state}{}\n{log}\n{waiting}", held.unwrap_or_default())
     }
 }

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, ChannelKind, EventKind, SigningKey, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{ReceivingHost, TEAM_MAX};
-use vedette_notifier::send::{OutgoingMessage, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
 use vedette_notifier::{Transport, deliver};
 use vedette_store::{Audit, ChannelRef};
 
@@ -25,6 +25,7 @@ impl Transport for Receiver {
         _: &Channel,
         _: &Target,
         _: &OutgoingMessage,
+        _: SendReason,
         _: Timestamp,
     ) -> SendOutcome {
         self.0.clone()

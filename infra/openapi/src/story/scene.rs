@@ -17,7 +17,7 @@ use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{ChannelId, CheckId, SiteId};
 use vedette_domain::message::Message;
 use vedette_notifier::Transport;
-use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome};
+use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
 use vedette_runtime::{Destination, Entropy, TxtRecords};
 use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};
@@ -39,7 +39,14 @@ pub(super) struct Scene {
 struct Receiver(Mutex<Vec<Value>>);
 
 impl Transport for Receiver {
-    async fn send(&self, _: &Channel, _: &Target, message: &Outgoing, _: Timestamp) -> SendOutcome {
+    async fn send(
+        &self,
+        _: &Channel,
+        _: &Target,
+        message: &Outgoing,
+        _: SendReason,
+        _: Timestamp,
+    ) -> SendOutcome {
         if let Outgoing::Event { body, .. } = message {
             self.0.lock().expect("events").push(serde_json::from_slice(body).expect("JSON"));
         }

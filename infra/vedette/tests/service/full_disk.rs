@@ -59,6 +59,14 @@ impl Disk {
         root.join(self.at.strip_prefix("/").expect("absolute")).join(name)
     }
 
+    /// Mounts it again, `ro` or `rw`.
+    async fn remount(&self, how: &str) {
+        let mut mount = Command::new("nsenter");
+        mount.args(["-m", "-t", &self.holder().to_string(), "mount", "-o"]);
+        let done = mount.arg(format!("remount,{how}")).arg(&self.at).status().await;
+        assert!(done.expect("started").success());
+    }
+
     fn fill(&self) {
         let mut file = File::create(self.path("fill")).expect("a file");
         for size in [65_536, 4_096, 1] {
@@ -141,12 +149,40 @@ impl Running {
         timeout(PATIENCE, waits).await.expect("in time");
     }
 
+    /// Waits until a service that could only read has restarted itself.
+    async fn until_restarted(&self) {
+        let writes = async {
+            loop {
+                // For a moment, nothing listens on the address.
+                if let Ok(Reached::Served(socket)) = reach(&self.data).await
+                    && let Ok(Some(said)) = socket.report(Report::Health).await
+                    && said == "[]"
+                {
+                    return;
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(PATIENCE, writes).await.expect("it begins again by itself");
+    }
+
     async fn doctor(&self) -> u8 {
         let data: &Path = &self.data;
         let words = ["vedette", "--data", data.to_str().expect("text"), "doctor"];
         let ran = Cli::try_parse_from(words).expect("a command").execute().await;
         ran.map_or_else(|failure| failure.exit_code(), |()| 0)
     }
+}
+
+/// The exit code of a command on the disk, and what it prints.
+async fn run(disk: &Disk, command: &str) -> (Option<i32>, String) {
+    // SQLite resolves links in paths, so that it would look for the path of the disk in this namespace.
+    let mut vedette = Command::new("nsenter");
+    vedette.args(["-m", "-t", &disk.holder().to_string(), env!("CARGO_BIN_EXE_vedette"), "--data"]);
+    vedette.arg(disk.at.join("data")).args(command.split(' '));
+    let ran = vedette.output().await.expect("started");
+    let said = [ran.stdout, ran.stderr].concat();
+    (ran.status.code(), String::from_utf8_lossy(&said).trim().to_owned())
 }
 
 fn is_degraded(health: &str) -> bool {
@@ -202,22 +238,42 @@ async fn a_full_disk_is_told_of_and_survived() {
     assert!(is_degraded(&running.health().await));
     assert_eq!(running.doctor().await, 1);
     disk.free();
-    let path = format!("/api/v1/sites/{site}");
-    let writes = async {
-        loop {
-            // For a moment, nothing listens on the address.
-            if let Ok(Reached::Served(socket)) = reach(&running.data).await
-                && let Ok(Some(said)) = socket.report(Report::Health).await
-                && said == "[]"
-            {
-                return;
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(PATIENCE, writes).await.expect("it begins again by itself");
-    assert_eq!(running.client.get(&path).await.status, 200);
+    running.until_restarted().await;
+    assert_eq!(running.client.get(&format!("/api/v1/sites/{site}")).await.status, 200);
     let ended = running.client.ended_checks(&site, 1).await.len();
     running.client.ended_checks(&site, ended + 2).await;
+    assert_eq!(signal(&mut running.child, "-TERM").await.code(), Some(0));
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+async fn a_service_can_be_read_on_a_disk_that_cannot_be_written_however_it_ended() {
+    let Some(disk) = Disk::mount().await else {
+        return eprintln!("skipped: this user may not mount a disk");
+    };
+    let (operator, _told) = webhook().await;
+    let mut running = Running::start(&disk, operator).await;
+    let site = format!("/api/v1/sites/{}", running.client.add_site("https://192.0.2.1/").await);
+    for how in ["-KILL", "-TERM"] {
+        signal(&mut running.child, how).await;
+        disk.remount("ro").await;
+        let (code, said) = run(&disk, "doctor").await;
+        assert_eq!(code, Some(1), "{how}: {said}");
+        assert!(said.contains("Nothing can be saved"), "{how}: {said}");
+        let (code, why) = run(&disk, "health").await;
+        assert_eq!(code, Some(3), "{how}: {why}");
+        assert!(why.ends_with(", which is read-only"), "{how}: {why}");
+
+        running = Running::start(&disk, operator).await;
+        assert_eq!(running.client.get(&site).await.status, 200, "{how}");
+        for command in ["health", "doctor", "team list"] {
+            let (code, why) = run(&disk, command).await;
+            assert_eq!(code, Some(3), "{how}: {why}");
+            assert!(why.contains("is read-only, so the service that uses it"), "{how}: {why}");
+        }
+        disk.remount("rw").await;
+        running.until_restarted().await;
+        assert_eq!(running.client.get(&site).await.status, 200, "{how}");
+    }
     assert_eq!(signal(&mut running.child, "-TERM").await.code(), Some(0));
 }

@@ -15,6 +15,7 @@ mod operator;
 mod pages;
 mod process;
 mod secrets;
+mod sequences;
 mod tools;
 mod tutorial;
 mod unread;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Parser as _;
+use futures::future::join_all;
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
@@ -11,6 +12,7 @@ use vedette_cli::{Cli, Failure};
 use vedette_embedded::{Database, Folder, Fsync, Reached, Report, reach};
 
 use crate::client::Client;
+use crate::process::{announced, command};
 use crate::start;
 
 /// Runs a command on a data folder.
@@ -42,6 +44,31 @@ async fn whatever_watches_the_process_learns_whether_it_runs() {
         failure.to_string().starts_with("no service is running on the data folder"),
         "{failure}"
     );
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_answer_is_not_healthy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, client) = announced(command(folder.path()), folder.path()).await;
+    let process = child.id().expect("running").to_string();
+    let kill = async |signal: &str| {
+        let sent = Command::new("kill").args([signal, &process]).status().await;
+        assert!(sent.expect("kill").success());
+    };
+    kill("-STOP").await;
+    let commands = ["health", "doctor", "team list"];
+    let said = commands.map(|command| vedette(folder.path(), command));
+    for (said, command) in join_all(said).await.into_iter().zip(commands) {
+        let failure = said.expect_err("it is stopped");
+        assert_eq!(failure.exit_code(), 4, "{command}: {failure}");
+        assert!(
+            failure.to_string().ends_with("has not answered for 5 seconds"),
+            "{command}: {failure}"
+        );
+    }
+    kill("-CONT").await;
+    vedette(folder.path(), "health").await.expect("it runs");
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
 }
 
 #[tokio::test]

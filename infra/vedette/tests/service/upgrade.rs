@@ -19,7 +19,7 @@ use vedette_store::{SiteWithTools, Store};
 use crate::start;
 
 /// A table of each of these formats.
-const TABLES: [(&str, &[u8]); 4] = [
+pub(crate) const TABLES: [(&str, &[u8]); 4] = [
     ("1", include_bytes!("data/format-1.db.gz")),
     ("2", include_bytes!("data/format-2.db.gz")),
     ("3", include_bytes!("data/format-3.db.gz")),
@@ -27,7 +27,7 @@ const TABLES: [(&str, &[u8]); 4] = [
 ];
 
 /// Puts a table into a folder.
-fn restore(folder: &Path, (format, packed): (&str, &[u8])) {
+pub(crate) fn restore(folder: &Path, (format, packed): (&str, &[u8])) {
     let mut table = fs::File::create(folder.join("vedette.db")).expect("a file");
     std::io::copy(&mut GzDecoder::new(packed), &mut table).expect("unpacked");
     fs::write(folder.join("format"), format).expect("written");

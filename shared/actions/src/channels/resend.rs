@@ -5,7 +5,7 @@ use std::time::Duration;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_runtime::App;
-use vedette_store::{Audit, ChannelRef, StoreError, unless_conflict};
+use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use super::wake;
 
@@ -30,6 +30,24 @@ pub(super) async fn resend(
         send_again(app, place, &queued).await?;
     }
     for delivery in deliveries.deliveries {
+        look_again(app, place, delivery).await?;
+    }
+    wake(app, place, Duration::ZERO).await;
+    Ok(())
+}
+
+/// Makes everything due now that waits for its next attempt, after the channel has accepted a message.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn send_sooner(app: &App, place: ChannelRef) -> Result<(), StoreError> {
+    let (store, now) = (&app.store, app.clock.now());
+    let Deliveries { deliveries, queued, .. } = store.deliveries(place).await?;
+    for queued in queued.iter().filter_map(|queued| queued.sooner(now)) {
+        unless_conflict(store.put_queued(place, &queued).await)?;
+    }
+    for delivery in deliveries.into_iter().filter(|one| one.due.is_some_and(|due| due > now)) {
         look_again(app, place, delivery).await?;
     }
     wake(app, place, Duration::ZERO).await;

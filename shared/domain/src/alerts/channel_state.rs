@@ -45,6 +45,12 @@ pub struct ChannelState {
     /// The earliest time at which anything is sent to people again.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
+    /// Why all email waits until `retry_at`, if that is the reason why nothing is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+    /// Whether a person has asked to send what waits, and nothing has been sent since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_requested: bool,
     /// Messages in a row that the receiver refused because of their content.
     pub refusals: u32,
     /// Why nothing is sent any more, if the receiver no longer wants alerts.
@@ -90,12 +96,11 @@ pub enum Standing {
 impl Standing {
     /// The state of a channel that has behaved like this lately.
     pub fn of(channel: &Channel, state: &ChannelState) -> Self {
-        let failed = state.log.last().map(|attempt| attempt.at);
         if channel.disabled.is_some() || state.disabled.is_some() {
             Self::Disabled
         } else if channel.since.is_none() {
             Self::Unconfirmed
-        } else if failed > state.delivered_at {
+        } else if state.is_failing() {
             Self::Failing
         } else {
             Self::On
@@ -155,10 +160,29 @@ impl ChannelState {
             failing: None,
             is_reported: false,
             retry_at: None,
+            held: None,
+            is_requested: true,
             refusals: 0,
             disabled: None,
             ..self.clone()
         })
+    }
+
+    /// The state once email can be sent again; `None` if the channel does not wait for that, or a process sends to it.
+    pub fn no_longer_held(&self, now: Timestamp) -> Option<Self> {
+        (self.held.is_some() && !self.is_leased(now)).then(|| Self {
+            rev: self.rev + 1,
+            leased_until: None,
+            retry_at: None,
+            held: None,
+            ..self.clone()
+        })
+    }
+
+    /// Whether the last attempt failed, or nothing is sent because all email waits.
+    pub fn is_failing(&self) -> bool {
+        let failed = self.log.last().map(|attempt| attempt.at);
+        failed > self.delivered_at || self.held.is_some()
     }
 
     /// The state while this process sends; `None` if another process does.
@@ -227,7 +251,8 @@ impl ChannelState {
     }
 
     /// Records that something arrived.
-    pub const fn delivered(&mut self, now: Timestamp) {
+    pub fn delivered(&mut self, now: Timestamp) {
+        self.held = None;
         self.failing = None;
         self.is_reported = false;
         self.refusals = 0;
@@ -247,13 +272,17 @@ impl ChannelState {
         let retry = retry(target, channel, self.failing, asked, now);
         self.failing = Some(retry.failing);
         self.retry_at = Some(retry.at);
+        self.held = None;
         retry
     }
 
-    /// Records that a message to people was not sent, for a reason that says nothing about the channel.
-    pub fn held(&mut self, attempt: FailedAttempt, until: Timestamp) {
-        self.note(attempt);
+    /// Records that a message to people did not arrive, for a reason that says nothing about the channel.
+    pub fn held(&mut self, attempt: FailedAttempt, was_tried: bool, until: Timestamp) {
+        self.held = Some(attempt.why.chars().take(WHY_MAX).collect());
         self.retry_at = Some(until);
+        if was_tried {
+            self.note(attempt);
+        }
     }
 
     /// Records that the receiver refused a message because of its content. Returns whether that disables the channel.
@@ -309,7 +338,8 @@ mod tests {
         state.refused(attempt(1));
         state.disable(attempt(2));
         let enabled = state.enabled(at(3)).expect("nobody sends");
-        let expected = ChannelState { rev: 1, log: state.log.clone(), ..ChannelState::default() };
+        let (log, is_requested) = (state.log.clone(), true);
+        let expected = ChannelState { rev: 1, log, is_requested, ..ChannelState::default() };
         assert_eq!(enabled, expected);
         assert_eq!(enabled.log.len(), 3);
         let leased = state.leased(at(3)).expect("nobody sends");

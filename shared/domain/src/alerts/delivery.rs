@@ -389,6 +389,13 @@ impl Queued {
     pub fn again(&self, now: Timestamp) -> Self {
         Self { failing: None, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
+
+    /// The same message, to be sent now, although its next attempt is due later; `None` if it is due, or waits for
+    /// somebody to enable the channel.
+    pub fn sooner(&self, now: Timestamp) -> Option<Self> {
+        let is_later = self.due.is_some_and(|due| due > now);
+        is_later.then(|| Self { due: Some(now), rev: self.rev + 1, ..self.clone() })
+    }
 }
 
 /// What is sent to a channel, apart from alerts about issues that it knows.

@@ -25,7 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::accounts::account::User;
 use crate::alerts::channel_state::ChannelState;
 use crate::alerts::delivery::{Content, DeletedIssue, DeliveryState, Queued};
-use crate::alerts::send_outcome::SendOutcome;
+use crate::alerts::send_outcome::{SendOutcome, SendReason};
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
@@ -68,6 +68,7 @@ impl<'a> DeliveryRun<'a> {
             users: BTreeMap::new(),
             events: Vec::new(),
             retries: Vec::new(),
+            has_recovered: false,
         };
         Self { progress, plan: VecDeque::from([Action::Begin(deliveries, queued)]) }
     }
@@ -161,9 +162,20 @@ impl<'a> DeliveryRun<'a> {
         self.progress.look_at(due);
     }
 
+    /// Why a message is sent. The first one after a person's request stands for all that wait.
+    pub fn reason(&self, delivery: &Delivery) -> SendReason {
+        let is_test =
+            matches!(delivery, Delivery::Notice(Queued { content: Content::Test { .. }, .. }));
+        match is_test || self.progress.channel_state.is_requested {
+            true => SendReason::Requested,
+            false => SendReason::Due,
+        }
+    }
+
     /// The outcome of an attempt to send a message.
     pub fn sent(&mut self, delivery: Delivery, outcome: SendOutcome, now: Timestamp) {
         let progress = &mut self.progress;
+        progress.channel_state.is_requested = false;
         let decided = match delivery {
             Delivery::Notice(notice) => notices::sent(progress, notice, outcome, now),
             Delivery::Alert(alert) => people::sent(progress, *alert, outcome, now),
@@ -190,10 +202,16 @@ impl<'a> DeliveryRun<'a> {
         self.progress.delivered
     }
 
+    /// Whether the channel, which was failing, has accepted a message. What waits for it can be sent, too.
+    pub const fn has_recovered(&self) -> bool {
+        self.progress.has_recovered
+    }
+
     /// Releases the channel: returns its state, to be saved, and the delay of the message that looks at it again, if
     /// one is needed.
     pub fn end(self, now: Timestamp) -> (ChannelState, Option<SignedDuration>) {
         let Progress { mut channel_state, next_due, .. } = self.progress;
+        channel_state.is_requested = false;
         let wait = channel_state.end(next_due, now);
         (channel_state, wait)
     }

@@ -2,6 +2,15 @@
 
 use std::time::Duration;
 
+/// Why a message is sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendReason {
+    /// It is due.
+    Due,
+    /// A person has just asked for it, so it is sent even while email is held back.
+    Requested,
+}
+
 /// The outcome of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
@@ -14,11 +23,13 @@ pub enum SendOutcome {
         /// Why, for people.
         why: String,
     },
-    /// It was not sent, because no email can be sent at present: the mail server refuses the sender, or does not
+    /// It did not arrive, because no email can be sent at present: the mail server refuses the sender, or does not
     /// answer. This says nothing about the channel.
     Held {
         /// How long to wait.
         after: Duration,
+        /// Whether there was an attempt. Otherwise the message waits until another one has been tried.
+        was_tried: bool,
         /// Why, for people.
         why: String,
     },
@@ -44,6 +55,11 @@ impl SendOutcome {
             | Self::Refused { why }
             | Self::Gone { why } => Some(why),
         }
+    }
+
+    /// Whether there was an attempt to send the message.
+    pub const fn was_tried(&self) -> bool {
+        !matches!(self, Self::Held { was_tried: false, .. })
     }
 
     /// Whether the receiver will never get the message.

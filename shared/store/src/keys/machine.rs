@@ -19,6 +19,11 @@ pub(crate) fn clock() -> Key {
     Key::new(Prefix::Machine.key("clock"), SELF)
 }
 
+/// When the service did not run.
+pub(crate) fn pauses() -> Key {
+    Key::new(Prefix::Machine.key("pauses"), SELF)
+}
+
 /// The agents of a service on one machine.
 pub(crate) fn agents() -> String {
     Prefix::Machine.key("agents")

@@ -157,12 +157,11 @@ pub(super) fn sent(
     let EventDelivery { event, rest, at } = delivery;
     let (asked, why) = match outcome {
         SendOutcome::Delivered => {
-            progress.delivered.sent += 1;
-            progress.channel_state.delivered(at);
+            progress.delivered(at);
             return vec![drop_queued(event), Action::EventsInOrder(rest.into())];
         }
         SendOutcome::Retry { after, why } => (after, why),
-        SendOutcome::Held { after, why } => (Some(after), why),
+        SendOutcome::Held { after, why, .. } => (Some(after), why),
         SendOutcome::Refused { why } => (None, why),
         SendOutcome::Gone { why } => {
             progress.delivered.failed += 1;

@@ -48,6 +48,8 @@ pub(super) struct Progress<'a> {
     pub(super) events: Vec<Queued>,
     /// When the issues whose events failed in this run are tried again.
     pub(super) retries: Vec<Timestamp>,
+    /// Whether the channel, which was failing, has accepted a message in this run.
+    pub(super) has_recovered: bool,
 }
 
 /// What an attempt to notify people means for the rest of the run.
@@ -134,6 +136,13 @@ impl Progress<'_> {
         plan
     }
 
+    /// Records that a message arrived.
+    pub(super) fn delivered(&mut self, at: Timestamp) {
+        self.delivered.sent += 1;
+        self.has_recovered |= self.channel_state.is_failing();
+        self.channel_state.delivered(at);
+    }
+
     /// What an attempt to notify people means for the channel. Adds the actions that follow to the plan.
     pub(super) fn note(
         &mut self,
@@ -144,12 +153,12 @@ impl Progress<'_> {
     ) -> Attempt {
         let attempt =
             |why: &str| FailedAttempt { at: now, what: what.to_owned(), why: why.to_owned() };
+        let is_failure = outcome != SendOutcome::Delivered && outcome.was_tried();
+        self.delivered.failed += u64::from(is_failure);
         let state = &mut self.channel_state;
-        self.delivered.failed += u64::from(outcome != SendOutcome::Delivered);
         let (attempt, why_to_owner) = match outcome {
             SendOutcome::Delivered => {
-                self.delivered.sent += 1;
-                state.delivered(now);
+                self.delivered(now);
                 (Attempt::Notified, None)
             }
             SendOutcome::Retry { after, why } => {
@@ -160,10 +169,10 @@ impl Progress<'_> {
                 state.is_reported |= is_news;
                 (Attempt::Again(retry.at), is_news.then_some(why))
             }
-            SendOutcome::Held { after, why } => {
+            SendOutcome::Held { after, was_tried, why } => {
                 let wait = SignedDuration::try_from(after).unwrap_or(LONGEST_DELAY);
                 let at = now.saturating_add(wait).unwrap_or(now);
-                state.held(attempt(&why), at);
+                state.held(attempt(&why), was_tried, at);
                 (Attempt::Again(at), None)
             }
             SendOutcome::Refused { why } => match state.refused(attempt(&why)) {
