@@ -27,6 +27,7 @@ pub mod source;
 pub mod status_pages;
 pub mod time;
 pub mod time_zone;
+pub mod validation;
 pub mod work;
 
 pub use error_chain::ErrorChain;

@@ -21,5 +21,6 @@ pub mod site_input;
 pub mod source;
 pub mod status_pages;
 pub mod time_zone;
-pub mod validation;
 pub mod wording;
+
+pub use vedette_domain::validation;
