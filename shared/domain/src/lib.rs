@@ -14,6 +14,7 @@ mod error_chain;
 pub mod expectations;
 pub mod exposition;
 pub mod id;
+pub mod input;
 pub mod issues;
 pub mod locations;
 pub mod maintenance;
