@@ -101,13 +101,16 @@ fn off(field: &InputField) -> String {
 /// The option of a field and, if a change may turn it off, the option that does so.
 fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
     let name = name_of(field);
+    let shape = (field.shape)();
     // The default is shown by itself.
-    let description = field.description(false).replace('`', "");
+    let mut description = field.description(false).replace('`', "");
+    if matches!(shape, InputShape::Minutes(_)) {
+        description = description.replacen('.', ": 30m, 2h, 3d.", 1);
+    }
     let (first, more) = description.split_once(". ").unwrap_or((&description, ""));
     let arg = Arg::new(name.clone()).long(name.clone());
     let arg = arg.help(first.trim_end_matches('.').to_owned());
     let arg = if more.is_empty() { arg } else { arg.long_help(description.clone()) };
-    let shape = (field.shape)();
     if matches!(shape, InputShape::Flag) {
         let arg = arg.action(ArgAction::SetTrue);
         let help = format!("Turn off --{name}");

@@ -306,13 +306,10 @@ async fn write_incident(
             None => {
                 let concerned = page.components().take(1).map(|component| component.id);
                 let new = NewIncident {
-                    title: "The shop is down".to_owned(),
                     impact: Impact::Major,
                     status,
-                    text,
-                    next_update_by: None,
                     components: Some(concerned.collect()),
-                    started_at: None,
+                    ..NewIncident::about("The shop is down".to_owned(), text)
                 };
                 create_incident(app, page, new, by, now).await?
             }
@@ -363,15 +360,10 @@ impl Owned {
             response_time: true,
         });
         let groups = vec![GroupInput { name: None, components: components.collect() }];
-        let new = NewPage {
-            name: self.team.name.clone(),
-            slug: Slug::parse(SLUG).map_err(|error| io::Error::other(error.to_string()))?,
-            message: Some("This is a demo. The history of these sites is made up.".to_owned()),
-            unlisted: false,
-            subscriptions: false,
-            maintenance_names: false,
-            groups: Some(groups),
-        };
+        let slug = Slug::parse(SLUG).map_err(|error| io::Error::other(error.to_string()))?;
+        let message = Some("This is a demo. The history of these sites is made up.".to_owned());
+        let named = NewPage::named(self.team.name.clone(), slug);
+        let new = NewPage { groups: Some(groups), message, ..named };
         let (by, now) = (Actor::Operator, app.clock.now());
         Ok(create_status_page(app, &self.team, new, by, now).await?)
     }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use crate::validation::{Errors, Field, Fields, ValidationError, parse_body};
 
 pub use rule::{
-    ChoiceRule, FieldRule, FlagRule, InputShape, ListRule, MinutesRule, ObjectRule, TextKind,
-    TextRule, instant, line, lines,
+    FieldRule, FlagRule, InputShape, ListRule, MinutesRule, ObjectRule, TextKind, TextRule,
+    instant, line, lines,
 };
 
 /// What people enter about a resource.

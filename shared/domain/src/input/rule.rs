@@ -157,16 +157,13 @@ impl FieldRule<bool> for FlagRule {
 }
 
 /// One of these values.
-#[derive(Debug, Clone, Copy)]
-pub struct ChoiceRule<T: 'static>(pub &'static [T]);
-
-impl<T: Display + Copy> FieldRule<T> for ChoiceRule<T> {
+impl<T: Display + Copy, const N: usize> FieldRule<T> for [T; N] {
     fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
-        field.one_of(self.0, errors)
+        field.one_of(self, errors)
     }
 
     fn shape(&self) -> InputShape {
-        InputShape::Choice(self.0.iter().map(ToString::to_string).collect())
+        InputShape::Choice(self.iter().map(ToString::to_string).collect())
     }
 }
 

@@ -16,7 +16,7 @@ use super::page::{
 use crate::alerts::channel::LinkKey;
 use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
 use crate::input::{
-    ChoiceRule, FieldRule, FlagRule, InputShape, ListRule, ObjectRule, input, instant, line, lines,
+    FieldRule, FlagRule, InputShape, ListRule, ObjectRule, input, instant, line, lines,
 };
 use crate::validation::{Errors, Field};
 
@@ -26,6 +26,7 @@ input! {
     /// A change of a status page.
     PageEdit {
         /// The page's name, usually the organization's.
+        #[form("Name", "Usually your organization’s name.")]
         name: Required<String> = line(PUBLISHED_NAME_MAX);
         /// The last part of the page's address, such as `meridian`. It is unique in the service.
         #[form("Slug", "The last part of its address, such as meridian.")]
@@ -128,6 +129,13 @@ pub enum PageRefusal {
 }
 
 impl NewPage {
+    /// A page that shows nothing yet.
+    pub const fn named(name: String, slug: Slug) -> Self {
+        let (unlisted, subscriptions, maintenance_names) = (false, false, false);
+        let (message, groups) = (None, None);
+        Self { name, slug, message, unlisted, subscriptions, maintenance_names, groups }
+    }
+
     /// The page. If it is unlisted, `link` is the key in its link; `new_id` gives its components their ids.
     ///
     /// # Errors
@@ -241,10 +249,10 @@ input! {
         #[form("Title", "What is wrong. For example, Orders are delayed.")]
         title: Required<String> = line(INCIDENT_TITLE_MAX);
         /// How much it affects the components that it concerns.
-        impact: Optional<Impact> = ChoiceRule(&Impact::ALL), or Impact::Minor;
+        impact: Optional<Impact> = Impact::ALL, or Impact::Minor;
         /// The state of the work on it. An update without it keeps the status.
         #[needs("text")]
-        status: Optional<IncidentStatus> = ChoiceRule(&IncidentStatus::ALL), or IncidentStatus::Investigating;
+        status: Optional<IncidentStatus> = IncidentStatus::ALL, or IncidentStatus::Investigating;
         /// An update: what readers can do, and what the team is doing.
         #[form("Text", "What readers can do, and what you are doing.")]
         text: Required<String> = lines(UPDATE_TEXT_MAX);
@@ -262,6 +270,13 @@ input! {
 }
 
 impl NewIncident {
+    /// An incident that starts now, with the defaults.
+    pub const fn about(title: String, text: String) -> Self {
+        let (impact, status) = (Impact::Minor, IncidentStatus::Investigating);
+        let (next_update_by, components, started_at) = (None, None, None);
+        Self { title, impact, status, text, next_update_by, components, started_at }
+    }
+
     /// The incident of a page.
     ///
     /// # Errors
