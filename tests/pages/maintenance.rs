@@ -84,6 +84,10 @@ async fn what_is_wrong_is_shown_beside_its_field_and_kept() {
             "Must have FREQ=DAILY, FREQ=WEEKLY or FREQ=MONTHLY.",
         ),
         (
+            "name=Night&duration_minutes=long&starts_at=&time_zone=UTC&recurrence=&rule=",
+            "Must be an integer.",
+        ),
+        (
             "name=Night&duration_minutes=60&starts_at=2026-11-19T02%3A00&time_zone=UTC&recurrence=&rule=",
             "The maintenance window would already be over. Choose a later start.",
         ),

@@ -10,7 +10,7 @@ use vedette_actions::{add_window, edit_window, end_window, remove_window};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
-use vedette_domain::maintenance::{MaintenanceWindow, WindowInput};
+use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, WindowEdit};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::SiteAccess;
@@ -60,17 +60,14 @@ pub(crate) async fn add(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
-    let (input, minutes) = match form::parse(&sent) {
-        Ok(parsed) => parsed,
+    let new: NewWindow = match form::read(&sent) {
+        Ok(new) => new,
         Err(refusal) => return page(context, &team, Some(sent.refused(refusal))).await,
     };
-    let said = if input.start.is_none() { "started" } else { "added" };
+    let said = if new.starts_at.is_none() { "started" } else { "added" };
     let caller = &context.member()?.caller;
     let (actor, now) = (caller.actor(), caller.now);
-    match add_window(context.app, &team.team, input, minutes, actor, now)
-        .await
-        .map_err(ApiError::from)
-    {
+    match add_window(context.app, &team.team, new, actor, now).await.map_err(ApiError::from) {
         Ok(_) => layout::redirect(&format!("{}?said={said}", path(team.id()))),
         Err(ApiError::Validation(refusal)) => {
             page(context, &team, Some(sent.refused(refusal))).await
@@ -89,9 +86,9 @@ pub(crate) async fn start(
     let minutes = FROM_NOW.into_iter().find(|(minutes, _)| minutes.to_string() == chosen);
     let (minutes, _) = minutes.unwrap_or(FROM_NOW[1]);
     let site = access.stored.site.id;
-    let input = WindowInput { sites: Some(Some([site].into())), ..WindowInput::default() };
+    let new = NewWindow { sites: Some([site].into()), ..NewWindow::lasting(minutes) };
     let caller = &context.member()?.caller;
-    add_window(context.app, &access.team.team, input, minutes, caller.actor(), caller.now).await?;
+    add_window(context.app, &access.team.team, new, caller.actor(), caller.now).await?;
     layout::redirect(&format!("/sites/{site}"))
 }
 
@@ -114,13 +111,13 @@ pub(crate) async fn save(
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         edit_page(context, &access, status, &sent.refused(refusal)).await
     };
-    let input = match form::parse_update(&sent) {
-        Ok(input) => input,
+    let edit: WindowEdit = match form::read(&sent) {
+        Ok(edit) => edit,
         Err(refusal) => return refused(sent, refusal).await,
     };
     let (team, caller) = (&access.team.team, &context.member()?.caller);
     let (actor, now) = (caller.actor(), caller.now);
-    match edit_window(context.app, team, &access.window, input, actor, now)
+    match edit_window(context.app, team, &access.window, edit, actor, now)
         .await
         .map_err(ApiError::from)
     {

@@ -5,15 +5,14 @@ pub(crate) mod incidents;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use serde_json::{Map, Value};
 use vedette_actions::{create_status_page, delete_status_page};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
-use vedette_domain::status_pages::{PAGES_MAX, StatusPage};
+use vedette_domain::input::{FieldPresence, Input as _, InputField};
+use vedette_domain::status_pages::{NewPage, PAGES_MAX, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::status_pages::parse_page;
 use vedette_routing::StatusPageAccess;
 use vedette_store::TeamWithSettings;
 
@@ -48,13 +47,11 @@ pub(crate) async fn create(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
-    let texts = ["slug", "name"].map(|name| (name.to_owned(), Value::from(sent.text(name))));
-    let request: Map<String, Value> = texts.into_iter().collect();
     let caller = &context.member()?.caller;
     let created = async {
-        let (input, named) = parse_page(&request)?;
+        let new = NewPage::from_texts(&sent.texts(required()))?;
         let (actor, now) = (caller.actor(), caller.now);
-        Ok(create_status_page(context.app, &team.team, input, named, actor, now).await?)
+        Ok(create_status_page(context.app, &team.team, new, actor, now).await?)
     };
     match created.await {
         Ok(page) => layout::redirect(&format!("{}/edit?said=created", path_of(&page))),
@@ -135,14 +132,18 @@ fn public(context: RequestContext<'_>, page: &StatusPage) -> Markup {
     }
 }
 
+/// The fields that a new page must have. The next form has the others.
+fn required() -> impl Iterator<Item = &'static InputField> {
+    NewPage::FIELDS.iter().filter(|field| field.presence == FieldPresence::Required)
+}
+
 fn new_page(team: TeamId, input: FormInput) -> Markup {
     html! {
         form.card method="post" action=(path(team)) novalidate {
             header { h2 { "Create status page" } }
-            (input.unsaved(["slug", "name"].into_iter()))
+            (input.unsaved(required().map(|field| field.name)))
             div.fields {
-                (input.input("name", "text", ("Name", "Usually your organization’s name.")))
-                (input.input("slug", "text", ("Slug", "The last part of its address, such as meridian.")))
+                @for field in required() { (input.control(field)) }
             }
             footer { button.main { "Create status page" } }
         }

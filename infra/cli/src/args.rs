@@ -4,7 +4,6 @@
 use std::num::NonZeroU32;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jiff::civil::DateTime;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
 use vedette_domain::accounts::account::{Role, Scope};
@@ -13,98 +12,15 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::expectations::{RequestMethod, SEVERITIES, STREAK_MAX, is_content_type};
-use vedette_domain::id::{ComponentId, IncidentId, SiteId, TeamId, WindowId};
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::Severity;
-use vedette_domain::maintenance::{Recurrence, WindowNameError, parse_start, parse_window_name};
 use vedette_domain::name::{NameError, parse_name};
-use vedette_domain::status_pages::{
-    INCIDENT_TITLE_MAX, Impact, IncidentStatus, MESSAGE_MAX, PUBLISHED_NAME_MAX, Slug, SlugError,
-    UPDATE_TEXT_MAX, written_text,
-};
-use vedette_domain::time_zone::NamedZone;
 
 /// The fewest digits of a hash. Fewer could match another token by mistake.
 const HASH_PREFIX_MIN: usize = 6;
 
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
-}
-
-pub(crate) fn window_id(text: &str) -> Result<WindowId, &'static str> {
-    WindowId::parse(text).ok_or("expected a uuid")
-}
-
-pub(crate) fn component_id(text: &str) -> Result<ComponentId, &'static str> {
-    ComponentId::parse(text).ok_or("expected a uuid")
-}
-
-pub(crate) fn incident_id(text: &str) -> Result<IncidentId, &'static str> {
-    IncidentId::parse(text).ok_or("expected a uuid")
-}
-
-/// The end of a status page's address.
-pub(crate) fn slug(text: &str) -> Result<Slug, SlugError> {
-    Slug::parse(text)
-}
-
-/// A name that the readers of a status page see.
-pub(crate) fn published_name(text: &str) -> Result<String, String> {
-    let name = name(text).map_err(|error| error.to_string())?;
-    at_most(name, PUBLISHED_NAME_MAX)
-}
-
-/// The title of an incident.
-pub(crate) fn incident_title(text: &str) -> Result<String, String> {
-    let title = name(text).map_err(|error| error.to_string())?;
-    at_most(title, INCIDENT_TITLE_MAX)
-}
-
-/// The text of an update.
-pub(crate) fn update_text(text: &str) -> Result<String, String> {
-    match written(text, UPDATE_TEXT_MAX)? {
-        text if text.is_empty() => Err("must not be empty".to_owned()),
-        text => Ok(text),
-    }
-}
-
-/// The message of a status page; empty for none.
-pub(crate) fn page_message(text: &str) -> Result<String, String> {
-    written(text, MESSAGE_MAX)
-}
-
-fn written(text: &str, max: usize) -> Result<String, String> {
-    let text = written_text(text).ok_or("must not contain control characters")?;
-    at_most(text, max)
-}
-
-fn at_most(text: String, max: usize) -> Result<String, String> {
-    match text.chars().nth(max) {
-        Some(_) => Err(format!("must not be longer than {max} characters")),
-        None => Ok(text),
-    }
-}
-
-pub(crate) fn impact() -> impl TypedValueParser<Value = Impact> {
-    one_of(Impact::ALL.map(Impact::as_str), Impact::parse)
-}
-
-pub(crate) fn incident_status() -> impl TypedValueParser<Value = IncidentStatus> {
-    one_of(IncidentStatus::ALL.map(IncidentStatus::as_str), IncidentStatus::parse)
-}
-
-/// When a maintenance window starts.
-pub(crate) fn start(text: &str) -> Result<DateTime, &'static str> {
-    parse_start(text).ok_or("expected a local time from 2000 to 2199, such as 2026-11-29T02:00")
-}
-
-/// When a maintenance window recurs.
-pub(crate) fn recurrence(text: &str) -> Result<Recurrence, String> {
-    Recurrence::parse(text).map_err(|error| format!("the rule {error}"))
-}
-
-/// A time zone by its IANA name.
-pub(crate) fn time_zone(text: &str) -> Result<NamedZone, &'static str> {
-    NamedZone::parse(text).ok_or("expected an IANA time zone name, such as Europe/Berlin")
 }
 
 pub(crate) fn site_id(text: &str) -> Result<SiteId, &'static str> {
@@ -118,11 +34,6 @@ pub(crate) fn issue_id(text: &str) -> Result<Uuid, &'static str> {
 
 pub(crate) fn name(text: &str) -> Result<String, NameError> {
     parse_name(text).map(str::to_owned)
-}
-
-/// The name of a maintenance window.
-pub(crate) fn window_name(text: &str) -> Result<String, WindowNameError> {
-    parse_window_name(text).map(str::to_owned)
 }
 
 pub(crate) fn email(text: &str) -> Result<String, EmailError> {

@@ -18,6 +18,7 @@ mod dlq;
 mod doctor;
 mod expectations;
 mod failure;
+mod given;
 mod health;
 mod issue;
 mod maintenance;

@@ -7,21 +7,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use serde_json::Value;
 use vedette_actions::{WindowError, add_window, end_window, remove_window};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, TeamId, WindowId};
-use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, MaintenanceWindow, Recurrence, WindowInput, WindowResource,
-};
+use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, Recurrence, WindowResource};
 use vedette_domain::sites::site_url::SiteUrl;
-use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
+use crate::given::{Given, Offer};
 use crate::output::{Output, Show, record, table};
 use crate::{Failure, args, team};
 
@@ -63,7 +61,7 @@ pub(crate) struct Which {
     #[arg(value_parser = args::team_id)]
     team: TeamId,
     /// The window
-    #[arg(value_parser = args::window_id)]
+    #[arg(value_parser = WindowId::RULE.parse)]
     window: WindowId,
 }
 
@@ -72,21 +70,8 @@ pub(crate) struct Add {
     /// The team
     #[arg(value_parser = args::team_id)]
     team: TeamId,
-    /// When it first starts, in its time zone: 2026-11-29T02:00
-    #[arg(long, value_name = "TIME", value_parser = args::start)]
-    start: DateTime,
-    /// How long it lasts: 30m, 2h, 3d
-    #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
-    duration: SignedDuration,
-    /// An IANA time zone name, such as Europe/Berlin; the team's time zone if omitted
-    #[arg(long, value_parser = args::time_zone)]
-    time_zone: Option<NamedZone>,
-    /// When it recurs: an RFC 5545 rule, such as FREQ=WEEKLY;BYDAY=SU
-    #[arg(long, value_name = "RULE", value_parser = args::recurrence)]
-    repeat: Option<Recurrence>,
-    /// Display name
-    #[arg(long, value_parser = args::window_name)]
-    name: Option<String>,
+    #[command(flatten)]
+    window: Given<NewWindow>,
     /// A site that it is for, by its UUID or URL; all sites of the team if omitted
     #[arg(long = "site", value_name = "SITE")]
     sites: Vec<String>,
@@ -100,15 +85,20 @@ pub(crate) struct Start {
     /// All sites of this team
     #[arg(long, value_parser = args::team_id, conflicts_with = "sites")]
     team: Option<TeamId>,
-    /// How long it lasts at most: 30m, 2h, 3d
-    #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
-    duration: SignedDuration,
-    /// Display name
-    #[arg(long, value_parser = args::window_name)]
-    name: Option<String>,
+    #[command(flatten)]
+    window: Given<StartingNow>,
     /// A command to run in the window
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// A window that starts now, once.
+#[derive(Debug)]
+pub(crate) struct StartingNow;
+
+impl Offer for StartingNow {
+    type Input = NewWindow;
+    const NAMES: &'static [&'static str] = &["name", "duration_minutes"];
 }
 
 impl Command {
@@ -184,13 +174,7 @@ impl Add {
         if let Some(of) = sites.teams().find(|of| *of != team) {
             return Err(Failure::refused(format!("one of the sites belongs to the team {of}")));
         }
-        let input = WindowInput {
-            start: Some(self.start),
-            zone: self.time_zone.clone(),
-            rule: Some(self.repeat.clone()),
-            ..sites.input(self.name.as_deref())
-        };
-        save(app, team, &input, minutes(self.duration)?).await
+        save(app, team, &self.window.read(sites.given())?).await
     }
 }
 
@@ -216,8 +200,7 @@ impl Start {
             [team] => *team,
             _ => return Err(Failure::refused("the sites belong to different teams")),
         };
-        let input = sites.input(self.name.as_deref());
-        let window = save(app, team, &input, minutes(self.duration)?).await?;
+        let window = save(app, team, &self.window.read(sites.given())?).await?;
         let until = window.active_at(app.clock.now()).map(|active| active.end);
         Ok(Started { team, window, until })
     }
@@ -241,28 +224,12 @@ impl Started {
 }
 
 /// Adds a window. After a conflict, adds it to the team's current windows.
-async fn save(
-    app: &App,
-    team: TeamId,
-    input: &WindowInput,
-    minutes: u32,
-) -> Result<MaintenanceWindow, Failure> {
+async fn save(app: &App, team: TeamId, new: &NewWindow) -> Result<MaintenanceWindow, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let (found, now) = (team::find(app, team).await?.team, app.clock.now());
-        Ok::<_, Failure>(
-            add_window(app, &found, input.clone(), minutes, Actor::Operator, now).await?,
-        )
+        Ok::<_, Failure>(add_window(app, &found, new.clone(), Actor::Operator, now).await?)
     })
     .await
-}
-
-/// The length of a window, rounded up.
-fn minutes(duration: SignedDuration) -> Result<u32, Failure> {
-    let minutes = duration.as_secs().saturating_add(59) / 60;
-    u32::try_from(minutes.max(1))
-        .ok()
-        .filter(|minutes| *minutes <= DURATION_MAX_MINUTES)
-        .ok_or_else(|| Failure::Usage("a maintenance window lasts at most 7 days".to_owned()))
 }
 
 /// The sites with these UUIDs or URLs, each with its team.
@@ -285,14 +252,10 @@ impl NamedSites {
         self.0.iter().map(|(_, team)| *team)
     }
 
-    /// A window of these sites that starts now.
-    fn input(&self, name: Option<&str>) -> WindowInput {
-        let sites: BTreeSet<SiteId> = self.0.iter().map(|(id, _)| *id).collect();
-        WindowInput {
-            name: name.map(str::to_owned),
-            sites: Some(Some(sites).filter(|sites| !sites.is_empty())),
-            ..WindowInput::default()
-        }
+    /// The sites of a window, unless it is for all sites.
+    fn given(&self) -> Option<(&'static str, Value)> {
+        let sites = self.0.iter().map(|(id, _)| id.to_string()).collect();
+        (!self.0.is_empty()).then_some(("sites", sites))
     }
 }
 

@@ -4,15 +4,17 @@ mod incident;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use serde_json::Value;
 use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ComponentId, SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{ComponentInput, GroupInput, PageInput, Slug, StatusPage};
+use vedette_domain::status_pages::{ComponentInput, GroupInput, NewPage, PageEdit, StatusPage};
 use vedette_runtime::App;
 use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
 use self::incident::IncidentCommand;
+use crate::given::Given;
 use crate::maintenance::sites;
 use crate::output::{Output, Show, record, table};
 use crate::{Failure, args, team};
@@ -41,7 +43,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
         /// The component
-        #[arg(value_parser = args::component_id)]
+        #[arg(value_parser = ComponentId::RULE.parse)]
         component: ComponentId,
     },
     /// Delete a status page with its incidents
@@ -68,45 +70,16 @@ pub(crate) struct Create {
     /// The team
     #[arg(value_parser = args::team_id)]
     team: TeamId,
-    /// The last part of its address: lowercase letters, digits and hyphens
-    #[arg(long, value_parser = args::slug)]
-    slug: Slug,
-    /// Its name, usually the organization's
-    #[arg(long, value_parser = args::published_name)]
-    name: String,
-    /// Only people with its long link can open the page
-    #[arg(long)]
-    unlisted: bool,
-    /// Readers can subscribe to its incidents by email
-    #[arg(long)]
-    subscriptions: bool,
+    #[command(flatten)]
+    page: Given<NewPage>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Edit {
     #[command(flatten)]
     which: Which,
-    /// The last part of its address
-    #[arg(long, value_parser = args::slug)]
-    slug: Option<Slug>,
-    /// Its name
-    #[arg(long, value_parser = args::published_name)]
-    name: Option<String>,
-    /// A message to all readers; empty for none
-    #[arg(long, value_parser = args::page_message)]
-    message: Option<String>,
-    /// Only people with its long link can open the page
-    #[arg(long, conflicts_with = "listed")]
-    unlisted: bool,
-    /// Anybody can open the page at its slug; the long link stops working
-    #[arg(long)]
-    listed: bool,
-    /// Readers can subscribe to its incidents by email
-    #[arg(long, conflicts_with = "no_subscriptions")]
-    subscriptions: bool,
-    /// Nobody can subscribe, and subscribers get no emails
-    #[arg(long)]
-    no_subscriptions: bool,
+    #[command(flatten)]
+    edit: Given<PageEdit>,
 }
 
 #[derive(Debug, Args)]
@@ -116,15 +89,10 @@ pub(crate) struct AddComponent {
     /// The site, by its UUID or URL
     #[arg(long)]
     site: String,
-    /// The name that readers see
-    #[arg(long, value_parser = args::published_name)]
-    name: String,
-    /// The group that it belongs to
-    #[arg(long, value_parser = args::published_name)]
-    group: Option<String>,
-    /// Publish its response time
-    #[arg(long)]
-    response_time: bool,
+    #[command(flatten)]
+    component: Given<ComponentInput>,
+    #[command(flatten)]
+    group: Given<GroupInput>,
 }
 
 impl Command {
@@ -141,7 +109,7 @@ impl Command {
             Self::Create(new) => Ok(out.show(&Shown::new(app, &new.run(app).await?))?),
             Self::Show { which } => Ok(out.show(&Shown::new(app, &which.find(app).await?.1))?),
             Self::Edit(edit) => {
-                let page = change(app, &edit.which, |_| Ok(edit.input())).await?;
+                let page = change(app, &edit.which, |_| edit.edit.read([])).await?;
                 Ok(out.show(&Shown::new(app, &page))?)
             }
             Self::AddComponent(new) => Ok(out.show(&Shown::new(app, &new.run(app).await?))?),
@@ -180,28 +148,7 @@ impl Create {
     async fn run(&self, app: &App) -> Result<StatusPage, Failure> {
         let (now, by) = (app.clock.now(), Actor::Operator);
         let team = team::find(app, self.team).await?.team;
-        let input = PageInput {
-            is_unlisted: Some(self.unlisted),
-            offers_subscriptions: Some(self.subscriptions),
-            ..PageInput::default()
-        };
-        let named = (self.slug.clone(), self.name.clone());
-        Ok(create_status_page(app, &team, input, named, by, now).await?)
-    }
-}
-
-impl Edit {
-    fn input(&self) -> PageInput {
-        let message = self.message.clone();
-        PageInput {
-            slug: self.slug.clone(),
-            name: self.name.clone(),
-            message: message.map(|text| Some(text).filter(|text| !text.is_empty())),
-            is_unlisted: (self.unlisted || self.listed).then_some(self.unlisted),
-            offers_subscriptions: (self.subscriptions || self.no_subscriptions)
-                .then_some(self.subscriptions),
-            ..PageInput::default()
-        }
+        Ok(create_status_page(app, &team, self.page.read([])?, by, now).await?)
     }
 }
 
@@ -213,20 +160,16 @@ impl AddComponent {
         };
         change(app, &self.which, |page| {
             let mut groups = chosen(page);
-            let component = ComponentInput {
-                id: None,
-                name: self.name.clone(),
-                site,
-                publishes_response_time: self.response_time,
-            };
-            match groups.iter_mut().find(|group| group.name == self.group) {
+            let component = self.component.read([("site", site.to_string().into())])?;
+            let mut new = self.group.read([("components", Value::Array(Vec::new()))])?;
+            match groups.iter_mut().find(|group| group.name == new.name) {
                 Some(group) => group.components.push(component),
                 None => {
-                    let components = vec![component];
-                    groups.push(GroupInput { name: self.group.clone(), components });
+                    new.components.push(component);
+                    groups.push(new);
                 }
             }
-            Ok(PageInput { groups: Some(groups), ..PageInput::default() })
+            Ok(PageEdit { groups: Some(groups), ..PageEdit::default() })
         })
         .await
     }
@@ -240,38 +183,38 @@ fn chosen(page: &StatusPage) -> Vec<GroupInput> {
             .components
             .iter()
             .map(|component| ComponentInput {
-                id: Some(component.id),
+                uuid: Some(component.id),
                 name: component.name.clone(),
                 site: component.site,
-                publishes_response_time: component.publishes_response_time,
+                response_time: component.publishes_response_time,
             })
             .collect(),
     });
     groups.collect()
 }
 
-fn without(page: &StatusPage, component: ComponentId) -> Result<PageInput, Failure> {
+fn without(page: &StatusPage, component: ComponentId) -> Result<PageEdit, Failure> {
     if page.component(component).is_none() {
         return Err(Failure::refused(format!("the status page has no component {component}")));
     }
     let mut groups = chosen(page);
     for group in &mut groups {
-        group.components.retain(|known| known.id != Some(component));
+        group.components.retain(|known| known.uuid != Some(component));
     }
     groups.retain(|group| !group.components.is_empty());
-    Ok(PageInput { groups: Some(groups), ..PageInput::default() })
+    Ok(PageEdit { groups: Some(groups), ..PageEdit::default() })
 }
 
 /// Changes a page. After a conflict, applies the change to the current page.
 async fn change(
     app: &App,
     which: &Which,
-    input: impl Fn(&StatusPage) -> Result<PageInput, Failure>,
+    edit: impl Fn(&StatusPage) -> Result<PageEdit, Failure>,
 ) -> Result<StatusPage, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let page = which.find(app).await?.1;
-        let (input, now) = (input(&page)?, app.clock.now());
-        Ok::<_, Failure>(edit_status_page(app, &page, input, Actor::Operator, now).await?)
+        let (edit, now) = (edit(&page)?, app.clock.now());
+        Ok::<_, Failure>(edit_status_page(app, &page, edit, Actor::Operator, now).await?)
     })
     .await
 }

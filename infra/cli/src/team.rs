@@ -45,7 +45,7 @@ pub(crate) enum Command {
         #[arg(value_parser = args::team_id)]
         team: TeamId,
         /// An IANA time zone name, such as Europe/Berlin, or UTC
-        #[arg(value_parser = args::time_zone)]
+        #[arg(value_parser = NamedZone::RULE.parse)]
         zone: NamedZone,
     },
 }

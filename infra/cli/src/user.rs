@@ -38,7 +38,7 @@ pub(crate) enum Command {
         #[arg(value_parser = args::email)]
         email: String,
         /// An IANA time zone name, such as Europe/Berlin
-        #[arg(value_parser = args::time_zone, required_unless_present = "of_team")]
+        #[arg(value_parser = NamedZone::RULE.parse, required_unless_present = "of_team")]
         zone: Option<NamedZone>,
         /// Remove the user's time zone, so that each team's time zone applies
         #[arg(long, conflicts_with = "zone")]

@@ -32,8 +32,8 @@ use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_domain::status_pages::{
-    ComponentInput, GroupInput, Impact, IncidentInput, IncidentStatus, PageIncident, PageInput,
-    Slug, StatusPage, UpdateInput,
+    ComponentInput, GroupInput, Impact, IncidentEdit, IncidentStatus, NewIncident, NewPage,
+    PageIncident, Slug, StatusPage,
 };
 use vedette_embedded::Folder;
 use vedette_probe::ssrf_guard::Outbound;
@@ -301,21 +301,22 @@ async fn write_incident(
     for (hours, status, text) in WRITTEN {
         go_back(hours);
         let now = app.clock.now();
-        let update = UpdateInput { status: Some(status), text: text.to_owned() };
+        let text = text.to_owned();
         written = Some(match &written {
             None => {
                 let concerned = page.components().take(1).map(|component| component.id);
-                let input = IncidentInput {
-                    impact: Some(Impact::Major),
+                let new = NewIncident {
+                    impact: Impact::Major,
+                    status,
                     components: Some(concerned.collect()),
-                    ..IncidentInput::default()
+                    ..NewIncident::about("The shop is down".to_owned(), text)
                 };
-                let first = ("The shop is down".to_owned(), update);
-                create_incident(app, page, input, first, by, now).await?
+                create_incident(app, page, new, by, now).await?
             }
             Some(before) => {
-                let input = IncidentInput { update: Some(update), ..IncidentInput::default() };
-                edit_incident(app, page, before, input, by, now).await?
+                let (status, text) = (Some(status), Some(text));
+                let edit = IncidentEdit { status, text, ..IncidentEdit::default() };
+                edit_incident(app, page, before, edit, by, now).await?
             }
         });
     }
@@ -353,19 +354,18 @@ impl Owned {
         sites: &[(&Story, SiteId)],
     ) -> Result<StatusPage, DemoError> {
         let components = sites.iter().map(|(story, site)| ComponentInput {
-            id: None,
+            uuid: None,
             name: story.name.to_owned(),
             site: *site,
-            publishes_response_time: true,
+            response_time: true,
         });
         let groups = vec![GroupInput { name: None, components: components.collect() }];
-        let message =
-            Some(Some("This is a demo. The history of these sites is made up.".to_owned()));
-        let input = PageInput { groups: Some(groups), message, ..PageInput::default() };
         let slug = Slug::parse(SLUG).map_err(|error| io::Error::other(error.to_string()))?;
-        let named = (slug, self.team.name.clone());
+        let message = Some("This is a demo. The history of these sites is made up.".to_owned());
+        let named = NewPage::named(self.team.name.clone(), slug);
+        let new = NewPage { groups: Some(groups), message, ..named };
         let (by, now) = (Actor::Operator, app.clock.now());
-        Ok(create_status_page(app, &self.team, input, named, by, now).await?)
+        Ok(create_status_page(app, &self.team, new, by, now).await?)
     }
 
     /// Adds a site on which one tool runs.

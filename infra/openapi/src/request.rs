@@ -1,16 +1,13 @@
-//! The bodies of requests. Handlers read them field by field, so their shape is written here by hand. Limits and
-//! enumerations are the constants that the handlers use.
+//! The bodies of requests. Some are generated from the declarations with which handlers read them. For the others, the
+//! shape is written here by hand, with the limits and enumerations that the handlers use.
 
 mod expectations;
+mod input;
 mod settings;
-mod status_pages;
 
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::maintenance::{
-    DURATION_MAX_MINUTES, RECURRENCE_MAX, SITES_MAX as WINDOW_SITES_MAX, WINDOW_NAME_MAX,
-};
 use vedette_domain::name::NAME_MAX;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::NOTES_MAX;
@@ -19,9 +16,7 @@ use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
 pub(crate) use self::expectations::expectations;
-pub(crate) use self::status_pages::{
-    changed_incident, changed_status_page, new_incident, new_status_page,
-};
+pub(crate) use self::input::body;
 use crate::operation::Body;
 use crate::schemas::Schemas;
 
@@ -29,13 +24,8 @@ use crate::schemas::Schemas;
 const NOT_BLANK: &str = r"\S";
 /// The same, but on one line and without control characters.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
-/// The same, or blank, which counts as null.
-const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
-
-/// A local time, with or without seconds.
-const START: &str = r"^2[01][0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$";
 
 /// A change of a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
@@ -71,68 +61,6 @@ fn zone(description: &str) -> Value {
             },
         },
         "required": ["time_zone"],
-    })
-}
-
-/// A new maintenance window.
-pub(crate) fn new_window(schemas: &mut Schemas) -> Body {
-    let mut schema = window();
-    schema["required"] = json!(["duration_minutes"]);
-    Body { is_required: true, schema: schemas.named("MaintenanceWindowCreate", schema) }
-}
-
-/// A change of a maintenance window.
-pub(crate) fn changed_window(schemas: &mut Schemas) -> Body {
-    Body { is_required: true, schema: schemas.named("MaintenanceWindowUpdate", window()) }
-}
-
-fn window() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "name": {
-                "description": "Display name: one line of visible text. The default is \
-                                `Maintenance`.",
-                "type": ["string", "null"],
-                "pattern": NAME_OR_BLANK,
-                "maxLength": WINDOW_NAME_MAX,
-            },
-            "sites": {
-                "description": "The sites that the window is for; null for all sites of the \
-                                team.",
-                "type": ["array", "null"],
-                "minItems": 1,
-                "maxItems": WINDOW_SITES_MAX,
-                "items": { "type": "string", "format": "uuid" },
-            },
-            "starts_at": {
-                "description": "When the window first starts: a local time in its time zone, from \
-                                2000 to 2199. A new window without it starts now.",
-                "type": ["string", "null"],
-                "pattern": START,
-            },
-            "time_zone": {
-                "description": "An IANA time zone name. The default is the team's time zone.",
-                "type": ["string", "null"],
-                "maxLength": TIME_ZONE_NAME_MAX,
-            },
-            "duration_minutes": {
-                "description": "How long the window lasts, up to 7 days.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": DURATION_MAX_MINUTES,
-            },
-            "recurrence": {
-                "description": "When the window recurs: an RFC 5545 recurrence rule with \
-                                `FREQ` (`DAILY`, `WEEKLY` or `MONTHLY`), `INTERVAL`, `BYDAY`, \
-                                `BYMONTHDAY` and `UNTIL` (in UTC), such as \
-                                `FREQ=WEEKLY;BYDAY=SU`. The window must start on one of these \
-                                days. Null if it takes place once.",
-                "type": ["string", "null"],
-                "maxLength": RECURRENCE_MAX,
-            },
-        },
-        "additionalProperties": false,
     })
 }
 

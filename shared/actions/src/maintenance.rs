@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::SiteId;
-use vedette_domain::maintenance::{MaintenanceWindow, WindowInput, WindowRefusal, Windows};
+use vedette_domain::maintenance::{
+    MaintenanceWindow, NewWindow, WindowEdit, WindowRefusal, Windows,
+};
 use vedette_runtime::App;
 use vedette_store::Audit;
 
@@ -14,7 +16,7 @@ use crate::error::{Fault, WindowError};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 use crate::status_pages::enqueue_publications;
 
-/// Adds a window of a given length.
+/// Adds a window.
 ///
 /// # Errors
 ///
@@ -23,16 +25,15 @@ use crate::status_pages::enqueue_publications;
 pub async fn add_window(
     app: &App,
     team: &Team,
-    input: WindowInput,
-    minutes: u32,
+    new: NewWindow,
     by: Actor,
     now: Timestamp,
 ) -> Result<MaintenanceWindow, WindowError> {
-    let change = match input.start {
+    let change = match new.starts_at {
         Some(_) => WindowChange::Added,
         None => WindowChange::Started,
     };
-    let window = input.into_window(app.entropy.window_id()?, minutes, &team.zone, now);
+    let window = new.into_window(app.entropy.window_id()?, &team.zone, now);
     know_sites(app, team, &window, None).await?;
     let next = team.windows.with(window.clone(), now)?;
     save(app, team, &next, (&window, change), by, now).await?;
@@ -48,11 +49,11 @@ pub async fn edit_window(
     app: &App,
     team: &Team,
     before: &MaintenanceWindow,
-    input: WindowInput,
+    edit: WindowEdit,
     by: Actor,
     now: Timestamp,
 ) -> Result<MaintenanceWindow, WindowError> {
-    let window = input.apply_to(before);
+    let window = edit.apply_to(before);
     if window == *before {
         return Ok(window);
     }

@@ -9,15 +9,15 @@ use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::status_pages::{
-    IncidentInput, IncidentRefusal, PageIncident, PageInput, PageRefusal, Slug, StatusPage,
-    UpdateInput,
+    IncidentEdit, IncidentRefusal, NewIncident, NewPage, PageEdit, PageIncident, PageRefusal,
+    StatusPage,
 };
 use vedette_runtime::App;
 use vedette_store::{Audit, PageConflict, is_taken_slug, page_conflict};
 
 use crate::error::{IncidentError, PageError};
 
-/// Creates a status page with a slug and a name, and has it published.
+/// Creates a status page, and has it published.
 ///
 /// # Errors
 ///
@@ -25,15 +25,14 @@ use crate::error::{IncidentError, PageError};
 pub async fn create_status_page(
     app: &App,
     team: &Team,
-    input: PageInput,
-    named: (Slug, String),
+    new: NewPage,
     by: Actor,
     now: Timestamp,
 ) -> Result<StatusPage, PageError> {
     let entropy = &app.entropy;
     let identity = (entropy.status_page_id()?, team.id);
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
-    let page = input.into_page(identity, named, entropy.link_key()?, new_id, now)?;
+    let page = new.into_page(identity, entropy.link_key()?, new_id, now)?;
     know_sites(app, &page, &BTreeSet::new()).await?;
     let event = AuditEvent::status_page(&page, PageChange::Added);
     let entry = AuditEntry::new(team.id, by, event, now);
@@ -57,13 +56,13 @@ pub async fn create_status_page(
 pub async fn edit_status_page(
     app: &App,
     before: &StatusPage,
-    input: PageInput,
+    edit: PageEdit,
     by: Actor,
     now: Timestamp,
 ) -> Result<StatusPage, PageError> {
     let entropy = &app.entropy;
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
-    let page = input.apply_to(before, entropy.link_key()?, new_id, now)?;
+    let page = edit.apply_to(before, entropy.link_key()?, new_id, now)?;
     let (rev, updated_at) = (before.rev, before.updated_at);
     if (StatusPage { rev, updated_at, ..page.clone() }) == *before {
         return Ok(before.clone());
@@ -98,7 +97,7 @@ pub async fn delete_status_page(
     Ok(())
 }
 
-/// Writes an incident with a title and a first update on a status page.
+/// Writes an incident on a status page.
 ///
 /// # Errors
 ///
@@ -106,12 +105,11 @@ pub async fn delete_status_page(
 pub async fn create_incident(
     app: &App,
     page: &StatusPage,
-    input: IncidentInput,
-    written: (String, UpdateInput),
+    new: NewIncident,
     by: Actor,
     now: Timestamp,
 ) -> Result<PageIncident, IncidentError> {
-    let incident = input.into_incident(app.entropy.incident_id(now)?, page, written, now)?;
+    let incident = new.into_incident(app.entropy.incident_id(now)?, page, now)?;
     let event = AuditEvent::incident(page, &incident, IncidentChange::Added);
     let entry = AuditEntry::new(page.team, by, event, now);
     let created = app.store.create_incident(page, &incident, Audit::Entry(&entry)).await;
@@ -134,11 +132,11 @@ pub async fn edit_incident(
     app: &App,
     page: &StatusPage,
     before: &PageIncident,
-    input: IncidentInput,
+    edit: IncidentEdit,
     by: Actor,
     now: Timestamp,
 ) -> Result<PageIncident, IncidentError> {
-    let incident = input.apply_to(before, page, now)?;
+    let incident = edit.apply_to(before, page, now)?;
     let (rev, updated_at) = (before.rev, before.updated_at);
     if (PageIncident { rev, updated_at, ..incident.clone() }) == *before {
         return Ok(before.clone());

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::checks::tool::{RunReason, Tool};
+use crate::input::{TextKind, TextRule};
 use crate::issues::Fingerprint;
 
 const LOW_62_BITS: u128 = (1 << 62) - 1;
@@ -37,6 +38,14 @@ macro_rules! id {
             pub fn parse(text: &str) -> Option<Self> {
                 parse_uuid(text).map(Self)
             }
+
+            /// The rule for ids that people enter.
+            pub const RULE: TextRule<Self> = TextRule {
+                min: 0,
+                max: usize::MAX,
+                kind: TextKind::Format("uuid"),
+                parse: |text| Self::parse(text).ok_or_else(|| "must be a uuid".to_owned()),
+            };
         }
 
         impl std::fmt::Display for $name {

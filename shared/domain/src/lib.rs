@@ -14,6 +14,7 @@ mod error_chain;
 pub mod expectations;
 pub mod exposition;
 pub mod id;
+pub mod input;
 pub mod issues;
 pub mod locations;
 pub mod maintenance;
@@ -27,6 +28,7 @@ pub mod source;
 pub mod status_pages;
 pub mod time;
 pub mod time_zone;
+pub mod validation;
 pub mod work;
 
 pub use error_chain::ErrorChain;

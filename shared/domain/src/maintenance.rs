@@ -13,11 +13,8 @@ mod window;
 mod windows;
 
 pub use calendar::calendar;
-pub use input::WindowInput;
-pub use recurrence::{INTERVAL_MAX, RECURRENCE_MAX, Recurrence, RecurrenceError};
+pub use input::{NewWindow, WindowEdit};
+pub use recurrence::{INTERVAL_MAX, Recurrence, RecurrenceError};
 pub use resource::WindowResource;
-pub use window::{
-    DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, WINDOW_NAME_MAX, WindowNameError,
-    parse_start, parse_window_name,
-};
+pub use window::{DURATION_MAX_MINUTES, Instance, MaintenanceWindow, SITES_MAX, parse_start};
 pub use windows::{STORED_MAX, WINDOWS_MAX, WindowRefusal, Windows};

@@ -15,16 +15,15 @@ mod subscription;
 #[cfg(test)]
 mod tests;
 
-pub use address::{PageAddress, SLUG_MAX, SLUG_MIN, Slug, SlugError};
+pub use address::{PageAddress, Slug, SlugError};
 pub use incident::{
-    INCIDENT_TITLE_MAX, INCIDENTS_MAX, Impact, IncidentRefusal, IncidentStatus, IncidentUpdate,
-    PageIncident, UPDATE_TEXT_MAX, UPDATES_MAX, written_text,
+    INCIDENTS_MAX, Impact, IncidentRefusal, IncidentStatus, IncidentUpdate, PageIncident,
+    UPDATES_MAX,
 };
-pub use input::{ComponentInput, GroupInput, IncidentInput, PageInput, PageRefusal, UpdateInput};
-pub use page::{
-    COMPONENTS_MAX, Component, GROUPS_MAX, Group, MESSAGE_MAX, PAGES_MAX, PUBLISHED_NAME_MAX,
-    StatusPage,
+pub use input::{
+    ComponentInput, GroupInput, IncidentEdit, NewIncident, NewPage, PageEdit, PageRefusal,
 };
+pub use page::{COMPONENTS_MAX, Component, Group, PAGES_MAX, StatusPage};
 pub use publication::{PUBLICATION_GRACE, Publication, next_publication};
 pub use publish::{SiteFacts, affects, component_state, publish};
 pub use published::{

@@ -8,6 +8,8 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 
+use crate::input::{TextKind, TextRule};
+
 /// The longest name that is looked up, in bytes; the longest in the database has 32.
 pub const TIME_ZONE_NAME_MAX: usize = 64;
 
@@ -20,6 +22,17 @@ pub struct NamedZone {
 }
 
 impl NamedZone {
+    /// The rule for names that people enter.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 0,
+        max: TIME_ZONE_NAME_MAX,
+        kind: TextKind::Other,
+        parse: |name| {
+            Self::parse(name)
+                .ok_or_else(|| "must be an IANA time zone name, such as Europe/Berlin".to_owned())
+        },
+    };
+
     /// Coordinated Universal Time, the default.
     pub fn utc() -> Self {
         Self { name: "UTC".to_owned(), rules: TimeZone::UTC }

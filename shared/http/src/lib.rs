@@ -9,7 +9,6 @@ mod gzip;
 mod header;
 pub mod history;
 pub mod isolation;
-pub mod maintenance;
 pub mod paging;
 pub mod path;
 pub mod query;
@@ -19,7 +18,7 @@ pub mod response;
 pub mod settings;
 pub mod site_input;
 pub mod source;
-pub mod status_pages;
 pub mod time_zone;
-pub mod validation;
 pub mod wording;
+
+pub use vedette_domain::validation;

@@ -1,7 +1,8 @@
 //! Reading a time zone from a request.
 
 use serde_json::{Map, Value};
-use vedette_domain::time_zone::{NamedZone, TIME_ZONE_NAME_MAX};
+use vedette_domain::input::FieldRule;
+use vedette_domain::time_zone::NamedZone;
 
 use crate::validation::{Errors, Fields, ValidationError};
 
@@ -16,13 +17,6 @@ pub fn parse_time_zone(body: &Map<String, Value>) -> Result<Option<NamedZone>, V
     if !field.is_sent() {
         field.refuse(&mut errors, "is required");
     }
-    let zone = field.nullable(|field| {
-        let name = field.string(TIME_ZONE_NAME_MAX, &mut errors)?;
-        let zone = NamedZone::parse(&name);
-        if zone.is_none() {
-            field.refuse(&mut errors, "must be an IANA time zone name, such as Europe/Berlin");
-        }
-        zone
-    });
+    let zone = field.nullable(|field| NamedZone::RULE.read(field, &mut errors));
     errors.finish(zone)
 }

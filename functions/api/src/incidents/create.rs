@@ -1,11 +1,11 @@
 //! `POST /teams/{team}/status-pages/{status_page}/incidents`: writes an incident.
 
 use vedette_actions::create_incident;
+use vedette_domain::input::Input as _;
+use vedette_domain::status_pages::NewIncident;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IncidentResource;
 use vedette_http::response::{Response, created};
-use vedette_http::status_pages::parse_incident;
-use vedette_http::validation::parse_body;
 use vedette_routing::StatusPageAccess;
 
 use crate::Context;
@@ -14,10 +14,10 @@ pub(crate) async fn handle(
     context: Context<'_>,
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
-    let (input, first) = parse_incident(&parse_body(context.body)?)?;
+    let new = NewIncident::from_json(context.body)?;
     let StatusPageAccess { team, page } = access;
     let (actor, now) = (context.caller.actor(), context.caller.now);
-    let incident = create_incident(context.app, &page, input, first, actor, now).await?;
+    let incident = create_incident(context.app, &page, new, actor, now).await?;
     let path = format!("/teams/{}/status-pages/{}/incidents/{}", team.id(), page.id, incident.id);
     Ok(created(&IncidentResource::from(&incident), &context.links.to(&path)))
 }

@@ -1,12 +1,14 @@
 //! A form with many fields, and its input.
 
 use maud::{Markup, html};
+use serde_json::{Map, Value};
 use url::form_urlencoded;
 use vedette_domain::accounts::email::parse_email;
-use vedette_http::validation::ValidationError;
+use vedette_domain::input::{InputField, InputShape, TextKind};
+use vedette_http::validation::{ValidationError, YES};
 
 use super::label::Label;
-use super::{Problems, sentence};
+use super::{Problems, capitalized, sentence};
 use crate::layout;
 use crate::look::Look;
 
@@ -38,9 +40,67 @@ impl FormInput {
         Self { fields: form_urlencoded::parse(body).into_owned().collect(), refusal: None }
     }
 
+    /// A form with the defaults of its fields.
+    pub(crate) fn defaults<'f>(fields: impl Iterator<Item = &'f InputField>) -> Self {
+        let default = |field: &InputField| Some((field.name.to_owned(), (field.default)()?));
+        Self { fields: fields.filter_map(default).collect(), refusal: None }
+    }
+
     /// The same form, with what is wrong with it.
     pub(crate) fn refused(self, refusal: ValidationError) -> Self {
         Self { refusal: Some(refusal), ..self }
+    }
+
+    /// The texts in fields of the form. A browser sends nothing for boxes that are not ticked.
+    pub(crate) fn texts<'f>(
+        &self,
+        fields: impl Iterator<Item = &'f InputField>,
+    ) -> Map<String, Value> {
+        let text = |field: &InputField| {
+            let mut texts = self.all(field.name);
+            match (field.shape)() {
+                InputShape::Flag => Some(self.text(field.name).into()),
+                InputShape::List { .. } if field.is_nullable() && texts.next().is_none() => {
+                    Some(Value::Null)
+                }
+                InputShape::List { .. } => Some(self.all(field.name).collect()),
+                _ => texts.next().map(Value::from),
+            }
+        };
+        fields.filter_map(|field| Some((field.name.to_owned(), text(field)?))).collect()
+    }
+
+    /// The control of a declared field.
+    pub(crate) fn control(&self, field: &InputField) -> Markup {
+        let (name, text) = (field.name, field.label());
+        let label = (text.as_str(), field.help);
+        match (field.shape)() {
+            InputShape::Text { kind: TextKind::Lines, .. } => self.textarea(name, label, 3),
+            InputShape::Text { kind: TextKind::Format("date-time"), .. } => {
+                self.input(name, "datetime-local", label)
+            }
+            InputShape::Text { .. } => self.input(name, "text", label),
+            InputShape::Minutes(max) => self.number(name, label, (1, max)),
+            InputShape::Flag => self.tick(name, YES, label),
+            InputShape::Choice(values) => {
+                let choices: Vec<_> =
+                    values.iter().map(|value| Choice::new(value, capitalized(value))).collect();
+                self.select(name, label, &choices)
+            }
+            // What can be chosen depends on the page, so it has a control of its own.
+            InputShape::List { .. } | InputShape::Object(_) => Markup::default(),
+        }
+    }
+
+    /// The control of a declared field with these choices: of one of them or, for a list, of several.
+    pub(crate) fn chosen(&self, field: &InputField, choices: &[Choice]) -> Markup {
+        let text = field.label();
+        let label = (text.as_str(), field.help);
+        match (field.shape)() {
+            InputShape::List { .. } if choices.is_empty() => Markup::default(),
+            InputShape::List { .. } => self.ticks(field.name, label, choices),
+            _ => self.select(field.name, label, choices),
+        }
     }
 
     /// The address in the field `email`, or what is wrong with it.

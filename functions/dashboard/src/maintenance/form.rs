@@ -2,11 +2,10 @@
 
 use jiff::SignedDuration;
 use maud::{Markup, html};
-use serde_json::{Map, Value};
 use vedette_domain::accounts::team::Team;
-use vedette_domain::maintenance::{MaintenanceWindow, SITES_MAX, WindowInput};
+use vedette_domain::input::Input;
+use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, SITES_MAX};
 use vedette_domain::time;
-use vedette_http::maintenance::{parse_window, parse_window_update};
 use vedette_http::validation::ValidationError;
 use vedette_store::DirectoryRow;
 
@@ -42,33 +41,18 @@ const OFFERED: usize = 2 * SITES_MAX;
 /// The field in which a rule is typed.
 const OTHER_RULE: &str = "rule";
 
-/// The fields, by the names that the API gives them.
-const NAMES: [&str; 6] =
-    ["name", "sites", "starts_at", "time_zone", "duration_minutes", "recurrence"];
-
-/// Reads a new window as the API reads a request.
-pub(super) fn parse(sent: &FormInput) -> Result<(WindowInput, u32), ValidationError> {
-    parse_window(&request(sent))
+/// Reads what was sent. A rule that is typed counts instead of the one that is chosen.
+pub(super) fn read<T: Input>(sent: &FormInput) -> Result<T, ValidationError> {
+    let mut texts = sent.texts(T::FIELDS.iter());
+    let rule = sent.text(OTHER_RULE);
+    if !rule.trim().is_empty() {
+        texts.insert("recurrence".to_owned(), rule.into());
+    }
+    T::from_texts(&texts)
 }
 
-/// Reads a change of a window as the API reads a request.
-pub(super) fn parse_update(sent: &FormInput) -> Result<WindowInput, ValidationError> {
-    parse_window_update(&request(sent))
-}
-
-fn request(sent: &FormInput) -> Map<String, Value> {
-    let texts = ["name", "starts_at", "time_zone"].map(|name| (name, sent.text(name)));
-    let typed = Some(sent.text(OTHER_RULE)).filter(|rule| !rule.trim().is_empty());
-    let recurrence = ("recurrence", typed.unwrap_or(sent.text("recurrence")));
-    let texts = texts.into_iter().chain([recurrence]);
-    let mut request: Map<String, Value> =
-        texts.map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
-    let minutes: Option<u32> = sent.text("duration_minutes").parse().ok();
-    request.insert("duration_minutes".to_owned(), minutes.into());
-    let sites: Vec<&str> = sent.all("sites").collect();
-    let sites = if sites.is_empty() { Value::Null } else { sites.into() };
-    request.insert("sites".to_owned(), sites);
-    request
+fn names() -> impl Iterator<Item = &'static str> {
+    NewWindow::FIELDS.iter().map(|field| field.name)
 }
 
 /// What a form shows of a window.
@@ -98,12 +82,11 @@ pub(super) fn add(team: &Team, sites: &[DirectoryRow], refused: Option<FormInput
         input
     });
     let offered: Vec<_> = sites.iter().take(OFFERED).collect();
-    let start = "Leave it empty to start now.";
     html! {
         form.card method="post" action=(path(team.id)) novalidate {
             header { h2 { "Add window" } }
-            (input.unsaved(NAMES.into_iter()))
-            (fields(&input, start, &LENGTHS.map(choice), &of_sites(&offered, sites.len(), &input)))
+            (input.unsaved(names()))
+            (fields(&input, &LENGTHS.map(choice), &offered, sites.len()))
             footer { button.main { "Add window" } }
         }
     }
@@ -130,11 +113,11 @@ pub(super) fn edit(
     let offered: Vec<_> = covered.into_iter().chain(others).take(OFFERED).collect();
     html! {
         form.card method="post" action={ (path(team.id)) "/" (window.id) "/edit" } novalidate {
-            (input.unsaved(NAMES.into_iter()))
+            (input.unsaved(names()))
             @if has_lost_all {
                 p.in { "The sites of this window were deleted. If you select none, it is for all sites." }
             }
-            (fields(input, "", &lengths, &of_sites(&offered, sites.len(), input)))
+            (fields(input, &lengths, &offered, sites.len()))
             footer {
                 button.main { "Save" }
                 a.btn href=(path(team.id)) { "Cancel" }
@@ -147,30 +130,30 @@ fn choice((value, words): (u32, &str)) -> Choice {
     Choice::new(value, words)
 }
 
-fn fields(input: &FormInput, start: &str, lengths: &[Choice], sites: &Markup) -> Markup {
+/// The fields, with the sites to tick, which are some of so many. All sites are meant if none is ticked.
+fn fields(input: &FormInput, lengths: &[Choice], sites: &[&DirectoryRow], of: usize) -> Markup {
     let repeats = REPEATS.map(|(rule, words)| Choice::new(rule, words));
+    let sites: Vec<_> = sites.iter().map(|site| Choice::new(site.id, site.name.clone())).collect();
     html! {
         div.fields {
-            (input.input("name", "text", ("Name", "For example, Deployment.")))
-            (input.select("duration_minutes", "Duration", lengths))
-            (input.input("starts_at", "datetime-local", ("Starts", start)))
-            (input.select("time_zone", "Time zone", &zones().collect::<Vec<_>>()))
-            (input.select("recurrence", "Repeats", &repeats))
-            (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
-            (sites)
+            @for field in NewWindow::FIELDS {
+                @match field.name {
+                    "duration_minutes" => (input.chosen(field, lengths)),
+                    "starts_at" => (input.input(field.name, "datetime-local", (field.label, field.help))),
+                    "time_zone" => (input.chosen(field, &zones().collect::<Vec<_>>())),
+                    "recurrence" => {
+                        (input.chosen(field, &repeats))
+                        (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
+                    }
+                    "sites" => {
+                        (input.chosen(field, &sites))
+                        @if of > OFFERED {
+                            p.help { "The list has the first " (OFFERED) ". Start maintenance of other sites from the menu on their pages." }
+                        }
+                    }
+                    _ => (input.control(field)),
+                }
+            }
         }
     }
-}
-
-/// The sites to tick, of so many of the team; all sites if none is ticked.
-fn of_sites(sites: &[&DirectoryRow], of: usize, input: &FormInput) -> Markup {
-    let offered: Vec<_> =
-        sites.iter().map(|site| Choice::new(site.id, site.name.clone())).collect();
-    let help = match of > OFFERED {
-        true => {
-            "Select none for all sites. The list has the first 200. Start maintenance of other sites from the menu on their pages."
-        }
-        false => "Select none for all sites.",
-    };
-    html! { @if !offered.is_empty() { (input.ticks("sites", ("Sites", help), &offered)) } }
 }

@@ -7,10 +7,11 @@ use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_actions::edit_status_page;
 use vedette_domain::id::SiteId;
-use vedette_domain::status_pages::{COMPONENTS_MAX, StatusPage};
+use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::status_pages::parse_page_update;
+use vedette_http::validation::YES;
 use vedette_routing::StatusPageAccess;
 use vedette_store::DirectoryRow;
 
@@ -40,9 +41,9 @@ pub(crate) async fn save(
     let sent = FormInput::sent(context.body);
     let caller = &context.member()?.caller;
     let saved = async {
-        let input = parse_page_update(&request(&sent))?;
+        let edit = PageEdit::from_texts(&texts(&sent))?;
         let (actor, now) = (caller.actor(), caller.now);
-        Ok(edit_status_page(context.app, &access.page, input, actor, now).await?)
+        Ok(edit_status_page(context.app, &access.page, edit, actor, now).await?)
     };
     match saved.await {
         Ok(page) => layout::redirect(&format!("{}?said=saved", path_of(&page))),
@@ -53,9 +54,9 @@ pub(crate) async fn save(
     }
 }
 
-/// The form as a request of the API. Each line of the form has a key; the ticked lines become components, in the order
-/// of their places, and lines with the same group follow one another.
-fn request(sent: &FormInput) -> Map<String, Value> {
+/// The texts in the form. Each line of the form has a key; the ticked lines become components, in the order of their
+/// places, and lines with the same group follow one another.
+fn texts(sent: &FormInput) -> Map<String, Value> {
     let mut lines: Vec<&str> = sent.all("show").collect();
     let place = |key: &str| sent.text(&format!("place:{key}")).trim().parse::<u32>().ok();
     lines.sort_by_key(|key| place(key).unwrap_or(u32::MAX));
@@ -66,22 +67,23 @@ fn request(sent: &FormInput) -> Map<String, Value> {
             "uuid": text("uuid"),
             "site": text("site"),
             "name": text("name"),
-            "response_time": sent.has("time", key),
+            "response_time": if sent.has("time", key) { YES } else { "" },
         });
         match groups.iter_mut().find(|(name, _)| *name == text("group")) {
             Some((_, components)) => components.push(component),
             None => groups.push((text("group"), vec![component])),
         }
     }
-    let groups: Vec<_> = groups
-        .into_iter()
-        .map(|(name, components)| json!({ "name": name, "components": components }))
-        .collect();
-    let texts = ["slug", "name", "message"].map(|name| (name, Value::from(sent.text(name))));
-    let switches = ["unlisted", "maintenance_names", "subscriptions"]
-        .map(|name| (name, sent.has(name, "yes").into()));
-    let fields = texts.into_iter().chain(switches).chain([("groups", Value::from(groups))]);
-    fields.map(|(name, value)| (name.to_owned(), value)).collect()
+    let groups = groups.into_iter();
+    let groups = groups.map(|(name, all)| json!({ "name": name, "components": all })).collect();
+    let mut texts = sent.texts(own());
+    texts.insert("groups".to_owned(), groups);
+    texts
+}
+
+/// The fields of the page itself.
+fn own() -> impl Iterator<Item = &'static InputField> {
+    PageEdit::FIELDS.iter().filter(|field| field.name != "groups")
 }
 
 /// A line of the form: a component, or a site that the page does not show.
@@ -111,18 +113,15 @@ async fn form(
     let content = html! {
         @if is_new { (layout::done(context, &SAID)) }
         form.stack method="post" novalidate {
-            (input.unsaved(["slug", "name", "message"].into_iter()))
+            (input.unsaved(own().map(|field| field.name)))
             section.card {
                 header { h2 { "Page" } }
                 div.fields {
-                    (input.input("name", "text", "Name"))
-                    (input.input("slug", "text", ("Slug", "The last part of its address.")))
-                    (input.textarea("message", ("Message", "Shown to all readers at the top."), 3))
-                    (input.tick("unlisted", "yes", ("Unlisted", "Only people with its long link can open the page. If you list the page and later unlist it again, it gets a new link.")))
-                    @if context.app.service.sends_mail || page.offers_subscriptions {
-                        (input.tick("subscriptions", "yes", ("Email updates", "Readers can subscribe to incidents. Each update that you write is emailed to them.")))
+                    @for field in own() {
+                        @if field.name != "subscriptions" || context.app.service.sends_mail || page.offers_subscriptions {
+                            (input.control(field))
+                        }
                     }
-                    (input.tick("maintenance_names", "yes", ("Publish the names of maintenance windows", "Otherwise, planned maintenance appears as “Maintenance”.")))
                 }
             }
             (components(&lines, &input, sites.len() > OFFERED))
@@ -147,7 +146,7 @@ fn stored(page: &StatusPage) -> FormInput {
         ("subscriptions", page.offers_subscriptions),
     ] {
         if is_on {
-            input.put(name, "yes");
+            input.put(name, YES);
         }
     }
     let groups = page.groups.iter().flat_map(|group| {

@@ -7,18 +7,18 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::id::IncidentId;
-use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
+use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::status_pages::{Impact, IncidentEdit, NewIncident, PageIncident, StatusPage};
 use vedette_domain::time_zone::NamedZone;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::status_pages::{parse_incident, parse_incident_update};
 use vedette_routing::{IncidentAccess, StatusPageAccess};
 use vedette_store::TeamWithSettings;
 
 use super::{path, path_of, public};
 use crate::RequestContext;
 use crate::clock::Clock;
-use crate::form::{Choice, FormInput};
+use crate::form::{Choice, FormInput, capitalized};
 use crate::layout::{self, Heading, NavTab};
 use crate::look::Look;
 use crate::words::counted;
@@ -30,8 +30,8 @@ const SAID: [(&str, &str); 4] = [
     ("updated", "Update published."),
     ("removed", "Incident deleted."),
 ];
-/// The fields of the forms.
-const NAMES: [&str; 6] = ["title", "impact", "status", "text", "components", "next_update_by"];
+/// The fields of an update.
+const UPDATED: [&str; 3] = ["status", "text", "next_update_by"];
 
 /// Shows the incidents.
 pub(crate) async fn show(
@@ -57,16 +57,9 @@ pub(crate) async fn create_incident(
     let sent = FormInput::sent(context.body);
     let caller = &context.member()?.caller;
     let created = async {
-        let (input, first) = parse_incident(&request(&sent, &team.team.zone))?;
-        Ok(vedette_actions::create_incident(
-            context.app,
-            &of,
-            input,
-            first,
-            caller.actor(),
-            caller.now,
-        )
-        .await?)
+        let new = NewIncident::from_texts(&texts(&sent, fields_of_new(), &team.team.zone))?;
+        let (actor, now) = (caller.actor(), caller.now);
+        Ok(vedette_actions::create_incident(context.app, &of, new, actor, now).await?)
     };
     match created.await {
         Ok(_) => layout::redirect(&format!("{}?said=written", path_of(&of))),
@@ -86,9 +79,9 @@ pub(crate) async fn update_incident(
     let sent = FormInput::sent(context.body);
     let caller = &context.member()?.caller;
     let updated = async {
-        let input = parse_incident_update(&request(&sent, &team.team.zone))?;
+        let edit = IncidentEdit::from_texts(&texts(&sent, fields_of_update(), &team.team.zone))?;
         let (actor, now) = (caller.actor(), caller.now);
-        Ok(vedette_actions::edit_incident(context.app, of, incident, input, actor, now).await?)
+        Ok(vedette_actions::edit_incident(context.app, of, incident, edit, actor, now).await?)
     };
     match updated.await {
         Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(of))),
@@ -110,26 +103,27 @@ pub(crate) async fn delete_incident(
     layout::redirect(&format!("{}?said=removed", path_of(&of)))
 }
 
-/// The form as a request of the API. Times are those of the team's clocks.
-fn request(sent: &FormInput, zone: &NamedZone) -> Map<String, Value> {
-    let given = |name: &str| Some(sent.text(name)).filter(|text| !text.trim().is_empty());
-    let mut request = Map::new();
-    for name in ["title", "impact", "status"] {
-        if let Some(text) = given(name) {
-            request.insert(name.to_owned(), text.into());
-        }
+/// The texts in these fields. Times are those of the team's clocks.
+fn texts<'f>(
+    sent: &FormInput,
+    fields: impl Iterator<Item = &'f InputField>,
+    zone: &NamedZone,
+) -> Map<String, Value> {
+    let mut texts = sent.texts(fields);
+    let local = sent.text("next_update_by").parse::<DateTime>().ok();
+    if let Some(instant) = local.and_then(|local| zone.instant_of(local)) {
+        texts.insert("next_update_by".to_owned(), instant.to_string().into());
     }
-    request.insert("text".to_owned(), sent.text("text").into());
-    let components: Vec<&str> = sent.all("components").collect();
-    if !components.is_empty() {
-        request.insert("components".to_owned(), components.into());
-    }
-    let local = given("next_update_by").map(|text| {
-        let instant = text.parse::<DateTime>().ok().and_then(|local| zone.instant_of(local));
-        instant.map_or_else(|| text.to_owned(), |instant| instant.to_string())
-    });
-    request.insert("next_update_by".to_owned(), local.into());
-    request
+    texts
+}
+
+/// The fields of a new incident, which starts now.
+fn fields_of_new() -> impl Iterator<Item = &'static InputField> {
+    NewIncident::FIELDS.iter().filter(|field| field.name != "started_at")
+}
+
+fn fields_of_update() -> impl Iterator<Item = &'static InputField> {
+    IncidentEdit::FIELDS.iter().filter(|field| UPDATED.contains(&field.name))
 }
 
 async fn page(
@@ -223,7 +217,7 @@ fn one(
                 (look(incident).pill(incident.status().title()))
             }
             p.in.quiet.small {
-                "Impact: " (impact_word(incident.impact))
+                "Impact: " (capitalized(incident.impact.as_str()))
                 @if !concerned.is_empty() { " · " (concerned.join(", ")) }
                 " · Started " (clock.instant(incident.started_at))
                 @if let Some(by) = incident.next_update_by.filter(|_| !incident.is_resolved()) {
@@ -258,12 +252,8 @@ fn next_update(of: &StatusPage, incident: &PageIncident, refused: Option<FormInp
     });
     html! {
         form method="post" action=(address) novalidate {
-            (input.unsaved(NAMES.into_iter()))
-            div.fields {
-                (input.select("status", "Status", &statuses()))
-                (input.textarea("text", "Text", 3))
-                (input.input("next_update_by", "datetime-local", ("Next update by", "Optional. In the time zone of the team.")))
-            }
+            (input.unsaved(UPDATED.into_iter()))
+            div.fields { @for field in fields_of_update() { (input.control(field)) } }
             footer { button.main { "Publish update" } }
         }
         details {
@@ -277,13 +267,7 @@ fn next_update(of: &StatusPage, incident: &PageIncident, refused: Option<FormInp
 }
 
 fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
-    let input = refused.unwrap_or_else(|| {
-        let mut input = FormInput::default();
-        input.put("impact", Impact::Minor.as_str());
-        input.put("status", IncidentStatus::Investigating.as_str());
-        input
-    });
-    let impacts = Impact::ALL.map(|impact| Choice::new(impact, impact_word(impact)));
+    let input = refused.unwrap_or_else(|| FormInput::defaults(fields_of_new()));
     let components: Vec<_> = of
         .components()
         .map(|component| Choice::new(component.id, component.name.clone()))
@@ -291,22 +275,16 @@ fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
     html! {
         form.card method="post" action={ (path_of(of)) "/incidents" } novalidate {
             header { h2 { "Write incident" } }
-            (input.unsaved(NAMES.into_iter()))
+            (input.unsaved(fields_of_new().map(|field| field.name)))
             div.fields {
-                (input.input("title", "text", ("Title", "What is wrong. For example, Orders are delayed.")))
-                (input.select("impact", "Impact", &impacts))
-                (input.select("status", "Status", &statuses()))
-                (input.textarea("text", ("Text", "What readers can do, and what you are doing."), 3))
-                (input.input("next_update_by", "datetime-local", ("Next update by", "Optional. In the time zone of the team.")))
-                @if !components.is_empty() { (input.ticks("components", ("Components", ""), &components)) }
+                @for field in fields_of_new() {
+                    @if field.name == "components" { (input.chosen(field, &components)) }
+                    @else { (input.control(field)) }
+                }
             }
             footer { button.main { "Publish incident" } }
         }
     }
-}
-
-fn statuses() -> [Choice; 4] {
-    IncidentStatus::ALL.map(|status| Choice::new(status, status.title()))
 }
 
 fn look(incident: &PageIncident) -> Look {
@@ -315,14 +293,5 @@ fn look(incident: &PageIncident) -> Look {
         (false, Impact::None) => Look::Info,
         (false, Impact::Minor) => Look::Issues,
         (false, Impact::Major | Impact::Critical) => Look::Down,
-    }
-}
-
-const fn impact_word(impact: Impact) -> &'static str {
-    match impact {
-        Impact::None => "None",
-        Impact::Minor => "Minor",
-        Impact::Major => "Major",
-        Impact::Critical => "Critical",
     }
 }

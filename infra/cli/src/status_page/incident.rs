@@ -9,14 +9,15 @@ use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
-    Impact, IncidentInput, IncidentStatus, PageIncident, StatusPage, UpdateInput,
+    Impact, IncidentEdit, IncidentStatus, NewIncident, PageIncident, StatusPage,
 };
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
 use super::Which;
+use crate::Failure;
+use crate::given::Given;
 use crate::output::{Output, Show, moment, record, table, wire};
-use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
@@ -27,14 +28,14 @@ pub(crate) enum IncidentCommand {
     },
     /// Publish an incident
     Write(Write),
-    /// Publish an update of an incident
+    /// Change an incident, or publish an update of it
     Update(Update),
     /// Delete an incident
     Delete {
         #[command(flatten)]
         which: Which,
         /// The incident
-        #[arg(value_parser = args::incident_id)]
+        #[arg(value_parser = IncidentId::RULE.parse)]
         incident: IncidentId,
     },
 }
@@ -43,21 +44,8 @@ pub(crate) enum IncidentCommand {
 pub(crate) struct Write {
     #[command(flatten)]
     which: Which,
-    /// What is wrong, in one sentence
-    #[arg(long, value_parser = args::incident_title)]
-    title: String,
-    /// What readers can do, and what the team is doing
-    #[arg(long, value_parser = args::update_text)]
-    text: String,
-    /// How much it affects the components
-    #[arg(long, value_parser = args::impact(), default_value = "minor")]
-    impact: Impact,
-    /// The state of the work on it
-    #[arg(long, value_parser = args::incident_status(), default_value = "investigating")]
-    status: IncidentStatus,
-    /// A component that it concerns, by its UUID
-    #[arg(long = "component", value_name = "COMPONENT", value_parser = args::component_id)]
-    components: Vec<ComponentId>,
+    #[command(flatten)]
+    incident: Given<NewIncident>,
 }
 
 #[derive(Debug, Args)]
@@ -65,14 +53,10 @@ pub(crate) struct Update {
     #[command(flatten)]
     which: Which,
     /// The incident
-    #[arg(value_parser = args::incident_id)]
+    #[arg(value_parser = IncidentId::RULE.parse)]
     incident: IncidentId,
-    /// What has changed
-    #[arg(long, value_parser = args::update_text)]
-    text: String,
-    /// The state of the work on it; unchanged if omitted
-    #[arg(long, value_parser = args::incident_status())]
-    status: Option<IncidentStatus>,
+    #[command(flatten)]
+    edit: Given<IncidentEdit>,
 }
 
 impl IncidentCommand {
@@ -87,22 +71,14 @@ impl IncidentCommand {
             }
             Self::Write(new) => {
                 let page = new.which.find(app).await?.1;
-                let input = IncidentInput {
-                    impact: Some(new.impact),
-                    components: Some(new.components.iter().copied().collect()),
-                    ..IncidentInput::default()
-                };
-                let update = UpdateInput { status: Some(new.status), text: new.text.clone() };
-                let first = (new.title.clone(), update);
-                let incident = create_incident(app, &page, input, first, by, now).await?;
+                let incident = create_incident(app, &page, new.incident.read([])?, by, now).await?;
                 Ok(out.show(&ShownIncident::from(&incident))?)
             }
             Self::Update(update) => {
                 let incident = retry_on_conflict(budget::WRITE, || async {
                     let (page, incident) = find(app, &update.which, update.incident).await?;
-                    let text = UpdateInput { status: update.status, text: update.text.clone() };
-                    let input = IncidentInput { update: Some(text), ..IncidentInput::default() };
-                    Ok::<_, Failure>(edit_incident(app, &page, &incident, input, by, now).await?)
+                    let edit = update.edit.read([])?;
+                    Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by, now).await?)
                 });
                 Ok(out.show(&ShownIncident::from(&incident.await?))?)
             }

@@ -31,6 +31,8 @@ async fn a_page_is_created_changed_and_deleted() {
     let edited = bench.json(&format!("status-page edit {page} --slug goods --unlisted")).await;
     assert_eq!((&edited["slug"], &edited["unlisted"]), (&json!("goods"), &json!(true)));
     assert_eq!(edited["components"][0]["uuid"], component, "it keeps its id");
+    let listed = bench.json(&format!("status-page edit {team} goods --listed")).await;
+    assert_eq!((&listed["slug"], &listed["unlisted"]), (&json!("goods"), &json!(false)));
     let refused = bench.refused(&format!("status-page show {page}")).await;
     assert_eq!(refused, "the team has no status page meridian");
     let page = format!("{team} goods");
@@ -82,6 +84,14 @@ async fn what_cannot_be_is_refused() {
     let other = bench.team("ada", "growth").await;
     let foreign = format!("status-page create {other} --slug other --name Other");
     assert_eq!(bench.run(&foreign).await.code, 0);
+    for usage in [
+        format!("edit {other} other --listed --unlisted"),
+        format!("incident write {other} other --title Delays --text Looking --impact huge"),
+        format!("incident write {other} other --title Delays --text Looking --component shop"),
+        format!("incident update {other} other {SITE} --status resolved"),
+    ] {
+        assert_eq!(bench.run(&format!("status-page {usage}")).await.code, 2, "{usage}");
+    }
     let add = format!("status-page add-component {other} other --site {SITE} --name Shop");
     assert_eq!(bench.refused(&add).await, "the site belongs to another team");
 }

@@ -1,6 +1,7 @@
 //! `/teams/{team}/status-pages/{status_page}/incidents`.
 
 use lambda_http::http::StatusCode;
+use vedette_domain::status_pages::{IncidentEdit, NewIncident};
 use vedette_http::resource::IncidentResource;
 
 use crate::operation::{Operation, Success};
@@ -37,7 +38,7 @@ fn create(schemas: &mut Schemas) -> Operation {
                       components that it concerns are shown as at least as bad as its impact: \
                       degraded for `minor` and `major`, down for `critical`.",
         query: Vec::new(),
-        body: Some(request::new_incident(schemas)),
+        body: Some(request::body::<NewIncident>("IncidentCreate", schemas)),
         success: created.followed_by("/data/uuid", "incident", OF_AN_INCIDENT),
     }
 }
@@ -61,7 +62,7 @@ fn update(schemas: &mut Schemas) -> Operation {
                       becomes the status of the incident. Other fields that are omitted stay as \
                       they are.",
         query: Vec::new(),
-        body: Some(request::changed_incident(schemas)),
+        body: Some(request::body::<IncidentEdit>("IncidentUpdate", schemas)),
         success: Success::ok("The changed incident.", schemas.data::<IncidentResource>()),
     }
 }

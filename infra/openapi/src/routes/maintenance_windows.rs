@@ -1,6 +1,7 @@
 //! `/teams/{team}/maintenance-windows`.
 
 use lambda_http::http::StatusCode;
+use vedette_domain::maintenance::{NewWindow, WindowEdit};
 use vedette_http::resource::WindowResource;
 
 use crate::operation::{Operation, Success};
@@ -45,7 +46,7 @@ fn create(schemas: &mut Schemas) -> Operation {
                       time skipped; if the start time occurs twice, the first one counts. A team \
                       can have at most 50 active and planned windows.",
         query: Vec::new(),
-        body: Some(request::new_window(schemas)),
+        body: Some(request::body::<NewWindow>("MaintenanceWindowCreate", schemas)),
         success: created.followed_by("/data/uuid", "window", OF_A_WINDOW),
     }
 }
@@ -68,7 +69,7 @@ fn update(schemas: &mut Schemas) -> Operation {
         description: "An addition to the specification. Fields that are omitted stay as they \
                       are.",
         query: Vec::new(),
-        body: Some(request::changed_window(schemas)),
+        body: Some(request::body::<WindowEdit>("MaintenanceWindowUpdate", schemas)),
         success: Success::ok("The changed window.", schemas.data::<WindowResource>()),
     }
 }

@@ -1,6 +1,7 @@
 //! `/teams/{team}/status-pages`.
 
 use lambda_http::http::StatusCode;
+use vedette_domain::status_pages::{NewPage, PageEdit};
 use vedette_http::resource::StatusPageResource;
 
 use crate::operation::{Operation, Success};
@@ -44,7 +45,7 @@ fn create(schemas: &mut Schemas) -> Operation {
                       components and planned maintenance. Admins and owners may create pages, at \
                       most 5 for a team. The page is published within moments.",
         query: Vec::new(),
-        body: Some(request::new_status_page(schemas)),
+        body: Some(request::body::<NewPage>("StatusPageCreate", schemas)),
         success: created.followed_by("/data/uuid", "status_page", OF_A_PAGE),
     }
 }
@@ -68,7 +69,7 @@ fn update(schemas: &mut Schemas) -> Operation {
                       `groups` replaces all groups. A component keeps its UUID if the request has \
                       it, or if the component shows the same site as before.",
         query: Vec::new(),
-        body: Some(request::changed_status_page(schemas)),
+        body: Some(request::body::<PageEdit>("StatusPageUpdate", schemas)),
         success: Success::ok("The changed page.", schemas.data::<StatusPageResource>()),
     }
 }

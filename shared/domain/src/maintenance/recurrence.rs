@@ -9,8 +9,10 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::input::{TextKind, TextRule};
+
 /// The longest text that is parsed, in bytes. A rule with every day of the month has half as many.
-pub const RECURRENCE_MAX: usize = 500;
+pub(super) const RECURRENCE_MAX: usize = 500;
 /// The longest interval, in days, weeks or months.
 pub const INTERVAL_MAX: u32 = 1_000;
 
@@ -89,6 +91,14 @@ pub enum RecurrenceError {
 }
 
 impl Recurrence {
+    /// The rule for what people enter.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 0,
+        max: RECURRENCE_MAX,
+        kind: TextKind::Other,
+        parse: |text| Self::parse(text).map_err(|error| error.to_string()),
+    };
+
     /// Parses a rule, in any case, without `RRULE:` before it.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use rrule::{RRuleSet, Tz};
 use uuid::Uuid;
 
+use super::recurrence::RECURRENCE_MAX;
 use super::*;
 use crate::id::{SiteId, WindowId};
 use crate::time_zone::NamedZone;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recurrence::Recurrence;
 use crate::id::{SiteId, WindowId};
-use crate::name::{NameError, parse_name};
+use crate::input::{TextKind, TextRule};
 use crate::time_zone::NamedZone;
 
 /// The longest window, in minutes: 7 days.
@@ -16,9 +16,21 @@ pub const DURATION_MAX_MINUTES: u32 = 7 * 24 * 60;
 /// The most sites that a window names.
 pub const SITES_MAX: usize = 100;
 /// The longest name, in characters.
-pub const WINDOW_NAME_MAX: usize = 100;
+pub(super) const WINDOW_NAME_MAX: usize = 100;
 /// The years in which a window may start for the first time.
 const YEARS: std::ops::RangeInclusive<i16> = 2000..=2199;
+/// The rule for the start of a window: a local time, with or without seconds.
+pub(super) const START: TextRule<DateTime> = TextRule {
+    min: 0,
+    max: usize::MAX,
+    kind: TextKind::Pattern(r"^2[01][0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$"),
+    parse: |text| {
+        parse_start(text).ok_or_else(|| {
+            let (first, last) = YEARS.into_inner();
+            format!("must be a local time from {first} to {last}, such as 2026-11-29T02:00")
+        })
+    },
+};
 /// How many dates ago an active instance may have started: it takes 7 days at most, and the dates of two time zones
 /// differ by at most one.
 const DATES_BACK: i64 = 9;
@@ -143,29 +155,6 @@ impl MaintenanceWindow {
         }
         let end = start.checked_add(SignedDuration::from_mins(self.minutes.into())).ok()?;
         Some(Instance { start, end })
-    }
-}
-
-/// Why a text is not the name of a window. The messages continue "The … field".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WindowNameError {
-    /// It is longer than [`WINDOW_NAME_MAX`] characters.
-    #[error("must not be longer than {WINDOW_NAME_MAX} characters")]
-    TooLong,
-    /// It is not a valid name.
-    #[error(transparent)]
-    Name(#[from] NameError),
-}
-
-/// Reads the name of a window, ignoring surrounding whitespace.
-///
-/// # Errors
-///
-/// What is wrong with the text.
-pub fn parse_window_name(text: &str) -> Result<&str, WindowNameError> {
-    match text.trim().chars().nth(WINDOW_NAME_MAX) {
-        Some(_) => Err(WindowNameError::TooLong),
-        None => Ok(parse_name(text)?),
     }
 }
 

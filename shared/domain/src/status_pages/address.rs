@@ -5,11 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::channel::LinkKey;
+use crate::input::{TextKind, TextRule};
 
 /// The shortest slug, in characters.
-pub const SLUG_MIN: usize = 3;
+pub(super) const SLUG_MIN: usize = 3;
 /// The longest slug, in characters. It is shorter than the key of an unlisted page, so no slug can be taken for a key.
-pub const SLUG_MAX: usize = 30;
+pub(super) const SLUG_MAX: usize = 30;
 
 /// The name of a status page in its URL, such as `meridian`. No two pages of the service have the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,6 +29,14 @@ pub enum SlugError {
 }
 
 impl Slug {
+    /// The rule for what people enter.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: SLUG_MIN,
+        max: SLUG_MAX,
+        kind: TextKind::Pattern("^[a-z0-9]+(-[a-z0-9]+)*$"),
+        parse: |text| Self::parse(text).map_err(|error| error.to_string()),
+    };
+
     /// Reads a slug.
     ///
     /// # Errors

@@ -11,11 +11,11 @@ use crate::id::{ComponentId, IncidentId};
 /// The most incidents of a status page.
 pub const INCIDENTS_MAX: u32 = 100;
 /// The longest title, in characters.
-pub const INCIDENT_TITLE_MAX: usize = 200;
+pub(super) const INCIDENT_TITLE_MAX: usize = 200;
 /// The most updates of an incident.
 pub const UPDATES_MAX: usize = 50;
 /// The longest text of an update, in characters.
-pub const UPDATE_TEXT_MAX: usize = 1_000;
+pub(super) const UPDATE_TEXT_MAX: usize = 1_000;
 
 /// The state of the work on an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -146,12 +146,6 @@ pub struct IncidentUpdate {
     pub status: IncidentStatus,
     /// What people wrote.
     pub text: String,
-}
-
-/// A text that people wrote, with line breaks; `None` if it contains another control character.
-pub fn written_text(text: &str) -> Option<String> {
-    let text = text.trim().replace("\r\n", "\n");
-    text.chars().all(|c| c == '\n' || !c.is_control()).then_some(text)
 }
 
 /// Why an incident is not saved.

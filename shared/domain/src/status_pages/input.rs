@@ -6,51 +6,109 @@ use jiff::Timestamp;
 
 use super::address::Slug;
 use super::incident::{
-    Impact, IncidentRefusal, IncidentStatus, IncidentUpdate, PageIncident, UPDATES_MAX,
+    INCIDENT_TITLE_MAX, Impact, IncidentRefusal, IncidentStatus, IncidentUpdate, PageIncident,
+    UPDATE_TEXT_MAX, UPDATES_MAX,
 };
-use super::page::{Component, Group, PAGES_MAX, StatusPage};
+use super::page::{
+    COMPONENTS_MAX, Component, GROUPS_MAX, Group, MESSAGE_MAX, PAGES_MAX, PUBLISHED_NAME_MAX,
+    StatusPage,
+};
 use crate::alerts::channel::LinkKey;
 use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
+use crate::input::{
+    FieldRule, FlagRule, InputShape, ListRule, ObjectRule, input, instant, line, lines,
+};
+use crate::validation::{Errors, Field};
 
-/// What people choose for a status page; `None` for what they leave open.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PageInput {
-    /// Its name in the URL.
-    pub slug: Option<Slug>,
-    /// Its name.
-    pub name: Option<String>,
-    /// What the team has to say to all readers; `Some(None)` for nothing.
-    pub message: Option<Option<String>>,
-    /// Its groups, which replace all others.
-    pub groups: Option<Vec<GroupInput>>,
-    /// Whether only a secret link leads to it.
-    pub is_unlisted: Option<bool>,
-    /// Whether planned maintenance has the names of the team's windows.
-    pub names_windows: Option<bool>,
-    /// Whether readers can subscribe to its incidents by email.
-    pub offers_subscriptions: Option<bool>,
+input! {
+    /// A new status page.
+    NewPage,
+    /// A change of a status page.
+    PageEdit {
+        /// The page's name, usually the organization's.
+        #[form("Name", "Usually your organization’s name.")]
+        name: Required<String> = line(PUBLISHED_NAME_MAX);
+        /// The last part of the page's address, such as `meridian`. It is unique in the service.
+        #[form("Slug", "The last part of its address, such as meridian.")]
+        slug: Required<Slug> = Slug::RULE;
+        /// A message to all readers; empty for none.
+        #[form("Message", "Shown to all readers at the top.")]
+        message: Clearable<String> = lines(MESSAGE_MAX);
+        /// Whether the page can only be opened with its secret link. A page that is listed and then unlisted again gets a
+        /// new link.
+        #[form("Unlisted", "Only people with its long link can open the page. If you list the page and later unlist it again, it gets a new link.")]
+        #[off("listed")]
+        unlisted: Optional<bool> = FlagRule, or false;
+        /// Whether readers can subscribe to the incidents of the page by email.
+        #[form("Email updates", "Readers can subscribe to incidents. Each update that you write is emailed to them.")]
+        subscriptions: Optional<bool> = FlagRule, or false;
+        /// Whether planned maintenance appears under the names of the team's maintenance windows. Otherwise, it appears as
+        /// "Maintenance".
+        #[form("Publish the names of maintenance windows", "Otherwise, planned maintenance appears as “Maintenance”.")]
+        maintenance_names: Optional<bool> = FlagRule, or false;
+        /// The components, in groups.
+        groups: Optional<Vec<GroupInput>> = GroupsRule;
+    }
 }
 
-/// A group as people choose it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GroupInput {
-    /// Its heading, if it has one.
-    pub name: Option<String>,
-    /// Its components.
-    pub components: Vec<ComponentInput>,
+input! {
+    /// A group as people choose it.
+    GroupInput {
+        /// The heading of the group; empty for none.
+        #[form("Group")]
+        #[option("group", "GROUP")]
+        name: Nullable<String> = line(PUBLISHED_NAME_MAX);
+        /// The components, in the order in which they are shown.
+        components: Required<Vec<ComponentInput>> = ListRule::new(0, COMPONENTS_MAX, ObjectRule);
+    }
 }
 
-/// A component as people choose it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComponentInput {
-    /// Which component of the page it is; `None` for the one that shows the site or, if there is none, a new one.
-    pub id: Option<ComponentId>,
-    /// Its published name.
-    pub name: String,
-    /// The site whose state it shows.
-    pub site: SiteId,
-    /// Whether its response time is published.
-    pub publishes_response_time: bool,
+input! {
+    /// A component as people choose it.
+    ComponentInput {
+        /// The component to keep. If omitted, the component that shows the site is kept or, if there is none, a new one is
+        /// created.
+        #[option("-")]
+        uuid: Nullable<ComponentId> = ComponentId::RULE;
+        /// The name that readers see.
+        #[form("Published name")]
+        name: Required<String> = line(PUBLISHED_NAME_MAX);
+        /// The site whose state it shows.
+        #[option("-")]
+        site: Required<SiteId> = SiteId::RULE;
+        /// Whether its response time is published.
+        #[form("Publish its response time")]
+        response_time: Optional<bool> = FlagRule, or false;
+    }
+}
+
+/// The groups of a page, which have a limit together.
+struct GroupsRule;
+
+impl FieldRule<Vec<GroupInput>> for GroupsRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<Vec<GroupInput>> {
+        let groups: Vec<GroupInput> = Self::LIST.read(field, errors)?;
+        if groups.iter().map(|group| group.components.len()).sum::<usize>() > COMPONENTS_MAX {
+            field.refuse(
+                errors,
+                format_args!("must not have more than {COMPONENTS_MAX} components"),
+            );
+            return None;
+        }
+        Some(groups)
+    }
+
+    fn shape(&self) -> InputShape {
+        FieldRule::<Vec<GroupInput>>::shape(&Self::LIST)
+    }
+
+    fn limit(&self) -> String {
+        format!("At most {COMPONENTS_MAX} components in all.")
+    }
+}
+
+impl GroupsRule {
+    const LIST: ListRule<ObjectRule, GroupInput> = ListRule::new(0, GROUPS_MAX, ObjectRule);
 }
 
 /// Why a status page is not saved.
@@ -70,8 +128,15 @@ pub enum PageRefusal {
     UnknownComponent,
 }
 
-impl PageInput {
-    /// A new page with a slug and a name. `new_id` gives its components their ids.
+impl NewPage {
+    /// A page that shows nothing yet.
+    pub const fn named(name: String, slug: Slug) -> Self {
+        let (unlisted, subscriptions, maintenance_names) = (false, false, false);
+        let (message, groups) = (None, None);
+        Self { name, slug, message, unlisted, subscriptions, maintenance_names, groups }
+    }
+
+    /// The page. If it is unlisted, `link` is the key in its link; `new_id` gives its components their ids.
     ///
     /// # Errors
     ///
@@ -79,7 +144,6 @@ impl PageInput {
     pub fn into_page<E: From<PageRefusal>>(
         self,
         (id, team): (StatusPageId, TeamId),
-        (slug, name): (Slug, String),
         link: LinkKey,
         new_id: impl FnMut() -> Result<ComponentId, E>,
         now: Timestamp,
@@ -87,20 +151,23 @@ impl PageInput {
         let page = StatusPage {
             id,
             team,
-            slug,
-            name,
-            message: None,
+            slug: self.slug,
+            name: self.name,
+            message: self.message,
             groups: Vec::new(),
-            link: None,
-            names_windows: false,
-            offers_subscriptions: false,
-            rev: 0,
+            link: self.unlisted.then_some(link),
+            names_windows: self.maintenance_names,
+            offers_subscriptions: self.subscriptions,
+            rev: 1,
             created_at: now,
             updated_at: now,
         };
-        self.apply_to(&page, link, new_id, now)
+        let groups = identified(self.groups.unwrap_or_default(), &page, new_id)?;
+        Ok(StatusPage { groups, ..page })
     }
+}
 
+impl PageEdit {
     /// The page with what was chosen. If it becomes unlisted, `link` is the key in its link.
     ///
     /// # Errors
@@ -117,7 +184,7 @@ impl PageInput {
             Some(groups) => identified(groups, page, new_id)?,
             None => page.groups.clone(),
         };
-        let link = match self.is_unlisted {
+        let link = match self.unlisted {
             Some(false) => None,
             Some(true) => Some(page.link.clone().unwrap_or(link)),
             None => page.link.clone(),
@@ -128,8 +195,8 @@ impl PageInput {
             message: self.message.unwrap_or_else(|| page.message.clone()),
             groups,
             link,
-            names_windows: self.names_windows.unwrap_or(page.names_windows),
-            offers_subscriptions: self.offers_subscriptions.unwrap_or(page.offers_subscriptions),
+            names_windows: self.maintenance_names.unwrap_or(page.names_windows),
+            offers_subscriptions: self.subscriptions.unwrap_or(page.offers_subscriptions),
             rev: page.rev + 1,
             updated_at: now,
             ..page.clone()
@@ -152,7 +219,7 @@ fn identified<E: From<PageRefusal>>(
     let all = groups.iter().flat_map(|group| &group.components);
     let mut ids = Vec::new();
     for component in all.clone() {
-        ids.push(match component.id {
+        ids.push(match component.uuid {
             Some(id) => Some(take(&|known| known.id == id).ok_or(PageRefusal::UnknownComponent)?),
             None => None,
         });
@@ -164,43 +231,53 @@ fn identified<E: From<PageRefusal>>(
     let mut identified = Vec::new();
     for group in groups {
         let mut components = Vec::new();
-        for ComponentInput { name, site, publishes_response_time, .. } in group.components {
+        for ComponentInput { name, site, response_time, .. } in group.components {
             let id = ids.next().flatten().map_or_else(&mut new_id, Ok)?;
-            components.push(Component { id, name, site, publishes_response_time });
+            components.push(Component { id, name, site, publishes_response_time: response_time });
         }
         identified.push(Group { name: group.name, components });
     }
     Ok(identified)
 }
 
-/// What people write about an incident; `None` for what they leave open.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct IncidentInput {
-    /// What is wrong, in one sentence.
-    pub title: Option<String>,
-    /// How much it affects the components that it concerns.
-    pub impact: Option<Impact>,
-    /// The components that it concerns.
-    pub components: Option<BTreeSet<ComponentId>>,
-    /// When it started, which is not in the future.
-    pub started_at: Option<Timestamp>,
-    /// By when the team promises the next update; `Some(None)` for no promise.
-    pub next_update_by: Option<Option<Timestamp>>,
-    /// An update.
-    pub update: Option<UpdateInput>,
+input! {
+    /// A new incident with its first update.
+    NewIncident,
+    /// A change of an incident, or an update.
+    IncidentEdit {
+        /// What is wrong, in one sentence.
+        #[form("Title", "What is wrong. For example, Orders are delayed.")]
+        title: Required<String> = line(INCIDENT_TITLE_MAX);
+        /// How much it affects the components that it concerns.
+        impact: Optional<Impact> = Impact::ALL, or Impact::Minor;
+        /// The state of the work on it. An update without it keeps the status.
+        #[needs("text")]
+        status: Optional<IncidentStatus> = IncidentStatus::ALL, or IncidentStatus::Investigating;
+        /// An update: what readers can do, and what the team is doing.
+        #[form("Text", "What readers can do, and what you are doing.")]
+        text: Required<String> = lines(UPDATE_TEXT_MAX);
+        /// The time by which the team promises the next update; empty if it promises none.
+        #[form("Next update by", "Optional. In the time zone of the team.")]
+        #[option("next-update-by", "TIME")]
+        next_update_by: Clearable<Timestamp> = instant();
+        /// The components that it concerns.
+        #[option("component", "COMPONENT")]
+        components: Optional<BTreeSet<ComponentId>> = ListRule::new(0, COMPONENTS_MAX, ComponentId::RULE);
+        /// When it started, which is not in the future. The default is now.
+        #[option("started-at", "TIME")]
+        started_at: Optional<Timestamp> = instant();
+    }
 }
 
-/// An update of an incident as people write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateInput {
-    /// The status from then on; `None` if it stays.
-    pub status: Option<IncidentStatus>,
-    /// What people wrote.
-    pub text: String,
-}
+impl NewIncident {
+    /// An incident that starts now, with the defaults.
+    pub const fn about(title: String, text: String) -> Self {
+        let (impact, status) = (Impact::Minor, IncidentStatus::Investigating);
+        let (next_update_by, components, started_at) = (None, None, None);
+        Self { title, impact, status, text, next_update_by, components, started_at }
+    }
 
-impl IncidentInput {
-    /// A new incident of a page with a title and a first update.
+    /// The incident of a page.
     ///
     /// # Errors
     ///
@@ -209,24 +286,29 @@ impl IncidentInput {
         self,
         id: IncidentId,
         page: &StatusPage,
-        (title, first): (String, UpdateInput),
         now: Timestamp,
     ) -> Result<PageIncident, IncidentRefusal> {
         let incident = PageIncident {
             id,
-            title,
-            impact: Impact::Minor,
+            title: self.title,
+            impact: self.impact,
             components: BTreeSet::new(),
             started_at: now,
-            next_update_by: None,
+            next_update_by: self.next_update_by,
             updates: Vec::new(),
             rev: 0,
             created_at: now,
             updated_at: now,
         };
-        Self { update: Some(first), ..self }.apply_to(&incident, page, now)
+        let (components, started_at) = (self.components, self.started_at);
+        let (status, text) = (Some(self.status), Some(self.text));
+        let first =
+            IncidentEdit { components, started_at, status, text, ..IncidentEdit::default() };
+        first.apply_to(&incident, page, now)
     }
+}
 
+impl IncidentEdit {
     /// The incident with what was written. An update without a status keeps that of the one before.
     ///
     /// # Errors
@@ -250,8 +332,8 @@ impl IncidentInput {
             return Err(IncidentRefusal::StartsInFuture);
         }
         let mut updates = kept.updates;
-        if let Some(UpdateInput { status, text }) = self.update {
-            let status = status.unwrap_or_else(|| incident.status());
+        if let Some(text) = self.text {
+            let status = self.status.unwrap_or_else(|| incident.status());
             // There is always room for the update that resolves an incident.
             let resolves = status == IncidentStatus::Resolved && !incident.is_resolved();
             if updates.len() >= UPDATES_MAX && !resolves {

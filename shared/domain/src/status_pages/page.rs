@@ -12,13 +12,13 @@ use crate::id::{ComponentId, SiteId, StatusPageId, TeamId};
 /// The most status pages of a team.
 pub const PAGES_MAX: usize = 5;
 /// The most groups of a status page.
-pub const GROUPS_MAX: usize = 20;
+pub(super) const GROUPS_MAX: usize = 20;
 /// The most components of a status page, in all groups.
 pub const COMPONENTS_MAX: usize = 50;
 /// The longest name of a page, a group or a component, in characters.
-pub const PUBLISHED_NAME_MAX: usize = 100;
+pub(super) const PUBLISHED_NAME_MAX: usize = 100;
 /// The longest message, in characters.
-pub const MESSAGE_MAX: usize = 1_000;
+pub(super) const MESSAGE_MAX: usize = 1_000;
 
 /// A status page, as the team manages it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

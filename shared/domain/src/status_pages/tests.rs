@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
 
+use super::incident::UPDATE_TEXT_MAX;
 use super::*;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
@@ -397,8 +398,8 @@ fn a_publication_is_outstanding_while_something_is_wanted_or_due() {
 }
 
 fn chosen(id: Option<u128>, name: &str, number: u128) -> ComponentInput {
-    let (id, name) = (id.map(component), name.to_owned());
-    ComponentInput { id, name, site: site(number), publishes_response_time: false }
+    let (uuid, name) = (id.map(component), name.to_owned());
+    ComponentInput { uuid, name, site: site(number), response_time: false }
 }
 
 fn regrouped(components: Vec<ComponentInput>) -> Result<Vec<(u128, u128)>, PageRefusal> {
@@ -408,9 +409,9 @@ fn regrouped(components: Vec<ComponentInput>) -> Result<Vec<(u128, u128)>, PageR
         Ok(component(drawn))
     };
     let groups = Some(vec![GroupInput { name: None, components }]);
-    let input = PageInput { groups, ..PageInput::default() };
+    let edit = PageEdit { groups, ..PageEdit::default() };
     let key = LinkKey::from_random([7; LinkKey::BYTES]);
-    let page = input.apply_to::<PageRefusal>(&page(), key, new_id, now())?;
+    let page = edit.apply_to::<PageRefusal>(&page(), key, new_id, now())?;
     let numbers = |of: &Component| (of.id.0.as_u128(), of.site.0.as_u128() & 0xffff);
     Ok(page.components().map(numbers).collect())
 }
@@ -437,10 +438,10 @@ fn components_keep_their_ids() {
 #[test]
 fn a_page_keeps_its_link_until_it_is_listed_again() {
     let keys = [7, 8].map(|byte| LinkKey::from_random([byte; LinkKey::BYTES]));
-    let change = |page: &StatusPage, is_unlisted, key: &LinkKey| {
-        let input = PageInput { is_unlisted, ..PageInput::default() };
+    let change = |page: &StatusPage, unlisted, key: &LinkKey| {
+        let edit = PageEdit { unlisted, ..PageEdit::default() };
         let new_id = || Err(PageRefusal::UnknownComponent);
-        input.apply_to(page, key.clone(), new_id, now()).expect("a page")
+        edit.apply_to(page, key.clone(), new_id, now()).expect("a page")
     };
     let unlisted = change(&page(), Some(true), &keys[0]);
     assert_eq!(unlisted.address(), PageAddress::from(&keys[0]));
@@ -456,10 +457,10 @@ fn a_page_keeps_its_link_until_it_is_listed_again() {
 fn an_update_keeps_the_status_unless_it_has_one() {
     let page = page();
     let write = |incident: &PageIncident, status, components: Option<u128>| {
-        let update = Some(UpdateInput { status, text: "more".to_owned() });
+        let text = Some("more".to_owned());
         let components = components.map(|number| BTreeSet::from([component(number)]));
-        let input = IncidentInput { update, components, ..IncidentInput::default() };
-        input.apply_to(incident, &page, now())
+        let edit = IncidentEdit { status, text, components, ..IncidentEdit::default() };
+        edit.apply_to(incident, &page, now())
     };
     let open = incident(1, Impact::Minor, &[IncidentStatus::Identified]);
     let more = write(&open, None, None).expect("an incident");
@@ -483,8 +484,8 @@ fn an_incident_starts_now_or_earlier() {
     let second = jiff::SignedDuration::from_secs(1);
     let open = incident(1, Impact::Minor, &[IncidentStatus::Identified]);
     let moved = |incident: &PageIncident, started_at| {
-        let input = IncidentInput { started_at, ..IncidentInput::default() };
-        input.apply_to(incident, &page, now()).map(|incident| incident.started_at)
+        let edit = IncidentEdit { started_at, ..IncidentEdit::default() };
+        edit.apply_to(incident, &page, now()).map(|incident| incident.started_at)
     };
     for at in [now(), now() - second] {
         assert_eq!(moved(&open, Some(at)), Ok(at));

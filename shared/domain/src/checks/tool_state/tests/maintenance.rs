@@ -5,14 +5,14 @@ use uuid::Uuid;
 use super::*;
 use crate::checks::history::InMaintenance;
 use crate::id::WindowId;
-use crate::maintenance::WindowInput;
+use crate::maintenance::NewWindow;
 use crate::time_zone::NamedZone;
 
 /// A window of the site, which starts some seconds into the test and takes some minutes.
 fn window(start: i64, minutes: u32) -> Windows {
-    let input = WindowInput { sites: Some(Some([site()].into())), ..WindowInput::default() };
+    let new = NewWindow { sites: Some([site()].into()), ..NewWindow::lasting(minutes) };
     let id = WindowId(Uuid::from_u128(1));
-    let window = input.into_window(id, minutes, &NamedZone::utc(), after(start));
+    let window = new.into_window(id, &NamedZone::utc(), after(start));
     Windows::default().with(window, after(start)).expect("a window")
 }
 
@@ -68,12 +68,10 @@ fn a_run_that_only_begins_or_ends_in_a_window_is_in_it() {
     for outside in [Scenario { now: after(299), ..run(290, 503) }, run(900, 503)] {
         assert!(!outside.saved(&up).check.in_maintenance);
     }
-    let elsewhere = WindowInput {
-        sites: Some(Some([SiteId(Uuid::from_u128(7))].into())),
-        ..WindowInput::default()
-    };
+    let sites = Some([SiteId(Uuid::from_u128(7))].into());
+    let elsewhere = NewWindow { sites, ..NewWindow::lasting(10) };
     let id = WindowId(Uuid::from_u128(1));
-    let elsewhere = elsewhere.into_window(id, 10, &NamedZone::utc(), after(300));
+    let elsewhere = elsewhere.into_window(id, &NamedZone::utc(), after(300));
     let windows = Windows::default().with(elsewhere, after(300)).expect("a window");
     let other = Scenario { windows, ..run(360, 503) };
     assert!(!other.saved(&up).check.in_maintenance, "the window is for another site");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use vedette_domain::checks::tool::Tool;
 
 use super::*;
+use crate::checks::tool::Tool;
 
 /// What a reader makes of a value at the path `f`: the value read, or the first error's field and
 /// message.

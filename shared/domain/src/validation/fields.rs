@@ -1,20 +1,23 @@
-//! Reads typed values from JSON. Each value has a dotted path.
+//! Reads typed values from JSON, and from the texts of forms and command lines. Each value has a dotted path.
 
 use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Number, Value};
-use vedette_domain::name::parse_name;
-use vedette_domain::sites::settings::INTEGER_MAX;
-
 use super::{ECHO_MAX, Errors, echo};
+use crate::name::parse_name;
+use crate::sites::settings::INTEGER_MAX;
+use serde_json::{Map, Number, Value};
 
-/// The fields of a JSON object at some path.
+/// The text of a ticked box.
+pub const YES: &str = "yes";
+
+/// The fields of a JSON object, or of a form or a command line, at some path.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     path: String,
+    is_text: bool,
 }
 
 /// A field that may or may not have been sent.
@@ -25,17 +28,24 @@ pub struct Fields<'a> {
 pub struct Field<'a> {
     value: Option<&'a Value>,
     path: String,
+    is_text: bool,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of a request body.
     pub const fn body(object: &'a Map<String, Value>) -> Self {
-        Self { object, path: String::new() }
+        Self { object, path: String::new(), is_text: false }
+    }
+
+    /// The fields of a form or of a command line. Their values, and those in their lists and objects, are texts: a number
+    /// is written in digits, a ticked box is [`YES`], and one that is not ticked is empty.
+    pub const fn texts(object: &'a Map<String, Value>) -> Self {
+        Self { object, path: String::new(), is_text: true }
     }
 
     /// The field with this name.
     pub fn field(&self, name: &str) -> Field<'a> {
-        Field { value: self.object.get(name), path: self.path_of(name) }
+        Field { value: self.object.get(name), path: self.path_of(name), is_text: self.is_text }
     }
 
     /// Whether the object has no fields.
@@ -60,7 +70,12 @@ impl<'a> Fields<'a> {
 impl<'a> Field<'a> {
     /// A value at a path.
     pub fn at(path: impl Into<String>, value: &'a Value) -> Self {
-        Self { value: Some(value), path: path.into() }
+        Self { value: Some(value), path: path.into(), is_text: false }
+    }
+
+    /// The value of a field of a form or of a command line.
+    pub fn text(name: &str, value: &'a Value) -> Self {
+        Self { value: Some(value), path: name.to_owned(), is_text: true }
     }
 
     /// The dotted path, as it appears among the errors.
@@ -131,7 +146,12 @@ impl<'a> Field<'a> {
 
     /// A boolean. Numbers and strings are not accepted.
     pub fn boolean(&self, errors: &mut Errors) -> Option<bool> {
-        let value = self.not_null(errors)?.as_bool();
+        let value = match self.value {
+            Some(Value::String(text)) if self.is_text => {
+                Some(text == YES).filter(|is_ticked| *is_ticked || text.is_empty())
+            }
+            _ => self.not_null(errors)?.as_bool(),
+        };
         if value.is_none() {
             self.refuse(errors, "must be true or false");
         }
@@ -199,7 +219,11 @@ impl<'a> Field<'a> {
             self.refuse(errors, format_args!("must not have more than {}", counted(max)));
             return None;
         }
-        let at = |(index, item)| Field::at(format!("{}.{index}", self.path), item);
+        let at = |(index, item)| Field {
+            value: Some(item),
+            path: format!("{}.{index}", self.path),
+            is_text: self.is_text,
+        };
         Some(items.iter().enumerate().map(at).collect())
     }
 
@@ -223,7 +247,7 @@ impl<'a> Field<'a> {
             self.refuse(errors, "must be an object");
             return None;
         };
-        Some(Fields { object, path: self.path.clone() })
+        Some(Fields { object, path: self.path.clone(), is_text: self.is_text })
     }
 
     fn not_null(&self, errors: &mut Errors) -> Option<&'a Value> {
@@ -236,7 +260,10 @@ impl<'a> Field<'a> {
     }
 
     fn whole_number(&self, errors: &mut Errors) -> Option<i128> {
-        let value = self.not_null(errors)?.as_number().and_then(whole);
+        let value = match self.not_null(errors)? {
+            Value::String(text) if self.is_text => text.trim().parse().ok(),
+            value => value.as_number().and_then(whole),
+        };
         if value.is_none() {
             self.refuse(errors, "must be an integer");
         }

@@ -1,0 +1,181 @@
+//! Options of commands, generated from the declarations of inputs.
+
+use std::marker::PhantomData;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use serde_json::{Map, Value};
+use vedette_domain::input::{FieldPresence, Input, InputField, InputShape};
+use vedette_domain::validation::{Errors, Field, YES};
+
+use crate::{Failure, args};
+
+/// What a command has options for.
+pub(crate) trait Offer {
+    /// The input that is read from them.
+    type Input: Input;
+    /// The fields that the command offers; empty for all that have an option.
+    const NAMES: &'static [&'static str] = &[];
+
+    /// These fields.
+    fn fields() -> impl Iterator<Item = &'static InputField> {
+        Self::Input::FIELDS.iter().filter(|field| {
+            let is_offered = Self::NAMES.is_empty() || Self::NAMES.contains(&field.name);
+            is_offered && !is_without_option(field)
+        })
+    }
+}
+
+impl<T: Input> Offer for T {
+    type Input = T;
+}
+
+/// An input, as the options of a command gave it.
+#[derive(Debug)]
+pub(crate) struct Given<T> {
+    texts: Map<String, Value>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Offer> Given<T> {
+    /// The input, with fields that have no option.
+    pub(crate) fn read(
+        &self,
+        others: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Result<T::Input, Failure> {
+        let mut texts = self.texts.clone();
+        texts.extend(others.into_iter().map(|(name, text)| (name.to_owned(), text)));
+        T::Input::from_texts(&texts).map_err(|error| Failure::Usage(error.message()))
+    }
+}
+
+impl<T: Offer> Args for Given<T> {
+    fn augment_args(command: Command) -> Command {
+        T::fields().fold(command, |command, field| command.args(options(field, T::Input::IS_NEW)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<T: Offer> FromArgMatches for Given<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_new = T::Input::IS_NEW;
+        let given = T::fields()
+            .filter_map(|field| Some((field.name.to_owned(), given(field, is_new, matches)?)));
+        Ok(Self { texts: given.collect(), of: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Whether a field has no option, because its values are objects or a command names them in another way.
+fn is_without_option(field: &InputField) -> bool {
+    let is_object = match (field.shape)() {
+        InputShape::List { items, .. } => matches!(*items, InputShape::Object(_)),
+        shape => matches!(shape, InputShape::Object(_)),
+    };
+    is_object || field.option.0 == "-"
+}
+
+/// The name of a field's option.
+fn name_of(field: &InputField) -> String {
+    match field.option.0 {
+        "" => field.name.replace('_', "-"),
+        name => name.to_owned(),
+    }
+}
+
+/// The name of the option that turns a field off.
+fn off(field: &InputField) -> String {
+    match field.off {
+        "" => format!("no-{}", name_of(field)),
+        name => name.to_owned(),
+    }
+}
+
+/// The option of a field and, if a change may turn it off, the option that does so.
+fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
+    let name = name_of(field);
+    let shape = (field.shape)();
+    // The default is shown by itself.
+    let mut description = field.description(false).replace('`', "");
+    if matches!(shape, InputShape::Minutes(_)) {
+        description = description.replacen('.', ": 30m, 2h, 3d.", 1);
+    }
+    let (first, more) = description.split_once(". ").unwrap_or((&description, ""));
+    let arg = Arg::new(name.clone()).long(name.clone());
+    let arg = arg.help(first.trim_end_matches('.').to_owned());
+    let arg = if more.is_empty() { arg } else { arg.long_help(description.clone()) };
+    if matches!(shape, InputShape::Flag) {
+        let arg = arg.action(ArgAction::SetTrue);
+        let help = format!("Turn off --{name}");
+        let off = Arg::new(off(field)).long(off(field)).help(help).action(ArgAction::SetTrue);
+        return match is_new {
+            true => vec![arg],
+            false => vec![arg.conflicts_with(off.get_id()), off],
+        };
+    }
+    let value = match field.option.1 {
+        "" => field.name.to_uppercase(),
+        value => value.to_owned(),
+    };
+    let arg = arg.value_name(value).required(is_new && field.presence == FieldPresence::Required);
+    let arg = if field.needs.is_empty() || is_new { arg } else { arg.requires(field.needs) };
+    let arg = match (field.default)().filter(|_| is_new) {
+        Some(default) => arg.default_value(default),
+        None => arg,
+    };
+    vec![match shape {
+        InputShape::Choice(values) => {
+            arg.value_parser(PossibleValuesParser::new(values).map(Value::String))
+        }
+        InputShape::Minutes(_) => arg.value_parser(move |text: &str| minutes(field, text)),
+        shape => {
+            let is_list = matches!(shape, InputShape::List { .. });
+            arg.action(if is_list { ArgAction::Append } else { ArgAction::Set })
+                .value_parser(move |text: &str| checked(field, text.into()))
+        }
+    }]
+}
+
+/// A duration as minutes, rounded up.
+fn minutes(field: &'static InputField, text: &str) -> Result<Value, String> {
+    let seconds = args::duration(text)?.as_secs();
+    checked(field, (seconds.saturating_add(59) / 60).max(1).to_string().into())
+        .map_err(|_| (field.limit)().trim_end_matches('.').to_lowercase())
+}
+
+/// A value, if the field accepts it.
+fn checked(field: &'static InputField, text: Value) -> Result<Value, String> {
+    let mut errors = Errors::new();
+    let sent = match (field.shape)() {
+        InputShape::List { .. } => vec![text.clone()].into(),
+        _ => text.clone(),
+    };
+    (field.check)(&Field::text(field.name, &sent), &mut errors);
+    errors.finish(Some(text)).map_err(|error| {
+        let message = error.message();
+        // The option is named anyway.
+        let predicate = message.split_once(" field ").map_or(&*message, |(_, predicate)| predicate);
+        predicate.trim_end_matches('.').to_owned()
+    })
+}
+
+/// What was given for a field, if anything.
+fn given(field: &InputField, is_new: bool, matches: &ArgMatches) -> Option<Value> {
+    let name = name_of(field);
+    match (field.shape)() {
+        InputShape::Flag if matches.get_flag(&name) => Some(YES.into()),
+        InputShape::Flag => (!is_new && matches.get_flag(&off(field))).then(|| "".into()),
+        InputShape::List { .. } => {
+            let given: Vec<Value> = matches.get_many(&name)?.cloned().collect();
+            Some(given.into())
+        }
+        _ => matches.get_one(&name).cloned(),
+    }
+}

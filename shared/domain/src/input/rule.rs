@@ -1,0 +1,211 @@
+//! Rules for the values of fields. Messages continue "The … field".
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+use jiff::Timestamp;
+
+use super::{Input, InputField, read_object};
+use crate::name::parse_name;
+use crate::validation::{Errors, Field};
+
+/// A rule for the values of a field.
+pub trait FieldRule<T> {
+    /// Reads a value; `None` if it is omitted or if an error was recorded.
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T>;
+
+    /// Which values there are.
+    fn shape(&self) -> InputShape;
+
+    /// A limit that the shape does not contain, in a sentence; empty if there is none.
+    fn limit(&self) -> String {
+        String::new()
+    }
+}
+
+/// Which values a field has.
+#[derive(Debug)]
+pub enum InputShape {
+    /// A text.
+    Text {
+        /// The fewest characters.
+        min: usize,
+        /// The most characters; `usize::MAX` if they are limited in another way.
+        max: usize,
+        /// What it consists of.
+        kind: TextKind,
+    },
+    /// A number of minutes from 1 to a maximum.
+    Minutes(u32),
+    /// Yes or no.
+    Flag,
+    /// One of some texts.
+    Choice(Vec<String>),
+    /// A list.
+    List {
+        /// The fewest items.
+        min: usize,
+        /// The most items.
+        max: usize,
+        /// Each item.
+        items: Box<InputShape>,
+    },
+    /// An object with these fields.
+    Object(&'static [InputField]),
+}
+
+/// What a text consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// Visible text on one line.
+    Line,
+    /// Visible text on several lines.
+    Lines,
+    /// What matches a regular expression.
+    Pattern(&'static str),
+    /// A format of JSON Schema.
+    Format(&'static str),
+    /// See the description of the field.
+    Other,
+}
+
+/// A text. Surrounding whitespace is ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct TextRule<T> {
+    /// The fewest characters. If it is not 0, `parse` checks both limits.
+    pub min: usize,
+    /// The most characters; `usize::MAX` if `parse` limits them.
+    pub max: usize,
+    /// What it consists of.
+    pub kind: TextKind,
+    /// Reads it, or says what is wrong with it.
+    pub parse: fn(&str) -> Result<T, String>,
+}
+
+impl<T> FieldRule<T> for TextRule<T> {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        // If there is a minimum, one message says both limits.
+        let max = if self.min > 0 { usize::MAX } else { self.max };
+        let text = field.string(max, errors)?;
+        (self.parse)(&text).map_err(|error| field.refuse(errors, error)).ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Text { min: self.min, max: self.max, kind: self.kind }
+    }
+}
+
+/// A name of at most so many characters.
+pub const fn line(max: usize) -> TextRule<String> {
+    let parse = |text: &str| parse_name(text).map(str::to_owned).map_err(|error| error.to_string());
+    TextRule { min: 0, max, kind: TextKind::Line, parse }
+}
+
+/// A text of several lines, of at most so many characters.
+pub const fn lines(max: usize) -> TextRule<String> {
+    let parse = |text: &str| {
+        let text = text.replace("\r\n", "\n");
+        match text.chars().all(|c| c == '\n' || !c.is_control()) {
+            true => Ok(text),
+            false => Err("must not contain control characters other than line breaks".to_owned()),
+        }
+    };
+    TextRule { min: 0, max, kind: TextKind::Lines, parse }
+}
+
+/// An instant.
+pub const fn instant() -> TextRule<Timestamp> {
+    let parse = |text: &str| {
+        text.parse().map_err(|_| {
+            "must be a date and time with a UTC offset, such as 2026-11-24T02:46:00+01:00"
+                .to_owned()
+        })
+    };
+    TextRule { min: 0, max: usize::MAX, kind: TextKind::Format("date-time"), parse }
+}
+
+/// A number of minutes from 1 to a maximum, which is a number of days.
+#[derive(Debug, Clone, Copy)]
+pub struct MinutesRule(pub u32);
+
+impl FieldRule<u32> for MinutesRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<u32> {
+        field.integer(1..=self.0, errors)
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Minutes(self.0)
+    }
+
+    fn limit(&self) -> String {
+        format!("At most {} days.", self.0 / (24 * 60))
+    }
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy)]
+pub struct FlagRule;
+
+impl FieldRule<bool> for FlagRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<bool> {
+        field.boolean(errors)
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Flag
+    }
+}
+
+/// One of these values.
+impl<T: Display + Copy, const N: usize> FieldRule<T> for [T; N] {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        field.one_of(self, errors)
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Choice(self.iter().map(ToString::to_string).collect())
+    }
+}
+
+/// A list. The collection `C` decides about order and duplicates.
+#[derive(Debug, Clone, Copy)]
+pub struct ListRule<R, T> {
+    min: usize,
+    max: usize,
+    items: R,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<R, T> ListRule<R, T> {
+    /// A list of `min` to `max` items.
+    pub const fn new(min: usize, max: usize, items: R) -> Self {
+        Self { min, max, items, of: PhantomData }
+    }
+}
+
+impl<T, C: FromIterator<T>, R: FieldRule<T>> FieldRule<C> for ListRule<R, T> {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<C> {
+        // All items are read before a failure counts, so that every invalid one is reported.
+        let items = field.items(self.min..=self.max, errors)?;
+        let values: Vec<_> = items.iter().map(|item| self.items.read(item, errors)).collect();
+        values.into_iter().collect()
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::List { min: self.min, max: self.max, items: Box::new(self.items.shape()) }
+    }
+}
+
+/// An object with the fields of an input.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectRule;
+
+impl<T: Input> FieldRule<T> for ObjectRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        read_object(&field.object(errors)?, errors)
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Object(T::FIELDS)
+    }
+}
