@@ -9,7 +9,9 @@ use tokio::net::TcpListener;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::{SecretUrl, Target};
 use vedette_domain::alerts::{Alert, AlertKind};
-use vedette_notifier::send::{MailConfig, MailTransport, OutgoingMessage, SendOutcome, Sender};
+use vedette_notifier::send::{
+    MailConfig, MailTransport, OutgoingMessage, SendOutcome, SendReason, Sender,
+};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_testkit::loopback;
 use vedette_tests::Service;
@@ -114,7 +116,7 @@ async fn sent_to(host: &str, body: &'static str) -> SendOutcome {
         at: now,
     };
     let message = OutgoingMessage::Alert { alert, id: "1".to_owned(), unsubscribe_url: None };
-    sender.send(&Target::Slack(Slack { url }), &message, now).await
+    sender.send(&Target::Slack(Slack { url }), &message, SendReason::Due, now).await
 }
 
 #[tokio::test]
