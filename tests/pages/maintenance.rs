@@ -218,7 +218,7 @@ async fn a_window_is_edited_and_keeps_what_is_not_changed() {
     let page = browser.get(&edit).await;
     for text in [
         "value=\"Updates\"",
-        "value=\"2026-11-29T02:00\"",
+        "value=\"2026-11-29T02:00:00\"",
         "<option value=\"Europe/Berlin\" selected>",
         "<option value=\"95\" selected>1 h 35 min</option>",
         "value=\"FREQ=MONTHLY;BYDAY=-1SU\"",

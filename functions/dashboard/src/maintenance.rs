@@ -97,7 +97,7 @@ pub(crate) async fn edit(
     context: RequestContext<'_>,
     access: WindowAccess,
 ) -> Result<Response, ApiError> {
-    let input = form::of_window(&access.window);
+    let input = form::of_window(&access.window, context.member()?.caller.now)?;
     edit_page(context, &access, StatusCode::OK, &input).await
 }
 

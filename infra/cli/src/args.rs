@@ -1,8 +1,6 @@
 //! Parses arguments. An invalid argument is a usage error, which is reported before the table is
 //! read.
 
-use std::num::NonZeroU32;
-
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
@@ -11,7 +9,6 @@ use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::expectations::{RequestMethod, SEVERITIES, STREAK_MAX, is_content_type};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
@@ -94,29 +91,6 @@ pub(crate) fn tool() -> impl TypedValueParser<Value = Tool> {
 
 pub(crate) fn severity() -> impl TypedValueParser<Value = Severity> {
     one_of(Severity::ALL.map(Severity::as_str), Severity::parse)
-}
-
-/// A severity that the issue of an unmet expectation may have.
-pub(crate) fn severity_of_expectation() -> impl TypedValueParser<Value = Severity> {
-    one_of(SEVERITIES.map(Severity::as_str), Severity::parse)
-}
-
-/// A content type, such as `application/json`.
-pub(crate) fn content_type(text: &str) -> Result<String, &'static str> {
-    match is_content_type(text) {
-        true => Ok(text.to_owned()),
-        false => Err("expected a content type, such as application/json"),
-    }
-}
-
-pub(crate) fn request_method() -> impl TypedValueParser<Value = RequestMethod> {
-    one_of(RequestMethod::ALL.map(RequestMethod::as_str), RequestMethod::parse)
-}
-
-/// How many checks in a row an issue waits for.
-pub(crate) fn streak(text: &str) -> Result<NonZeroU32, String> {
-    let count = text.parse().ok().filter(|count: &NonZeroU32| count.get() <= STREAK_MAX);
-    count.ok_or_else(|| format!("expected a number from 1 to {STREAK_MAX}"))
 }
 
 /// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.

@@ -1,23 +1,24 @@
 //! `vedette expectations`: what the status checks of a site expect.
 
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use serde_json::Value;
 use vedette_actions::access::SiteAccess;
 use vedette_actions::change_expectations;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::expectations::{
-    CONTENT_TYPE_DEFAULT, EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations,
-    IssuePolicies, IssuePolicy, NotExpectable, OwnershipRecord, POST_BODY_MAX, PostRequest,
-    RequestMethod,
+    EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput, IssuePolicies,
+    IssuePolicy, NotExpectable, OwnershipRecord, POST_BODY_MAX, PostRequest,
 };
 use vedette_domain::id::SiteId;
-use vedette_domain::issues::Severity;
+use vedette_domain::validation::Fields;
+use vedette_http::resource::ExpectationsResource;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
+use crate::given::Given;
 use crate::output::{Output, Show, record};
 use crate::{Failure, args, team};
 
@@ -74,33 +75,11 @@ pub(crate) struct Wanted {
     /// Response time in milliseconds above which the site is slow
     #[arg(long, value_name = "MS")]
     response_time: Option<String>,
-    /// Method of the request; POST needs the record that `expectations ownership` shows
-    #[arg(long, value_parser = args::request_method(), default_value = "GET")]
-    method: RequestMethod,
     /// File with the body of a POST
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
-    /// Content type of that body
-    #[arg(long, value_name = "TYPE", value_parser = args::content_type, default_value = CONTENT_TYPE_DEFAULT)]
-    content_type: String,
-    /// Severity of `status:expectation`
-    #[arg(long, value_parser = args::severity_of_expectation(), default_value = "critical")]
-    severity: Severity,
-    /// Failed checks in a row that open it
-    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "2")]
-    failures_to_open: NonZeroU32,
-    /// Successful checks in a row that resolve it
-    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "1")]
-    successes_to_resolve: NonZeroU32,
-    /// Severity of `status:slow`
-    #[arg(long, value_parser = args::severity_of_expectation(), default_value = "warning")]
-    slow_severity: Severity,
-    /// Slow checks in a row that open it
-    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "2")]
-    slow_failures_to_open: NonZeroU32,
-    /// Fast checks in a row that resolve it
-    #[arg(long, value_name = "COUNT", value_parser = args::streak, default_value = "1")]
-    slow_successes_to_resolve: NonZeroU32,
+    #[command(flatten)]
+    others: Given<ExpectationsInput>,
 }
 
 impl Wanted {
@@ -119,8 +98,8 @@ impl Wanted {
         let of_kind = |kind| self.of(kind).iter().map(move |line| (kind, line));
         let lines: Vec<_> = ExpectationKind::ALL.into_iter().flat_map(of_kind).collect();
         let usage = |why: String| Err(Failure::Usage(why));
-        let post = self.post()?;
-        if lines.is_empty() && post.is_none() {
+        let others = self.others()?;
+        if lines.is_empty() && others.post.is_none() {
             return usage(
                 "give at least one expectation, or remove all with `expectations clear`".to_owned(),
             );
@@ -135,39 +114,30 @@ impl Wanted {
         let read = |one: &(ExpectationKind, &String)| {
             Expectation::from_line(one.0, one.1).map_err(|why| refused(one, why))
         };
-        let expectations = Expectations {
-            method: self.method.without_body(),
-            post,
-            expectations: lines.iter().map(read).collect::<Result<_, _>>()?,
-            issues: IssuePolicies {
-                expectation: IssuePolicy {
-                    severity: self.severity,
-                    failures_to_open: self.failures_to_open,
-                    successes_to_resolve: self.successes_to_resolve,
-                },
-                slow: IssuePolicy {
-                    severity: self.slow_severity,
-                    failures_to_open: self.slow_failures_to_open,
-                    successes_to_resolve: self.slow_successes_to_resolve,
-                },
-            },
-        };
+        let expectations = lines.iter().map(read).collect::<Result<_, _>>()?;
+        let expectations = Expectations { expectations, ..others };
         match expectations.refused().first() {
             Some((place, why)) => Err(refused(&lines[*place], *why)),
             None => Ok(expectations),
         }
     }
 
-    /// What is posted, if the method says so.
-    fn post(&self) -> Result<Option<PostRequest>, Failure> {
-        let usage = |why: &str| Err(Failure::Usage(why.to_owned()));
-        let body = match (self.method, &self.body_file) {
-            (RequestMethod::Post, Some(file)) => read_body(file)?,
-            (RequestMethod::Post, None) => return usage("--method POST needs --body-file"),
-            (_, Some(_)) => return usage("--body-file needs --method POST"),
-            (_, None) => return Ok(None),
-        };
-        Ok(Some(PostRequest { content_type: self.content_type.clone(), body }))
+    /// What is chosen besides the list of expectations.
+    fn others(&self) -> Result<Expectations, Failure> {
+        let mut texts = self.others.texts().clone();
+        texts.insert("expectations".to_owned(), Value::Array(Vec::new()));
+        let posts = texts.get("method").and_then(Value::as_str) == Some("POST");
+        match &self.body_file {
+            Some(file) if posts => texts["post"]["body"] = read_body(file)?.into(),
+            Some(_) => return Err(Failure::Usage("--body-file needs --method POST".to_owned())),
+            None if posts => {
+                return Err(Failure::Usage("--method POST needs --body-file".to_owned()));
+            }
+            // It has a default.
+            None => drop(texts.remove("post")),
+        }
+        Expectations::read(texts, |sent| Fields::texts(sent), None)
+            .map_err(|error| Failure::Usage(error.message()))
     }
 }
 
@@ -205,7 +175,9 @@ impl Command {
             Self::Set { site, wanted } => change(app, *site, &wanted.expectations()?).await?,
             Self::Clear { site } => change(app, *site, &Expectations::default()).await?,
         };
-        Ok(out.show(&Shown::new(&access.stored.site.expectations))?)
+        let site = &access.stored.site;
+        let (resource, of) = (ExpectationsResource::new(site), &site.expectations);
+        Ok(out.show(&Shown { resource, of })?)
     }
 }
 
@@ -227,41 +199,24 @@ async fn change(app: &App, site: SiteId, wanted: &Expectations) -> Result<SiteAc
     .await
 }
 
-/// What is expected, without the body that is posted, which may contain secrets.
+/// Expectations as the API shows them, and in words for people.
 #[derive(Serialize)]
 struct Shown<'a> {
-    method: RequestMethod,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    post: Option<ShownPost<'a>>,
-    expectations: &'a [Expectation],
-    issues: &'a IssuePolicies,
-}
-
-#[derive(Serialize)]
-struct ShownPost<'a> {
-    content_type: &'a str,
-    body_bytes: usize,
-}
-
-impl<'a> Shown<'a> {
-    fn new(of: &'a Expectations) -> Self {
-        let post = of.post.as_ref().map(|PostRequest { content_type, body }| ShownPost {
-            content_type,
-            body_bytes: body.len(),
-        });
-        let method = of.request_method();
-        Self { method, post, expectations: &of.expectations, issues: &of.issues }
-    }
+    #[serde(flatten)]
+    resource: ExpectationsResource,
+    #[serde(skip)]
+    of: &'a Expectations,
 }
 
 impl Show for Shown<'_> {
     fn text(&self) -> String {
-        let Self { method, post, expectations, issues } = self;
+        let Expectations { post, expectations, issues, .. } = self.of;
+        let method = self.of.request_method();
         if expectations.is_empty() {
             return format!("There are no expectations. Checks send {method}.\n");
         }
-        let post = post.as_ref().map(|ShownPost { content_type, body_bytes }| {
-            ("post", format!("{body_bytes} bytes of {content_type}"))
+        let post = post.as_ref().map(|PostRequest { content_type, body }| {
+            ("post", format!("{} bytes of {content_type}", body.len()))
         });
         let expected = expectations.iter().map(|one| (one.kind().as_str(), one.to_line()));
         let IssuePolicies { expectation, slow } = issues;

@@ -47,6 +47,11 @@ impl<T: Offer> Given<T> {
         texts.extend(others.into_iter().map(|(name, text)| (name.to_owned(), text)));
         T::Input::from_texts(&texts).map_err(|error| Failure::Usage(error.message()))
     }
+
+    /// What was given.
+    pub(crate) const fn texts(&self) -> &Map<String, Value> {
+        &self.texts
+    }
 }
 
 impl<T: Offer> Args for Given<T> {
@@ -73,13 +78,15 @@ impl<T: Offer> FromArgMatches for Given<T> {
     }
 }
 
-/// Whether a field has no option, because its values are objects or a command names them in another way.
+/// Whether a field has no option, because it lists objects or a command names its values in another way.
 fn is_without_option(field: &InputField) -> bool {
-    let is_object = match (field.shape)() {
-        InputShape::List { items, .. } => matches!(*items, InputShape::Object(_)),
-        shape => matches!(shape, InputShape::Object(_)),
+    let lists_objects = match (field.shape)() {
+        InputShape::List { items, .. } => {
+            matches!(*items, InputShape::Object(_) | InputShape::Variants(_))
+        }
+        _ => false,
     };
-    is_object || field.option.0 == "-"
+    lists_objects || field.option.0 == "-"
 }
 
 /// The name of a field's option.
@@ -98,10 +105,15 @@ fn off(field: &InputField) -> String {
     }
 }
 
-/// The option of a field and, if a change may turn it off, the option that does so.
+/// The option of a field and, if a change may turn it off, the option that does so. An object has the options of its
+/// fields.
 fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
     let name = name_of(field);
     let shape = (field.shape)();
+    if let InputShape::Object(fields) = shape {
+        let fields = fields.iter().filter(|field| !is_without_option(field));
+        return fields.flat_map(|field| options(field, is_new)).collect();
+    }
     // The default is shown by itself.
     let mut description = field.description(false).replace('`', "");
     if matches!(shape, InputShape::Minutes(_)) {
@@ -170,6 +182,13 @@ fn checked(field: &'static InputField, text: Value) -> Result<Value, String> {
 fn given(field: &InputField, is_new: bool, matches: &ArgMatches) -> Option<Value> {
     let name = name_of(field);
     match (field.shape)() {
+        InputShape::Object(fields) => {
+            let fields = fields.iter().filter(|field| !is_without_option(field));
+            let given = fields
+                .filter_map(|field| Some((field.name.to_owned(), given(field, is_new, matches)?)));
+            let given: Map<_, _> = given.collect();
+            (!given.is_empty()).then(|| given.into())
+        }
         InputShape::Flag if matches.get_flag(&name) => Some(YES.into()),
         InputShape::Flag => (!is_new && matches.get_flag(&off(field))).then(|| "".into()),
         InputShape::List { .. } => {

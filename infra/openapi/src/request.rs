@@ -1,13 +1,13 @@
 //! The bodies of requests. Some are generated from the declarations with which handlers read them. For the others, the
 //! shape is written here by hand, with the limits and enumerations that the handlers use.
 
-mod expectations;
 mod input;
 mod settings;
 
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::input::NOT_BLANK;
 use vedette_domain::name::NAME_MAX;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::NOTES_MAX;
@@ -15,13 +15,10 @@ use vedette_domain::sites::site_url;
 use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
-pub(crate) use self::expectations::expectations;
 pub(crate) use self::input::body;
 use crate::operation::Body;
 use crate::schemas::Schemas;
 
-/// At least one character that is not blank; surrounding blanks are trimmed.
-const NOT_BLANK: &str = r"\S";
 /// The same, but on one line and without control characters.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.

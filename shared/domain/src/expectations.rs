@@ -5,6 +5,7 @@
 //! one of `status:expectation`. While the site is down, neither is judged.
 
 mod body;
+mod input;
 pub mod json;
 mod judge;
 mod line;
@@ -21,6 +22,7 @@ use crate::issues::tracker::TrackerPolicy;
 use crate::issues::{Fingerprint, Severity};
 
 pub use body::BodyReader;
+pub use input::{ExpectationsInput, HeaderInput, JsonInput, LimitInput, TextInput};
 pub use json::{JSON_DEPTH_MAX, JSON_MAX, JsonPointer};
 pub use judge::Seen;
 pub use line::{NotExpectable, header_name};
@@ -102,11 +104,6 @@ impl RequestMethod {
     /// All methods.
     pub const ALL: [Self; 3] = [Self::Get, Self::Head, Self::Post];
 
-    /// The method with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str() == name)
-    }
-
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -132,7 +129,7 @@ impl std::fmt::Display for RequestMethod {
 }
 
 /// A condition that a response must meet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Expectation {
@@ -266,12 +263,8 @@ pub struct IssuePolicies {
 
 impl Default for IssuePolicies {
     fn default() -> Self {
-        let of = |fingerprint: Fingerprint| IssuePolicy {
-            severity: fingerprint.severity(),
-            failures_to_open: TWO,
-            successes_to_resolve: NonZeroU32::MIN,
-        };
-        Self { expectation: of(Fingerprint::StatusExpectation), slow: of(Fingerprint::StatusSlow) }
+        let (expectation, slow) = (Fingerprint::StatusExpectation, Fingerprint::StatusSlow);
+        Self { expectation: IssuePolicy::of(expectation), slow: IssuePolicy::of(slow) }
     }
 }
 
@@ -292,6 +285,12 @@ pub struct IssuePolicy {
 }
 
 impl IssuePolicy {
+    /// The policy of a site that chooses no other.
+    const fn of(fingerprint: Fingerprint) -> Self {
+        let severity = fingerprint.severity();
+        Self { severity, failures_to_open: TWO, successes_to_resolve: NonZeroU32::MIN }
+    }
+
     /// The thresholds of its tracker.
     pub const fn thresholds(&self) -> TrackerPolicy {
         TrackerPolicy {

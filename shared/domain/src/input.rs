@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::validation::{Errors, Field, Fields, ValidationError, parse_body};
 
+pub(crate) use rule::read_variant;
 pub use rule::{
-    FieldRule, FlagRule, InputShape, ListRule, MinutesRule, ObjectRule, TextKind, TextRule,
-    instant, line, lines,
+    FieldRule, FlagRule, InputShape, InputVariant, IntegerRule, ListRule, MinutesRule, NOT_BLANK,
+    ObjectRule, TextKind, TextRule, VerbatimRule, instant, line, lines,
 };
 
 /// What people enter about a resource.
@@ -54,14 +55,15 @@ fn parse<T: Input>(fields: &Fields<'_>) -> Result<T, ValidationError> {
 }
 
 /// Reads an input with its rules about several fields.
-fn read_object<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
-    fields.only(&T::FIELDS.iter().map(|field| field.name).collect::<Vec<_>>(), errors);
+pub(crate) fn read_object<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
     for InputField { name, needs, .. } in T::FIELDS.iter().filter(|_| !T::IS_NEW) {
         if !needs.is_empty() && fields.field(name).is_sent() && !fields.field(needs).is_sent() {
             fields.field(needs).refuse(errors, format_args!("is required with a {name}"));
         }
     }
-    T::read(fields, errors)
+    let read = T::read(fields, errors);
+    fields.only(&T::FIELDS.iter().map(|field| field.name).collect::<Vec<_>>(), errors);
+    read
 }
 
 /// What it means if a field is omitted or null. In forms and on the command line, an empty field is null. Without it, a
@@ -120,6 +122,23 @@ impl InputField {
         let default = default.map(|value| format!("The default is `{value}`."));
         let parts = [self.about.trim().to_owned(), (self.limit)(), default.unwrap_or_default()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its name below a path, as errors have it.
+    pub fn name_below(&self, path: &str) -> String {
+        if path.is_empty() { self.name.to_owned() } else { format!("{path}.{}", self.name) }
+    }
+
+    /// The field at a dotted path.
+    pub fn find(fields: &'static [Self], path: &str) -> Option<&'static Self> {
+        let (name, rest) =
+            path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+        let field = fields.iter().find(|field| field.name == name)?;
+        match (rest, (field.shape)()) {
+            (None, _) => Some(field),
+            (Some(rest), InputShape::Object(fields)) => Self::find(fields, rest),
+            (Some(_), _) => None,
+        }
     }
 
     /// Its label in forms.
@@ -241,10 +260,9 @@ pub(crate) use change_type;
 
 /// Reads a field of a new resource; `None` if it is required, and missing or wrong.
 macro_rules! read_new {
-    (Required, $field:expr, $errors:ident, $rule:expr) => {{
-        let field = $field.required($errors);
-        $crate::input::FieldRule::read(&$rule, &field, $errors)
-    }};
+    (Required, $field:expr, $errors:ident, $rule:expr) => {
+        $crate::input::FieldRule::read_required(&$rule, &$field, $errors)
+    };
     (Clearable, $field:expr, $errors:ident, $rule:expr) => {
         Some($crate::input::read_change!(Nullable, $field, $errors, $rule))
     };

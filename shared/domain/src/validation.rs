@@ -121,6 +121,14 @@ impl ValidationError {
         self.found.iter().filter(move |(found, _)| concerns(found)).map(|(_, text)| text.as_str())
     }
 
+    /// Whether there is an error of a field whose name begins with a path and a dot.
+    pub fn concerns_fields_below(&self, path: &str) -> bool {
+        let is_below = |(field, _): &(String, String)| {
+            field.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.found.iter().any(is_below)
+    }
+
     /// Fields with their messages, each field once.
     fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
         let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -4,7 +4,6 @@ pub mod access;
 pub mod body;
 pub mod days;
 pub mod error;
-pub mod expectations;
 mod gzip;
 mod header;
 pub mod history;

@@ -71,7 +71,7 @@ async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
     let of = "expectations.0";
     for (body, field, message) in [
         (json!({}), "expectations", "is required"),
-        (json!({ "expectations": null }), "expectations", "must not be empty"),
+        (json!({ "expectations": null }), "expectations", "is required"),
         (json!({ "expectations": {} }), "expectations", "must be an array"),
         (
             json!({ "expectations": vec![&text; 11] }),

@@ -1,12 +1,12 @@
 //! `PUT /sites/{site}/expectations`: replaces what the status checks of a site expect.
 
 use vedette_actions::change_expectations;
+use vedette_domain::expectations::Expectations;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
-use vedette_http::expectations::parse_expectations;
 use vedette_http::resource::ExpectationsResource;
 use vedette_http::response::{Response, ok};
-use vedette_http::validation::parse_body;
+use vedette_http::validation::{Fields, parse_body};
 
 use crate::Context;
 
@@ -15,7 +15,8 @@ pub(crate) async fn handle(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let stored = access.stored.site.expectations.post.as_ref();
-    let expectations = parse_expectations(&parse_body(context.body)?, stored)?;
+    let expectations =
+        Expectations::read(parse_body(context.body)?, |sent| Fields::body(sent), stored)?;
     let (actor, now) = (context.caller.actor(), context.caller.now);
     change_expectations(context.app, &mut access, expectations, actor, now).await?;
     Ok(ok(&ExpectationsResource::new(&access.stored.site)))

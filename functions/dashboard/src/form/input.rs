@@ -1,10 +1,12 @@
 //! A form with many fields, and its input.
 
 use maud::{Markup, html};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::input::{InputField, InputShape, TextKind};
+use vedette_http::error::ApiError;
 use vedette_http::validation::{ValidationError, YES};
 
 use super::label::Label;
@@ -46,6 +48,30 @@ impl FormInput {
         Self { fields: fields.filter_map(default).collect(), refusal: None }
     }
 
+    /// Fills fields in with a resource of the API. A field that it lacks gets its default.
+    pub(crate) fn fill<'f>(
+        &mut self,
+        path: &str,
+        fields: impl IntoIterator<Item = &'f InputField>,
+        resource: &impl Serialize,
+    ) -> Result<(), ApiError> {
+        let resource = serde_json::to_value(resource).map_err(ApiError::internal)?;
+        for field in fields {
+            let name = field.name_below(path);
+            let texts: Vec<String> = match (resource.get(field.name), (field.shape)()) {
+                (value, InputShape::Object(fields)) => {
+                    self.fill(&name, fields, &value)?;
+                    continue;
+                }
+                (None, _) => (field.default)().into_iter().collect(),
+                (Some(Value::Array(items)), _) => items.iter().filter_map(text_of).collect(),
+                (Some(value), _) => text_of(value).into_iter().collect(),
+            };
+            texts.into_iter().for_each(|text| self.put(&*name, text));
+        }
+        Ok(())
+    }
+
     /// The same form, with what is wrong with it.
     pub(crate) fn refused(self, refusal: ValidationError) -> Self {
         Self { refusal: Some(refusal), ..self }
@@ -54,41 +80,65 @@ impl FormInput {
     /// The texts in fields of the form. A browser sends nothing for boxes that are not ticked.
     pub(crate) fn texts<'f>(
         &self,
-        fields: impl Iterator<Item = &'f InputField>,
+        fields: impl IntoIterator<Item = &'f InputField>,
+    ) -> Map<String, Value> {
+        self.texts_below("", fields)
+    }
+
+    /// The same for fields whose names begin with a path and a dot, as those of an object do.
+    pub(crate) fn texts_below<'f>(
+        &self,
+        path: &str,
+        fields: impl IntoIterator<Item = &'f InputField>,
     ) -> Map<String, Value> {
         let text = |field: &InputField| {
-            let mut texts = self.all(field.name);
+            let name = field.name_below(path);
+            let mut texts = self.all(&name);
             match (field.shape)() {
-                InputShape::Flag => Some(self.text(field.name).into()),
+                InputShape::Flag => Some(self.text(&name).into()),
+                InputShape::Object(fields) => Some(self.texts_below(&name, fields).into()),
                 InputShape::List { .. } if field.is_nullable() && texts.next().is_none() => {
                     Some(Value::Null)
                 }
-                InputShape::List { .. } => Some(self.all(field.name).collect()),
+                InputShape::List { .. } => Some(self.all(&name).collect()),
                 _ => texts.next().map(Value::from),
             }
         };
+        let fields = fields.into_iter();
         fields.filter_map(|field| Some((field.name.to_owned(), text(field)?))).collect()
     }
 
     /// The control of a declared field.
     pub(crate) fn control(&self, field: &InputField) -> Markup {
-        let (name, text) = (field.name, field.label());
+        self.control_below("", field)
+    }
+
+    /// The control of a declared field whose name begins with a path and a dot.
+    pub(crate) fn control_below(&self, path: &str, field: &InputField) -> Markup {
+        let (name, text) = (&*field.name_below(path), field.label());
         let label = (text.as_str(), field.help);
         match (field.shape)() {
             InputShape::Text { kind: TextKind::Lines, .. } => self.textarea(name, label, 3),
             InputShape::Text { kind: TextKind::Format("date-time"), .. } => {
                 self.input(name, "datetime-local", label)
             }
+            InputShape::Text { kind: TextKind::SecretLines, .. } => self.textarea(name, label, 4),
             InputShape::Text { .. } => self.input(name, "text", label),
             InputShape::Minutes(max) => self.number(name, label, (1, max)),
+            InputShape::Integer(min, max) => self.number(name, label, (min, max)),
             InputShape::Flag => self.tick(name, YES, label),
             InputShape::Choice(values) => {
                 let choices: Vec<_> =
                     values.iter().map(|value| Choice::new(value, capitalized(value))).collect();
                 self.select(name, label, &choices)
             }
+            InputShape::Object(fields) => {
+                html! { @for field in fields { (self.control_below(name, field)) } }
+            }
             // What can be chosen depends on the page, so it has a control of its own.
-            InputShape::List { .. } | InputShape::Object(_) => Markup::default(),
+            InputShape::List { .. } | InputShape::Variants(_) | InputShape::Scalar(_) => {
+                Markup::default()
+            }
         }
     }
 
@@ -165,6 +215,11 @@ impl FormInput {
     /// What is wrong with a field.
     pub(crate) fn problems(&self, name: &str) -> Problems {
         Problems::of(self.refusal.as_ref(), name, name)
+    }
+
+    /// Whether something is wrong with fields whose names begin with a path and a dot.
+    pub(crate) fn is_wrong_below(&self, path: &str) -> bool {
+        self.refusal.as_ref().is_some_and(|refusal| refusal.concerns_fields_below(path))
     }
 
     /// A line of text with its label.
@@ -280,5 +335,15 @@ impl FormInput {
                 @if !help.is_empty() { p.help { (help) } }
             }
         }
+    }
+}
+
+/// What a form sends for a value; nothing for null, and for a box that is not ticked.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null | Value::Bool(false) => None,
+        Value::Bool(true) => Some(YES.to_owned()),
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
     }
 }

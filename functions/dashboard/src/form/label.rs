@@ -1,5 +1,8 @@
 //! The labels of settings, and their help texts.
 
+use vedette_domain::expectations::ExpectationsInput;
+use vedette_domain::input::{Input as _, InputField};
+
 /// The label of a field, and a help text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label<'a> {
@@ -69,21 +72,13 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         "js_rendered" => "Render pages in a browser",
         "learnt_dns_records" => "Known DNS records",
         "time_zone" => "Time zone",
-        "expectations.method" => "Request method",
-        "expectations.post.content_type" => "Content type of a POST",
-        "expectations.post.body" => "Body of a POST",
         "expectations.expectation" => "Expectation",
-        "expectations.issues.expectation.severity" => "Not as expected, severity",
-        "expectations.issues.expectation.failures_to_open" => {
-            "Not as expected, failures to open an issue"
-        }
-        "expectations.issues.expectation.successes_to_resolve" => {
-            "Not as expected, successes to resolve it"
-        }
-        "expectations.issues.slow.severity" => "Slow, severity",
-        "expectations.issues.slow.failures_to_open" => "Slow, failures to open an issue",
-        "expectations.issues.slow.successes_to_resolve" => "Slow, successes to resolve it",
         _ => {
+            let expected = path.strip_prefix("expectations.");
+            let field = expected.and_then(|path| InputField::find(ExpectationsInput::FIELDS, path));
+            if let Some(field) = field {
+                return Some(field.label());
+            }
             let kind = path.strip_prefix("dns_expected_records.")?;
             return Some(format!("Expected {kind} records"));
         }

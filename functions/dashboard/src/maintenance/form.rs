@@ -1,11 +1,12 @@
 //! The form for a maintenance window, a new one or one that is changed.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::input::Input;
-use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, SITES_MAX};
+use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, SITES_MAX, WindowResource};
 use vedette_domain::time;
+use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
 use vedette_store::DirectoryRow;
 
@@ -56,21 +57,14 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a form shows of a window.
-pub(super) fn of_window(window: &MaintenanceWindow) -> FormInput {
+pub(super) fn of_window(window: &MaintenanceWindow, now: Timestamp) -> Result<FormInput, ApiError> {
     let mut input = FormInput::default();
-    input.put("name", &*window.name);
-    // A window that started at once has seconds.
-    let format = if window.start.second() == 0 { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S" };
-    input.put("starts_at", window.start.strftime(format).to_string());
-    input.put("time_zone", window.zone.name());
-    input.put("duration_minutes", window.minutes.to_string());
-    let rule = window.rule.as_ref().map(ToString::to_string).unwrap_or_default();
-    let is_offered = REPEATS.iter().any(|(offered, _)| *offered == rule);
-    input.put(if is_offered { "recurrence" } else { OTHER_RULE }, rule);
-    for site in window.sites.iter().flatten() {
-        input.put("sites", site.to_string());
+    input.fill("", NewWindow::FIELDS, &WindowResource::new(window, now))?;
+    let rule = input.text("recurrence").to_owned();
+    if REPEATS.iter().all(|(offered, _)| *offered != rule) {
+        input.put(OTHER_RULE, rule);
     }
-    input
+    Ok(input)
 }
 
 /// The form for a new window.

@@ -11,6 +11,7 @@ use vedette_domain::sites::settings::DnsRecordType;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_http::settings::TEAM_PATH;
 use vedette_http::site_input::parse_site_update;
 
 use crate::form::FormInput;
@@ -96,7 +97,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     for (kind, values) in &site.expected_records {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
-    expectations::fill(&mut input, &site.expectations);
+    expectations::fill(&mut input, site)?;
     let mut settings = access.settings();
     // An override starts with the port of the site's URL.
     let port = &mut settings.tools.ssl.settings.port;
@@ -179,8 +180,7 @@ fn page(
 fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -> Markup {
     let controls: Vec<_> = setting::of_tool(tool, access.team.plan()).collect();
     let own = controls.iter().filter(|control| control.is_own(input)).count();
-    let is_wrong =
-        controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
+    let is_wrong = input.is_wrong_below(&format!("{TEAM_PATH}.tools.{tool}"));
     html! {
         // Browsers collapse the others with the same name.
         details.card.part name="tools" open[is_wrong] {
@@ -208,11 +208,8 @@ fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
 }
 
 fn records_part(access: &SiteAccess, input: &FormInput) -> Markup {
-    let is_wrong = DnsRecordType::ALL
-        .into_iter()
-        .any(|kind| input.problems(&format!("{RECORDS}.{kind}")).invalid().is_some());
     html! {
-        details.card.part open[is_wrong] {
+        details.card.part open[input.is_wrong_below(RECORDS)] {
             summary { h2 { "Expected DNS records" } }
             p.in.quiet.small { "One value per line. If you enter none, the records of the first check are expected." }
             div.fields {

@@ -10,6 +10,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::input::{Input as _, InputField};
 use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
+use vedette_http::resource::StatusPageResource;
 use vedette_http::response::Response;
 use vedette_http::validation::YES;
 use vedette_routing::StatusPageAccess;
@@ -108,7 +109,10 @@ async fn form(
     let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
     sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
     let is_new = refused.is_none();
-    let mut input = refused.unwrap_or_else(|| stored(page));
+    let mut input = match refused {
+        Some(input) => input,
+        None => stored(page)?,
+    };
     let lines = lines(page, &sites, &mut input);
     let content = html! {
         @if is_new { (layout::done(context, &SAID)) }
@@ -135,20 +139,9 @@ async fn form(
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
 }
 
-fn stored(page: &StatusPage) -> FormInput {
+fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     let mut input = FormInput::default();
-    input.put("name", &page.name);
-    input.put("slug", page.slug.as_str());
-    input.put("message", page.message.as_deref().unwrap_or_default());
-    for (name, is_on) in [
-        ("unlisted", page.is_unlisted()),
-        ("maintenance_names", page.names_windows),
-        ("subscriptions", page.offers_subscriptions),
-    ] {
-        if is_on {
-            input.put(name, YES);
-        }
-    }
+    input.fill("", own(), &StatusPageResource::new(page, None))?;
     let groups = page.groups.iter().flat_map(|group| {
         group.components.iter().map(move |component| (group.name.as_deref(), component))
     });
@@ -162,7 +155,7 @@ fn stored(page: &StatusPage) -> FormInput {
             input.put("time", key);
         }
     }
-    input
+    Ok(input)
 }
 
 /// The components of the page, then the other sites of the team.

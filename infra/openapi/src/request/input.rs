@@ -1,7 +1,7 @@
 //! The schemas of inputs, generated from their declarations.
 
 use serde_json::{Map, Value, json};
-use vedette_domain::input::{FieldPresence, Input, InputField, InputShape, TextKind};
+use vedette_domain::input::{FieldPresence, Input, InputField, InputShape, InputVariant, TextKind};
 
 use super::NAME;
 use crate::operation::Body;
@@ -51,9 +51,12 @@ fn property(field: &InputField, is_new: bool) -> Value {
 fn values(shape: &InputShape, or_blank: bool) -> Value {
     match shape {
         InputShape::Text { min, max, kind } => text(*min, *max, *kind, or_blank),
-        InputShape::Minutes(max) => json!({ "type": "integer", "minimum": 1, "maximum": max }),
+        InputShape::Minutes(max) => values(&InputShape::Integer(1, *max), or_blank),
+        InputShape::Integer(min, max) => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
         InputShape::Flag => json!({ "type": "boolean" }),
-        InputShape::Choice(values) => json!({ "enum": values }),
+        InputShape::Choice(values) => json!({ "type": "string", "enum": values }),
         InputShape::List { min, max, items } => {
             let items = values(items, false);
             let mut schema = json!({ "type": "array", "maxItems": max, "items": items });
@@ -63,7 +66,22 @@ fn values(shape: &InputShape, or_blank: bool) -> Value {
             schema
         }
         InputShape::Object(fields) => object(fields, true),
+        InputShape::Variants(variants) => {
+            json!({ "oneOf": variants.iter().map(variant).collect::<Vec<_>>() })
+        }
+        InputShape::Scalar(max) => {
+            json!({ "type": ["string", "number", "boolean", "null"], "maxLength": max })
+        }
     }
+}
+
+fn variant(variant: &InputVariant) -> Value {
+    let mut schema = object(variant.fields, true);
+    schema["description"] = variant.about.into();
+    schema["properties"]["kind"] = json!({ "type": "string", "const": variant.kind });
+    let names = variant.fields.iter().map(|field| field.name);
+    schema["required"] = ["kind"].into_iter().chain(names).collect();
+    schema
 }
 
 fn text(min: usize, max: usize, kind: TextKind, or_blank: bool) -> Value {
@@ -76,6 +94,10 @@ fn text(min: usize, max: usize, kind: TextKind, or_blank: bool) -> Value {
         TextKind::Line => Some(if or_blank { NAME_OR_BLANK } else { NAME }),
         TextKind::Lines => Some(if or_blank { TEXT_OR_BLANK } else { TEXT }),
         TextKind::Pattern(pattern) => Some(pattern),
+        TextKind::SecretLines => {
+            schema["writeOnly"] = true.into();
+            None
+        }
         TextKind::Other => None,
     };
     if let Some(pattern) = pattern {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use vedette_domain::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::input::NOT_BLANK;
 use vedette_domain::schema::TIME_OF_DAY;
 use vedette_domain::sites::settings::{
     HEADER_NAME_MAX, HEADER_VALUE_MAX, IGNORE_PATHS_MAX, PAGE_URL_MAX, PROXY_HEADERS, Rule,
@@ -10,7 +11,6 @@ use vedette_domain::sites::settings::{
 };
 use vedette_http::settings::CHOICES_MAX;
 
-use super::NOT_BLANK;
 use crate::schemas::Schemas;
 
 /// The name of an HTTP header (RFC 9110).

@@ -1,5 +1,6 @@
 //! `/sites/{site}/expectations`.
 
+use vedette_domain::expectations::ExpectationsInput;
 use vedette_http::resource::ExpectationsResource;
 
 use crate::operation::{Operation, Success};
@@ -29,7 +30,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                           is refused with 422 unless the host has the `ownership_record`; each \
                           check looks for it again.",
             query: Vec::new(),
-            body: Some(request::expectations(schemas)),
+            body: Some(request::body::<ExpectationsInput>("ExpectationsUpdate", schemas)),
             success: Success::ok("The expectations.", schemas.data::<ExpectationsResource>()),
         },
     ]

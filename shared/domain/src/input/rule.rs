@@ -4,15 +4,21 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Input, InputField, read_object};
 use crate::name::parse_name;
-use crate::validation::{Errors, Field};
+use crate::validation::{Errors, Field, Fields};
 
 /// A rule for the values of a field.
 pub trait FieldRule<T> {
     /// Reads a value; `None` if it is omitted or if an error was recorded.
     fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T>;
+
+    /// Reads a value that must be there.
+    fn read_required(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        self.read(&field.clone().required(errors), errors)
+    }
 
     /// Which values there are.
     fn shape(&self) -> InputShape;
@@ -37,6 +43,8 @@ pub enum InputShape {
     },
     /// A number of minutes from 1 to a maximum.
     Minutes(u32),
+    /// An integer from a minimum to a maximum.
+    Integer(u32, u32),
     /// Yes or no.
     Flag,
     /// One of some texts.
@@ -52,6 +60,21 @@ pub enum InputShape {
     },
     /// An object with these fields.
     Object(&'static [InputField]),
+    /// An object of one of these kinds, which its field `kind` names.
+    Variants(Vec<InputVariant>),
+    /// A text, a number, true, false or null. A text has at most so many characters.
+    Scalar(usize),
+}
+
+/// A kind of object.
+#[derive(Debug)]
+pub struct InputVariant {
+    /// Its name.
+    pub kind: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Its other fields.
+    pub fields: &'static [InputField],
 }
 
 /// What a text consists of.
@@ -65,9 +88,14 @@ pub enum TextKind {
     Pattern(&'static str),
     /// A format of JSON Schema.
     Format(&'static str),
+    /// A secret of several lines. Once saved, it is not shown.
+    SecretLines,
     /// See the description of the field.
     Other,
 }
+
+/// A pattern of texts that have at least one character that is not blank.
+pub const NOT_BLANK: &str = r"\S";
 
 /// A text. Surrounding whitespace is ignored.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +120,33 @@ impl<T> FieldRule<T> for TextRule<T> {
 
     fn shape(&self) -> InputShape {
         InputShape::Text { min: self.min, max: self.max, kind: self.kind }
+    }
+}
+
+/// A value that is read as it was sent. Spaces around a text count.
+#[derive(Debug, Clone, Copy)]
+pub struct VerbatimRule<T> {
+    /// Whether a value is as good as none.
+    pub is_missing: fn(&Value) -> bool,
+    /// Reads a value that is not missing, or says what is wrong with it.
+    pub parse: fn(&Value) -> Result<T, String>,
+    /// See [`FieldRule::shape`].
+    pub shape: fn() -> InputShape,
+}
+
+impl<T> FieldRule<T> for VerbatimRule<T> {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        field.value().and_then(|_| self.read_required(field, errors))
+    }
+
+    fn read_required(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        let value = field.value().filter(|value| !(self.is_missing)(value));
+        let read = value.ok_or_else(|| "is required".to_owned()).and_then(self.parse);
+        read.map_err(|error| field.refuse(errors, error)).ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        (self.shape)()
     }
 }
 
@@ -139,6 +194,25 @@ impl FieldRule<u32> for MinutesRule {
 
     fn limit(&self) -> String {
         format!("At most {} days.", self.0 / (24 * 60))
+    }
+}
+
+/// An integer within bounds.
+#[derive(Debug, Clone, Copy)]
+pub struct IntegerRule {
+    /// The smallest.
+    pub min: u32,
+    /// The largest.
+    pub max: u32,
+}
+
+impl<T: TryFrom<u32>> FieldRule<T> for IntegerRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        field.integer(self.min..=self.max, errors)?.try_into().ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Integer(self.min, self.max)
     }
 }
 
@@ -208,4 +282,12 @@ impl<T: Input> FieldRule<T> for ObjectRule {
     fn shape(&self) -> InputShape {
         InputShape::Object(T::FIELDS)
     }
+}
+
+/// Reads the fields of an object that its field `kind` describes.
+pub(crate) fn read_variant<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
+    let read = T::read(fields, errors);
+    let names = T::FIELDS.iter().map(|field| field.name).chain(["kind"]);
+    fields.only(&names.collect::<Vec<_>>(), errors);
+    read
 }
