@@ -9,6 +9,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::Site;
+use vedette_domain::validation::YES;
 use vedette_testkit::{Member, NameServices, member_of, new_team};
 use vedette_tests::Service;
 
@@ -205,14 +206,14 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
         &[
             ("name", "Shop"),
             ("notes", "Call Ada"),
-            ("pinned", "true"),
+            ("pinned", YES),
             (&source, "own"),
             // The same value as the team's, but it is the site's own.
             (&failures, "2"),
             (&cadence_source, "own"),
             (&cadence, "10"),
             (&ssl_source, "own"),
-            (ssl, "false"),
+            (ssl, ""),
             ("dns_expected_records.A", "192.0.2.1\r\n\r\n 192.0.2.2 "),
         ],
     );
@@ -395,7 +396,7 @@ async fn resuming_is_offered_where_the_team_enables_a_tool() {
     // If the site itself enables a tool, it can be paused.
     let own = filled(
         said(&browser.get(&format!("{page}/edit")).await),
-        &[(&format!("{STATUS}.enabled.from"), "own"), (&format!("{STATUS}.enabled"), "true")],
+        &[(&format!("{STATUS}.enabled.from"), "own"), (&format!("{STATUS}.enabled"), YES)],
     );
     sent_to(&browser.post(&format!("{page}/edit"), &own).await);
     assert!(said(&browser.get(&page).await).contains("Pause monitoring</button>"));

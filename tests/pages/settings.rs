@@ -10,7 +10,7 @@ use vedette_testkit::{Member, TestApp, member_of, new_team};
 use crate::support::{Browser, main_part, said, sent_to};
 use vedette_store::Audit;
 
-pub(crate) const STATUS: &str = "enabled=true&cadence_minutes=15&settings.incident_status_codes=500\
+pub(crate) const STATUS: &str = "enabled=yes&cadence_minutes=15&settings.incident_status_codes=500\
                       &settings.incident_status_codes=503&settings.failures_to_open=3\
                       &settings.successes_to_resolve=1&settings.confirmation_retry_minutes=2\
                       &settings.incident_follow_up_minutes=5";
@@ -69,8 +69,8 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     }
 
     for (section, fields) in [
-        ("quiet-time", "enabled=true&starts_at=21:00&ends_at=06:30"),
-        ("escalation", "enabled=true&intervals=60&intervals=1440"),
+        ("quiet-time", "enabled=yes&starts_at=21:00&ends_at=06:30"),
+        ("escalation", "enabled=yes&intervals=60&intervals=1440"),
     ] {
         sent_to(&browser.post(&path(&owner, section), &form(section, fields)).await);
         let notified = test.queue.drain(Destination::Alerts);
@@ -89,6 +89,9 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     let now = settings(&test, &owner).await;
     assert!(!now.escalation.enabled && now.escalation.intervals.is_empty(), "boxes not ticked");
     assert_eq!(now.tools, expected.tools);
+    let off = STATUS.replace("enabled=yes&", "");
+    sent_to(&browser.post(&path(&owner, "status"), &form("status", &off)).await);
+    assert!(!settings(&test, &owner).await.tools.status.enabled);
 }
 
 #[tokio::test]
@@ -117,7 +120,7 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
     let owner = new_team(&test, Plan::Starter).await;
     let mut browser = Browser::of(&test, owner.user).await;
     let before = settings(&test, &owner).await;
-    let list = "enabled=true&cadence_minutes=10080&settings.min_broken_count=5\
+    let list = "enabled=yes&cadence_minutes=10080&settings.min_broken_count=5\
                 &settings.consecutive_breaches_to_open=1&settings.ignore_paths=";
     for (section, fields, field, said, kept) in [
         (
@@ -145,14 +148,14 @@ async fn what_is_wrong_stands_beside_its_field_in_the_words_of_the_api() {
         ),
         (
             "quiet-time",
-            "enabled=true&starts_at=22:00&ends_at=22:00".to_owned(),
+            "enabled=yes&starts_at=22:00&ends_at=22:00".to_owned(),
             "quiet_time.ends_at",
             "Must differ from starts_at.",
             "quiet_time.ends_at\" value=\"22:00\"",
         ),
         (
             "escalation",
-            "enabled=true&intervals=7".to_owned(),
+            "enabled=yes&intervals=7".to_owned(),
             "escalation.intervals",
             "Line 1: must be one of 0, 15, 30, 60, 360, 1440.",
             "name=\"monitoring_settings.escalation.intervals\"",

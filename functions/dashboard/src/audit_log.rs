@@ -305,9 +305,16 @@ mod tests {
                 assert!(setting_at(&path).is_some(), "{path}");
             }
         }
-        for path in
-            ["name", "url", "notes", "js_rendered", "pinned", "learnt_dns_records", "time_zone"]
-        {
+        for path in [
+            "name",
+            "url",
+            "notes",
+            "js_rendered",
+            "pinned",
+            "learnt_dns_records",
+            "time_zone",
+            "expectations.post.body",
+        ] {
             assert!(label::of_field(path).is_some(), "{path}");
         }
         assert_eq!(

@@ -7,8 +7,8 @@ mod settings;
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::input::NOT_BLANK;
 use vedette_domain::name::NAME_MAX;
+use vedette_domain::schema::{NAME, NOT_BLANK};
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::NOTES_MAX;
 use vedette_domain::sites::site_url;
@@ -19,8 +19,6 @@ pub(crate) use self::input::body;
 use crate::operation::Body;
 use crate::schemas::Schemas;
 
-/// The same, but on one line and without control characters.
-const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
 

@@ -4,8 +4,6 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use vedette_domain::schema;
-use vedette_domain::sites::settings::Rule;
 use vedette_http::paging::ListBody;
 use vedette_http::response::Data;
 
@@ -49,11 +47,6 @@ impl Schemas {
     pub(crate) fn page<T: JsonSchema + 'static>(&mut self) -> Value {
         let schema = self.of::<ListBody<'static, T>>();
         self.named(&format!("{}Page", T::schema_name()), schema)
-    }
-
-    /// The schema of a setting's values.
-    pub(crate) fn values(&mut self, rule: Rule) -> Value {
-        schema::values(rule, &mut self.generator).to_value()
     }
 
     /// Names a schema, and returns a reference to it.

@@ -15,7 +15,7 @@ use crate::validation::{Errors, Field, Fields, ValidationError, parse_body};
 
 pub(crate) use rule::read_variant;
 pub use rule::{
-    FieldRule, FlagRule, InputShape, InputVariant, IntegerRule, ListRule, MinutesRule, NOT_BLANK,
+    FieldRule, FlagRule, InputShape, InputVariant, IntegerRule, ListRule, MinutesRule, NumberRule,
     ObjectRule, TextKind, TextRule, VerbatimRule, instant, line, lines,
 };
 
@@ -62,7 +62,8 @@ pub(crate) fn read_object<T: Input>(fields: &Fields<'_>, errors: &mut Errors) ->
         }
     }
     let read = T::read(fields, errors);
-    fields.only(&T::FIELDS.iter().map(|field| field.name).collect::<Vec<_>>(), errors);
+    let names = T::FIELDS.iter().flat_map(|field| [field.name, field.former.0]);
+    fields.only(&names.filter(|name| !name.is_empty()).collect::<Vec<_>>(), errors);
     read
 }
 
@@ -98,6 +99,8 @@ pub struct InputField {
     pub off: &'static str,
     /// The field that a change must have together with it; empty if there is none.
     pub needs: &'static str,
+    /// An older name that requests may use instead and its description; empty if there is none.
+    pub former: (&'static str, &'static str),
     /// What it means if it is omitted or null.
     pub presence: FieldPresence,
     /// What a new resource has if it is omitted, as a text.
@@ -179,23 +182,14 @@ macro_rules! input {
         }
 
         impl $crate::input::Input for $new {
-            const FIELDS: &'static [$crate::input::InputField] = &[$($crate::input::InputField {
-                name: stringify!($field),
-                about: concat!($($doc),+),
-                label: concat!($($label)?),
-                help: concat!($($($help)?)?),
-                option: (concat!($($option)?), concat!($($($value)?)?)),
-                off: concat!($($off)?),
-                needs: concat!($($needs)?),
-                presence: $crate::input::FieldPresence::$presence,
-                default: || Vec::<String>::from([$($default.to_string())?]).pop(),
-                shape: || $crate::input::FieldRule::<$type>::shape(&$rule),
-                limit: || $crate::input::FieldRule::<$type>::limit(&$rule),
-                check: |field, errors| {
-                    let _: $crate::input::change_type!($presence $type) =
-                        $crate::input::read_change!($presence, field, errors, $rule);
-                },
-            },)+];
+            const FIELDS: &'static [$crate::input::InputField] = &[$($crate::input::field!(
+                $(#[doc = $doc])+
+                $(#[form($label $(, $help)?)])?
+                $(#[option($option $(, $value)?)])?
+                $(#[off($off)])?
+                $(#[needs($needs)])?
+                $field: $presence<$type> = $rule $(, or $default)?
+            ),)+];
             const IS_NEW: bool = true;
 
             fn read(
@@ -245,12 +239,55 @@ macro_rules! input {
 }
 pub(crate) use input;
 
+/// Describes a field.
+macro_rules! field {
+    (
+        $(#[doc = $doc:literal])+
+        $(#[form($label:literal $(, $help:literal)?)])?
+        $(#[option($option:literal $(, $value:literal)?)])?
+        $(#[off($off:literal)])?
+        $(#[needs($needs:literal)])?
+        $(#[formerly($former:literal, $former_doc:literal)])?
+        $field:ident: $presence:ident<$type:ty> = $rule:expr $(, or $default:expr)?
+    ) => {
+        $crate::input::InputField {
+            name: stringify!($field),
+            about: concat!($($doc),+),
+            label: concat!($($label)?),
+            help: concat!($($($help)?)?),
+            option: (concat!($($option)?), concat!($($($value)?)?)),
+            off: concat!($($off)?),
+            needs: concat!($($needs)?),
+            former: (concat!($($former)?), concat!($($former_doc)?)),
+            presence: $crate::input::FieldPresence::$presence,
+            default: || Vec::<String>::from([$($default.to_string())?]).pop(),
+            shape: || $crate::input::FieldRule::<$type>::shape(&$rule),
+            limit: || $crate::input::FieldRule::<$type>::limit(&$rule),
+            check: |field, errors| {
+                let _: $crate::input::change_type!($presence $type) =
+                    $crate::input::read_change!($presence, field, errors, $rule);
+            },
+        }
+    };
+}
+pub(crate) use field;
+
 macro_rules! new_type {
     (Required $type:ty) => { $type };
     ($presence:ident $type:ty, $default:expr) => { $type };
     ($presence:ident $type:ty) => { Option<$type> };
 }
 pub(crate) use new_type;
+
+macro_rules! default_value {
+    () => {
+        None
+    };
+    ($default:expr) => {
+        $default
+    };
+}
+pub(crate) use default_value;
 
 macro_rules! change_type {
     (Clearable $type:ty) => { Option<Option<$type>> };

@@ -1,20 +1,26 @@
-//! JSON Schemas of types with handwritten serialization, and of presets. All others are derived.
+//! JSON Schemas of inputs, of types with handwritten serialization, and of presets. All others are derived.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 
 use crate::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
 use crate::expectations::SEVERITIES;
+use crate::input::{FieldPresence, InputField, InputShape, InputVariant, TextKind};
 use crate::issues::Fingerprint;
-use crate::sites::settings::{
-    DnsRecordType, IGNORE_PATH_MAX, INTEGER_MAX, PAGE_URL_MAX, Rule, STATUS_INCIDENT_CODES,
-    Setting, TimeOfDay,
-};
+use crate::sites::settings::{TIME_OF_DAY, TimeOfDay};
 
-/// The pattern of a [`TimeOfDay`].
-pub const TIME_OF_DAY: &str = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
+/// At least one character that is not blank; surrounding blanks are trimmed.
+pub const NOT_BLANK: &str = r"\S";
+/// The same, but on one line and without control characters.
+pub const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// The pattern [`NAME`], or blank, which counts as null.
+const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+/// Lines of visible text, without other control characters, or blank.
+const TEXT_OR_BLANK: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// The same, with at least one character that is not blank.
+const TEXT: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 
 impl JsonSchema for TimeOfDay {
     fn inline_schema() -> bool {
@@ -75,46 +81,131 @@ pub(crate) fn intervals(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A tool's own settings in answers: all of them, except for additions that are unset.
-pub(crate) fn own_settings(
-    about: &str,
-    settings: &[Setting],
-    generator: &mut SchemaGenerator,
-) -> Schema {
-    let properties = settings.iter().map(|setting| {
-        let mut schema = values(setting.rule, generator);
-        schema.insert("description".to_owned(), setting.description.into());
-        (setting.name.to_owned(), schema.to_value())
-    });
-    let required = settings.iter().filter(|setting| setting.is_always_shown);
+pub(crate) fn own_settings(about: &str, settings: &[InputField], omitted: &[&str]) -> Schema {
+    let mut properties = object(settings, false)["properties"].take();
+    for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if property["type"] == "array"
+            && let Some(list) = property.as_object_mut()
+        {
+            list.remove("maxItems");
+            list.insert("uniqueItems".to_owned(), true.into());
+        }
+    }
+    let names = settings.iter().flat_map(|field| [field.former.0, field.name]);
+    let names = names.filter(|name| !name.is_empty() && !omitted.contains(name));
     json_schema!({
         "description": about,
         "type": "object",
-        "properties": Map::from_iter(properties),
-        "required": required.map(|setting| setting.name).collect::<Vec<_>>(),
+        "properties": properties,
+        "required": names.collect::<Vec<_>>(),
     })
 }
 
-/// The values that a setting may have.
-pub fn values(rule: Rule, generator: &mut SchemaGenerator) -> Schema {
-    let list =
-        |items: Schema| json_schema!({ "type": "array", "items": items, "uniqueItems": true });
-    match rule {
-        Rule::Boolean => json_schema!({ "type": "boolean" }),
-        Rule::Integer(min, max) => {
-            json_schema!({ "type": "integer", "minimum": min, "maximum": max })
+fn described(mut schema: Value, about: &str) -> Value {
+    schema["description"] = about.into();
+    schema
+}
+
+/// The schema of an object with these fields, as requests send it.
+pub fn object(fields: &[InputField], is_new: bool) -> Value {
+    let mut properties = Map::new();
+    for field in fields {
+        let schema = property(field, is_new);
+        let (former, about) = field.former;
+        if !former.is_empty() {
+            properties.insert(former.to_owned(), described(schema.clone(), about));
         }
-        Rule::Limit => {
-            json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": INTEGER_MAX })
-        }
-        Rule::Port => {
-            json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": u16::MAX })
-        }
-        Rule::StatusCodes => {
-            let codes = STATUS_INCIDENT_CODES.map(|option| option.code);
-            list(json_schema!({ "type": "integer", "enum": codes }))
-        }
-        Rule::RecordTypes => list(generator.subschema_for::<DnsRecordType>()),
-        Rule::Paths => list(json_schema!({ "type": "string", "maxLength": IGNORE_PATH_MAX })),
-        Rule::Page => json_schema!({ "type": ["string", "null"], "maxLength": PAGE_URL_MAX }),
+        properties.insert(field.name.to_owned(), schema);
     }
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    let required = fields.iter().filter(|field| field.presence == FieldPresence::Required);
+    let required: Vec<_> = required.map(|field| field.name).collect();
+    if is_new && !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    for field in fields.iter().filter(|field| !is_new && !field.needs.is_empty()) {
+        schema["dependentRequired"][field.name] = json!([field.needs]);
+    }
+    schema
+}
+
+/// The schema of a field.
+pub fn property(field: &InputField, is_new: bool) -> Value {
+    let mut schema = values(&(field.shape)(), field.is_nullable());
+    schema["description"] = field.description(is_new).into();
+    if field.is_nullable() {
+        schema["type"] = json!([schema["type"], "null"]);
+    }
+    schema
+}
+
+/// The values of a shape. A text that may be blank may be null.
+fn values(shape: &InputShape, or_blank: bool) -> Value {
+    match shape {
+        InputShape::Text { min, max, kind } => text(*min, *max, *kind, or_blank),
+        InputShape::Minutes(max) => values(&InputShape::Integer(1, *max), or_blank),
+        InputShape::Integer(min, max) => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        InputShape::Flag => json!({ "type": "boolean" }),
+        InputShape::Number(values) => json!({ "type": "integer", "enum": values }),
+        InputShape::Choice(values) => json!({ "type": "string", "enum": values }),
+        InputShape::List { min, max, items } => {
+            let items = values(items, false);
+            let mut schema = json!({ "type": "array", "maxItems": max, "items": items });
+            if *min > 0 {
+                schema["minItems"] = json!(min);
+            }
+            schema
+        }
+        InputShape::Object(fields) => object(fields, true),
+        InputShape::Variants(variants) => {
+            json!({ "oneOf": variants.iter().map(variant).collect::<Vec<_>>() })
+        }
+        InputShape::Scalar(max) => {
+            json!({ "type": ["string", "number", "boolean", "null"], "maxLength": max })
+        }
+    }
+}
+
+fn variant(variant: &InputVariant) -> Value {
+    let mut schema = object(variant.fields, true);
+    schema["description"] = variant.about.into();
+    schema["properties"]["kind"] = json!({ "type": "string", "const": variant.kind });
+    let names = variant.fields.iter().map(|field| field.name);
+    schema["required"] = ["kind"].into_iter().chain(names).collect();
+    schema
+}
+
+fn text(min: usize, max: usize, kind: TextKind, or_blank: bool) -> Value {
+    let mut schema = json!({ "type": "string" });
+    let pattern = match kind {
+        TextKind::Format(format) => {
+            schema["format"] = format.into();
+            return schema;
+        }
+        TextKind::Line => Some(if or_blank { NAME_OR_BLANK } else { NAME }),
+        TextKind::NotBlank => Some(NOT_BLANK).filter(|_| !or_blank),
+        TextKind::Lines => Some(if or_blank { TEXT_OR_BLANK } else { TEXT }),
+        TextKind::Pattern(pattern) => Some(pattern),
+        TextKind::Secret | TextKind::SecretLines => {
+            schema["writeOnly"] = true.into();
+            None
+        }
+        TextKind::Other => None,
+    };
+    if let Some(pattern) = pattern {
+        schema["pattern"] = pattern.into();
+    }
+    if min > 0 {
+        schema["minLength"] = min.into();
+    }
+    if max < usize::MAX {
+        schema["maxLength"] = max.into();
+    }
+    schema
 }

@@ -10,15 +10,13 @@
 mod expected_records;
 mod tools;
 
-use std::collections::BTreeSet;
-
 use lambda_http::http::{HeaderName, HeaderValue};
 use serde_json::Value;
-use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::input::{FieldRule as _, ObjectRule};
 use vedette_domain::sites::settings::{
-    EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate,
-    RequestHeader, Settings, SiteOverrides, TeamUpdate, TimeOfDay, ToolsOverrides,
-    is_sendable_header,
+    HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate, RequestHeader, Settings,
+    SiteOverrides, TeamUpdate, ToolsOverrides, is_sendable_header,
 };
 
 pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_records};
@@ -27,9 +25,6 @@ use crate::validation::{Errors, Field};
 
 /// Where a team's settings are in a request.
 pub const TEAM_PATH: &str = "monitoring_settings";
-
-/// The most entries in a list of a few possible values, including repetitions. This is our own limit.
-pub const CHOICES_MAX: usize = 100;
 
 /// The owner of the settings that are read.
 #[derive(Clone, Copy)]
@@ -40,21 +35,20 @@ enum Level<'a> {
     Site { domain: Option<&'a str> },
 }
 
-/// Reads the overrides of a site whose host is `site_domain`, at `path`. If the site's own URL could not be read, there
+/// Reads the overrides of a site whose host is `site_domain`. If the site's own URL could not be read, there
 /// is no host to compare with.
 ///
 /// The result replaces all overrides of the site, so omitted settings are inherited. Settings that only its `team` sets
 /// may be sent unchanged, so that clients can write back a site's settings as they read them. Use the result only if no
 /// error was recorded.
 pub fn parse_site_overrides(
-    value: &Value,
-    path: &str,
+    field: &Field<'_>,
     team: &Settings,
     plan: Plan,
     site_domain: Option<&str>,
     errors: &mut Errors,
 ) -> SiteOverrides {
-    let Some(fields) = Field::at(path, value).object(errors) else {
+    let Some(fields) = field.object(errors) else {
         return SiteOverrides::default();
     };
     let level = Level::Site { domain: site_domain };
@@ -74,7 +68,7 @@ pub fn parse_site_overrides(
     });
     let escalation = fields.field("escalation");
     hold_to_team(&escalation, team, errors, |errors| TeamUpdate {
-        escalation: read_escalation(&escalation, errors),
+        escalation: ObjectRule.read(&escalation, errors),
         ..TeamUpdate::default()
     });
     fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
@@ -96,22 +90,22 @@ fn hold_to_team(
     }
 }
 
-/// Reads the changes that a team's PATCH makes to its `current` settings, at `monitoring_settings`. Use the result only
+/// Reads the changes that a team's PATCH makes to its `current` settings. Use the result only
 /// if no error was recorded.
 pub fn parse_team_update(
-    value: &Value,
+    field: &Field<'_>,
     plan: Plan,
     current: &Settings,
     errors: &mut Errors,
 ) -> TeamUpdate {
     let tools = |field: &Field<'_>, errors: &mut Errors| read_team_tools(field, plan, errors);
-    read_team(value, tools, current, errors)
+    read_team(field, tools, current, errors)
 }
 
 /// Reads a change of one section of a team's settings, as a form sends it. Everything else may be left out, even the
 /// tools. Use the result only if no error was recorded.
 pub fn parse_team_section(
-    value: &Value,
+    field: &Field<'_>,
     plan: Plan,
     current: &Settings,
     errors: &mut Errors,
@@ -120,23 +114,23 @@ pub fn parse_team_section(
         let sent = field.object(errors);
         sent.map(|sent| tools::read(&sent, Level::Team, plan, errors)).unwrap_or_default()
     };
-    read_team(value, tools, current, errors)
+    read_team(field, tools, current, errors)
 }
 
 fn read_team(
-    value: &Value,
+    field: &Field<'_>,
     read_tools: impl FnOnce(&Field<'_>, &mut Errors) -> ToolsOverrides,
     current: &Settings,
     errors: &mut Errors,
 ) -> TeamUpdate {
-    let Some(fields) = Field::at(TEAM_PATH, value).object(errors) else {
+    let Some(fields) = field.object(errors) else {
         return TeamUpdate::default();
     };
     let update = TeamUpdate {
         tools: read_tools(&fields.field("tools"), errors),
         request_header: read_header(&fields.field("request_header"), errors),
         quiet_time: read_quiet_time(&fields.field("quiet_time"), current, errors),
-        escalation: read_escalation(&fields.field("escalation"), errors),
+        escalation: ObjectRule.read(&fields.field("escalation"), errors),
     };
     fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
     update
@@ -219,44 +213,14 @@ fn read_quiet_time(
     current: &Settings,
     errors: &mut Errors,
 ) -> Option<QuietTimeUpdate> {
-    let fields = field.object(errors)?;
-    let enabled = fields.field("enabled").required(errors).boolean(errors);
     let before = errors.len();
-    let ends_at = fields.field("ends_at");
-    let update = QuietTimeUpdate {
-        // A missing `enabled` is recorded above. The times are still worth checking.
-        enabled: enabled.unwrap_or(current.quiet_time.enabled),
-        starts_at: read_time(&fields.field("starts_at"), errors),
-        ends_at: read_time(&ends_at, errors),
-    };
+    let update: QuietTimeUpdate = ObjectRule.read(field, errors)?;
     let merged = update.merged_into(current.quiet_time);
     if errors.len() == before && merged.starts_at == merged.ends_at {
-        ends_at.refuse(errors, "must differ from starts_at");
+        let path = format!("{}.ends_at", field.path());
+        errors.push(&*path, format!("The {path} field must differ from starts_at."));
     }
-    fields.only(&["enabled", "starts_at", "ends_at"], errors);
     Some(update)
-}
-
-fn read_time(field: &Field<'_>, errors: &mut Errors) -> Option<TimeOfDay> {
-    // Text of any length is read: a text that is too long is not a time either.
-    let text = field.string(usize::MAX, errors)?;
-    let time = TimeOfDay::parse(&text);
-    if time.is_none() {
-        field.refuse(errors, "must be a time written HH:MM, from 00:00 to 23:59");
-    }
-    time
-}
-
-fn read_escalation(field: &Field<'_>, errors: &mut Errors) -> Option<EscalationUpdate> {
-    let fields = field.object(errors)?;
-    let enabled = fields.field("enabled").required(errors).boolean(errors);
-    let minutes = ESCALATION_PRESETS.map(|preset| preset.minutes);
-    let intervals: Option<BTreeSet<u32>> =
-        fields
-            .field("intervals")
-            .list(CHOICES_MAX, errors, |item, errors| item.integer_of(&minutes, errors));
-    fields.only(&["enabled", "intervals"], errors);
-    Some(EscalationUpdate { enabled: enabled?, intervals })
 }
 
 #[cfg(test)]

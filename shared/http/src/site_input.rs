@@ -1,6 +1,5 @@
 //! Reads the input for a site from a request.
 
-use serde_json::{Map, Value};
 use vedette_domain::sites::site::NOTES_MAX;
 use vedette_domain::sites::site_input::{SiteInput, SiteUpdate};
 use vedette_domain::sites::site_url::SiteUrl;
@@ -15,11 +14,11 @@ use crate::validation::{Errors, Fields, ValidationError};
 ///
 /// Everything that is wrong with it.
 pub fn parse_site(
-    body: &Map<String, Value>,
+    fields: &Fields<'_>,
     team: &TeamWithSettings,
 ) -> Result<SiteInput, ValidationError> {
     let mut errors = Errors::new();
-    let input = read(body, team, &mut errors);
+    let input = read(fields, team, &mut errors);
     errors.finish(input)
 }
 
@@ -29,34 +28,29 @@ pub fn parse_site(
 ///
 /// Everything that is wrong with them.
 pub fn parse_site_update(
-    body: &Map<String, Value>,
+    fields: &Fields<'_>,
     team: &TeamWithSettings,
 ) -> Result<SiteUpdate, ValidationError> {
     let mut errors = Errors::new();
-    let input = read(body, team, &mut errors);
-    let pinned = Fields::body(body).field("pinned").boolean(&mut errors);
+    let input = read(fields, team, &mut errors);
+    let pinned = fields.field("pinned").boolean(&mut errors);
     errors.finish(input.map(|input| SiteUpdate { input, pinned }))
 }
 
 /// Reads the fields; `None` if the URL is missing or invalid.
-fn read(
-    body: &Map<String, Value>,
-    team: &TeamWithSettings,
-    errors: &mut Errors,
-) -> Option<SiteInput> {
-    let fields = Fields::body(body);
-    let url = read_url(&fields, errors);
+fn read(fields: &Fields<'_>, team: &TeamWithSettings, errors: &mut Errors) -> Option<SiteInput> {
+    let url = read_url(fields, errors);
     let name = fields.field("name").name(errors);
     let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
     let js_rendered = fields.field("js_rendered").boolean(errors);
     let domain = url.as_ref().map(SiteUrl::domain);
     let (settings, plan) = (&team.settings, team.plan());
-    let overrides = body.get("monitoring_settings").map(|value| {
-        parse_site_overrides(value, "monitoring_settings", settings, plan, domain, errors)
-    });
-    let expected_records = body
-        .get("dns_expected_records")
-        .map(|value| parse_expected_records(value, "dns_expected_records", errors));
+    let overrides = fields.field("monitoring_settings");
+    let overrides = overrides
+        .is_sent()
+        .then(|| parse_site_overrides(&overrides, settings, plan, domain, errors));
+    let records = fields.field("dns_expected_records");
+    let expected_records = records.is_sent().then(|| parse_expected_records(&records, errors));
     Some(SiteInput { url: url?, name, notes, js_rendered, overrides, expected_records })
 }
 

@@ -28,7 +28,7 @@ fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings,
     let mut errors = Errors::new();
     let field = Fields::body(body).field("monitoring_settings").required(&mut errors);
     let update = field
-        .value()
-        .map(|value| parse_team_update(value, team.plan(), &team.settings, &mut errors));
+        .is_sent()
+        .then(|| parse_team_update(&field, team.plan(), &team.settings, &mut errors));
     errors.finish(update.map(|update| team.settings.merge(&update)))
 }

@@ -69,7 +69,7 @@ impl Item {
         if let Some(name) = &self.name {
             body.insert("name".to_owned(), name.as_str().into());
         }
-        parse_site(&body, team)
+        parse_site(&Fields::body(&body), team)
     }
 }
 

@@ -4,7 +4,7 @@ use vedette_actions::{TeamWithCooldowns, create_site};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::site_input::parse_site;
-use vedette_http::validation::parse_body;
+use vedette_http::validation::{Fields, parse_body};
 use vedette_store::TeamWithSettings;
 
 use super::creation::shown;
@@ -14,7 +14,7 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let input = parse_site(&parse_body(context.body)?, &team)?;
+    let input = parse_site(&Fields::body(&parse_body(context.body)?), &team)?;
     let mut team = TeamWithCooldowns::new(team);
     let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
     let site = input.into_site(id, team.team.id(), context.caller.now);

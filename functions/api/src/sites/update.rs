@@ -6,7 +6,7 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::site_input::parse_site_update;
-use vedette_http::validation::parse_body;
+use vedette_http::validation::{Fields, parse_body};
 
 use crate::Context;
 
@@ -15,7 +15,7 @@ pub(crate) async fn handle(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
-    let update = parse_site_update(&parse_body(context.body)?, &access.team)?;
+    let update = parse_site_update(&Fields::body(&parse_body(context.body)?), &access.team)?;
     let site = &access.stored.site;
     let update = update.as_written_back(site, &access.settings());
     let next = update.apply_to(site, access.has_learnt_records()?);

@@ -115,19 +115,24 @@ impl FormInput {
 
     /// The control of a declared field whose name begins with a path and a dot.
     pub(crate) fn control_below(&self, path: &str, field: &InputField) -> Markup {
-        let (name, text) = (&*field.name_below(path), field.label());
-        let label = (text.as_str(), field.help);
-        match (field.shape)() {
+        let (name, text) = (field.name_below(path), field.label());
+        self.control_of(&(field.shape)(), &name, (&*text, field.help).into())
+    }
+
+    /// The control of values of a shape.
+    pub(super) fn control_of(&self, shape: &InputShape, name: &str, label: Label<'_>) -> Markup {
+        match *shape {
             InputShape::Text { kind: TextKind::Lines, .. } => self.textarea(name, label, 3),
+            InputShape::Text { kind: TextKind::SecretLines, .. } => self.textarea(name, label, 4),
+            InputShape::Text { kind: TextKind::Secret, .. } => self.secret(name, label),
             InputShape::Text { kind: TextKind::Format("date-time"), .. } => {
                 self.input(name, "datetime-local", label)
             }
-            InputShape::Text { kind: TextKind::SecretLines, .. } => self.textarea(name, label, 4),
             InputShape::Text { .. } => self.input(name, "text", label),
             InputShape::Minutes(max) => self.number(name, label, (1, max)),
             InputShape::Integer(min, max) => self.number(name, label, (min, max)),
             InputShape::Flag => self.tick(name, YES, label),
-            InputShape::Choice(values) => {
+            InputShape::Choice(ref values) => {
                 let choices: Vec<_> =
                     values.iter().map(|value| Choice::new(value, capitalized(value))).collect();
                 self.select(name, label, &choices)
@@ -136,9 +141,10 @@ impl FormInput {
                 html! { @for field in fields { (self.control_below(name, field)) } }
             }
             // What can be chosen depends on the page, so it has a control of its own.
-            InputShape::List { .. } | InputShape::Variants(_) | InputShape::Scalar(_) => {
-                Markup::default()
-            }
+            InputShape::List { .. }
+            | InputShape::Number(_)
+            | InputShape::Variants(_)
+            | InputShape::Scalar(_) => Markup::default(),
         }
     }
 

@@ -11,13 +11,15 @@ use vedette_domain::accounts::plan::{
     CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, Plan, cadence_label,
 };
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::input::{InputField, InputShape, TextKind};
 use vedette_domain::sites::settings::{
-    DnsRecordType, HTTPS_PORT, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
+    HTTPS_PORT, STATUS_INCIDENT_CODES, StatusCodeOption, TIME_OF_DAY, own_settings,
 };
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
+use vedette_http::validation::YES;
 
-use super::label::{self, Label};
+use super::label::Label;
 use super::{Choice, FormInput, capitalized};
 
 /// The choice of a value of its own, rather than the team's or a preset.
@@ -30,59 +32,42 @@ pub(crate) struct Control {
     name: String,
     label: String,
     help: &'static str,
-    kind: Kind,
+    shape: InputShape,
+    /// What can be chosen, if it is not typed.
+    choices: Vec<Choice>,
     /// Values with a name of their own.
     presets: Vec<Choice>,
 }
 
-/// How a setting is filled in.
-pub(crate) enum Kind {
-    /// A checkbox.
-    Flag,
-    /// One of several values.
-    One(Vec<Choice>),
-    /// Some of several values.
-    Some(Vec<Choice>),
-    /// A number within bounds. Empty may mean that there is no limit.
-    Number(u32, u32),
-    /// A TCP port. Empty is the default.
-    Port,
-    /// Texts, one on each line.
-    Lines,
-    /// A text.
-    Text,
-    /// A page of the site, which teams do not have.
-    Page,
-    /// A time of day.
-    Time,
-    /// A text that is not shown.
-    Secret,
-}
-
 /// The controls of a tool: whether it is enabled, its cadence, and its own settings.
 pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
-    let control = move |name: &str, label: &str, kind| {
-        Control::new(&format!("tools.{tool}.{name}"), label, kind)
-    };
     let minimum = plan.minimum_cadence_minutes(tool);
     let cadences = CADENCE_MINUTES.map(|minutes| Choice {
         is_open: minutes >= minimum,
         ..Choice::new(minutes, cadence_label(minutes))
     });
-    // Older names are not offered next to the current ones.
-    let own = own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as);
+    let cadence = Control::new(
+        &format!("tools.{tool}.cadence_minutes"),
+        "Check interval",
+        InputShape::Number(CADENCE_MINUTES.into()),
+    );
+    let enabled = &format!("tools.{tool}.enabled");
     [
-        control("enabled", "Check automatically", Kind::Flag),
-        control("cadence_minutes", "Check interval", Kind::One(cadences.into())),
+        Control::new(enabled, "Check automatically", InputShape::Flag),
+        Control { choices: cadences.into(), ..cadence },
     ]
     .into_iter()
-    .chain(own.map(move |setting| {
-        let label = label::of_setting(setting.name).unwrap_or_else(|| setting.name.into());
-        let name = format!("settings.{}", setting.name);
-        Control {
-            presets: presets_of(setting),
-            help: label.help,
-            ..control(&name, label.text, Kind::of(setting.rule))
+    .chain(own_settings(tool).iter().map(move |setting| {
+        let control = Control::of(&format!("tools.{tool}.settings"), setting);
+        match setting.name {
+            "incident_status_codes" => {
+                let name = |code: StatusCodeOption| {
+                    Choice::new(code.code, format!("{} {}", code.code, code.label))
+                };
+                Control { choices: STATUS_INCIDENT_CODES.map(name).into(), ..control }
+            }
+            "failures_to_open" => Control { presets: presets(), ..control },
+            _ => control,
         }
     }))
 }
@@ -90,8 +75,8 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
 /// The controls of the header that checks send.
 pub(crate) fn of_header() -> [Control; 2] {
     [
-        Control::new("request_header.name", "Header name", Kind::Text),
-        Control::new("request_header.value", "Header value", Kind::Secret),
+        Control::new("request_header.name", "Header name", text_of(TextKind::Line)),
+        Control::new("request_header.value", "Header value", text_of(TextKind::Secret)),
     ]
 }
 
@@ -115,14 +100,25 @@ pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>
 
 impl Control {
     /// A control for the monitoring setting at a path.
-    pub(crate) fn new(path: &str, label: &str, kind: Kind) -> Self {
-        Self {
-            name: format!("{TEAM_PATH}.{path}"),
-            label: label.to_owned(),
-            help: "",
-            kind,
-            presets: Vec::new(),
-        }
+    fn new(path: &str, label: &str, shape: InputShape) -> Self {
+        let (name, label) = (format!("{TEAM_PATH}.{path}"), label.to_owned());
+        Self { name, label, help: "", shape, choices: Vec::new(), presets: Vec::new() }
+    }
+
+    /// The control of a declared setting in the object at a path.
+    pub(crate) fn of(path: &str, field: &InputField) -> Self {
+        let shape = (field.shape)();
+        let choices = match &shape {
+            InputShape::List { items, .. } => choices(items),
+            shape => choices(shape),
+        };
+        let control = Self::new(&field.name_below(path), &field.label(), shape);
+        Self { help: field.help, choices, ..control }
+    }
+
+    /// The same control with names for its choices.
+    pub(crate) fn choosing(self, choices: impl Into<Vec<Choice>>) -> Self {
+        Self { choices: choices.into(), ..self }
     }
 
     /// The name of its field.
@@ -131,8 +127,18 @@ impl Control {
     }
 
     /// Whether teams have the setting too.
-    pub(crate) const fn is_of_teams(&self) -> bool {
-        !matches!(self.kind, Kind::Page)
+    pub(crate) fn is_of_teams(&self) -> bool {
+        // The only URL is that of a page of a site.
+        !matches!(self.shape, InputShape::Text { kind: TextKind::Format("uri"), .. })
+    }
+
+    /// Whether it is a list of texts that are typed, one on each line.
+    fn is_typed_list(&self) -> bool {
+        matches!(self.shape, InputShape::List { .. }) && self.choices.is_empty()
+    }
+
+    const fn is_secret(&self) -> bool {
+        matches!(self.shape, InputShape::Text { kind: TextKind::Secret, .. })
     }
 
     /// The name of the field that says where the value comes from, if the control cannot say so itself.
@@ -157,14 +163,15 @@ impl Control {
 
     fn fill_value(&self, input: &mut FormInput, settings: &Value) {
         match self.stored(settings) {
-            _ if matches!(self.kind, Kind::Secret) => {}
-            Some(Value::Array(items)) if matches!(self.kind, Kind::Lines) => {
+            _ if self.is_secret() => {}
+            Some(Value::Array(items)) if self.is_typed_list() => {
                 input.put(&self.name, items.iter().map(text).collect::<Vec<_>>().join("\n"));
             }
             Some(Value::Array(items)) => {
                 items.iter().for_each(|item| input.put(&self.name, text(item)));
             }
-            None | Some(Value::Null) => {}
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(Value::Bool(true)) => input.put(&self.name, YES),
             Some(value) => input.put(&self.name, text(value)),
         }
     }
@@ -175,21 +182,14 @@ impl Control {
         *place = self.value(input);
     }
 
-    /// Its value. Invalid values are left to the API's validation.
+    /// Its text, or its texts.
     fn value(&self, input: &FormInput) -> Value {
         let from = self.source();
         let preset = self.presets.iter().find(|preset| preset.value == input.text(&from));
-        let typed = preset.map_or_else(|| input.text(&self.name), |preset| &preset.value);
-        match self.kind {
-            Kind::Flag => match typed {
-                "true" => true.into(),
-                "" | "false" => false.into(),
-                other => other.into(),
-            },
-            Kind::One(_) | Kind::Number(..) | Kind::Port => number_or_text(typed),
-            Kind::Some(_) => input.all(&self.name).map(number_or_text).collect(),
-            Kind::Lines => input.lines(&self.name).collect(),
-            Kind::Text | Kind::Page | Kind::Time | Kind::Secret => typed.into(),
+        match self.shape {
+            InputShape::List { .. } if self.is_typed_list() => input.lines(&self.name).collect(),
+            InputShape::List { .. } => input.all(&self.name).collect(),
+            _ => preset.map_or_else(|| input.text(&self.name), |preset| &preset.value).into(),
         }
     }
 
@@ -215,27 +215,26 @@ impl Control {
 
     fn shown_as(&self, input: &FormInput, label: Label<'_>) -> Markup {
         let name = &self.name;
-        match &self.kind {
-            Kind::Flag => html! {
-                (input.tick(name, "true", label))
+        match &self.shape {
+            InputShape::Flag => html! {
+                (input.tick(name, YES, label))
                 (input.problems(name).shown())
             },
-            Kind::One(choices) => input.select(name, label, choices),
-            Kind::Some(choices) => input.ticks(name, label, choices),
-            Kind::Number(min, max) => input.number(name, label, (*min, *max)),
-            Kind::Port => input.number(name, label, (1, u16::MAX.into())),
-            Kind::Lines => input.textarea(name, label, 4),
-            Kind::Text | Kind::Page => input.input(name, "text", label),
-            Kind::Time => input.input(name, "time", label),
-            Kind::Secret => input.secret(name, label),
+            InputShape::List { .. } if self.is_typed_list() => input.textarea(name, label, 4),
+            InputShape::List { .. } => input.ticks(name, label, &self.choices),
+            InputShape::Text { kind: TextKind::Pattern(TIME_OF_DAY), .. } => {
+                input.input(name, "time", label)
+            }
+            _ if !self.choices.is_empty() => input.select(name, label, &self.choices),
+            shape => input.control_of(shape, name, label),
         }
     }
 
     /// The stored value, for somebody who cannot change it.
     pub(crate) fn summary(&self, settings: &Value) -> Markup {
-        let text = match (&self.kind, self.stored(settings)) {
-            (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
-            (_, value) => self.in_words(value.unwrap_or(&Value::Null)),
+        let text = match self.stored(settings) {
+            Some(Value::String(_)) if self.is_secret() => "not shown".to_owned(),
+            value => self.in_words(value.unwrap_or(&Value::Null)),
         };
         html! { dt { (self.label) } dd { bdi { (text) } } }
     }
@@ -248,26 +247,27 @@ impl Control {
     /// A value of the audit log, as the form shows it. A long list stays as it is.
     pub(crate) fn words_for(&self, logged: &str) -> String {
         let items = logged.split(", ").filter(|item| !item.is_empty());
-        let value = match &self.kind {
-            Kind::Flag => logged.parse().map_or_else(|_| logged.into(), Value::Bool),
-            Kind::Some(_) if items.clone().count() <= LISTED => items.map(Value::from).collect(),
+        let value = match &self.shape {
+            InputShape::Flag => logged.parse().map_or_else(|_| logged.into(), Value::Bool),
+            InputShape::List { .. } if !self.is_typed_list() && items.clone().count() <= LISTED => {
+                items.map(Value::from).collect()
+            }
             _ => logged.into(),
         };
         self.in_words(&value)
     }
 
     fn in_words(&self, value: &Value) -> String {
-        match (&self.kind, value) {
-            (Kind::Port, Value::Null) => HTTPS_PORT.to_string(),
-            (_, value) => words(value, &|item| self.called(item)),
+        match value {
+            Value::Null if self.name.ends_with(".port") => HTTPS_PORT.to_string(),
+            value => words(value, &|item| self.called(item)),
         }
     }
 
     /// The name of a value that can be chosen.
     fn called(&self, value: &Value) -> String {
         let text = text(value);
-        let (Kind::One(choices) | Kind::Some(choices)) = &self.kind else { return text };
-        let choice = choices.iter().find(|choice| choice.value == text);
+        let choice = self.choices.iter().find(|choice| choice.value == text);
         choice.map_or(text, |choice| choice.label.clone())
     }
 
@@ -306,16 +306,16 @@ impl Control {
             team => capitalized(&self.in_words(team)),
         };
         let label = format!("Override: {}", self.label);
-        let own = match &self.kind {
-            Kind::Flag => {
-                let choices = [Choice::new(true, "Yes"), Choice::new(false, "No")];
+        let own = match &self.shape {
+            InputShape::Flag => {
+                let choices = [Choice::new(YES, "Yes"), Choice::new("", "No")];
                 input.select(&self.name, label.as_str(), &choices)
             }
             _ => self.shown_as(input, label.as_str().into()),
         };
         let (source, is_own) = (self.source(), self.is_own(input));
         html! {
-            div class={ "f2" @if matches!(self.kind, Kind::Some(_) | Kind::Lines) { " long" } } {
+            div class={ "f2" @if matches!(self.shape, InputShape::List { .. }) { " long" } } {
                 div {
                     p.w5 { (self.label) }
                     @if !self.help.is_empty() { p.help { (self.help) } }
@@ -338,33 +338,23 @@ impl Control {
 /// The most values of a setting that are listed. If there are more, only their number is shown.
 const LISTED: usize = 8;
 
-impl Kind {
-    fn of(rule: Rule) -> Self {
-        match rule {
-            Rule::Boolean => Self::Flag,
-            Rule::Integer(min, max) => Self::Number(min, max),
-            Rule::Limit => Self::Number(1, INTEGER_MAX),
-            Rule::Port => Self::Port,
-            Rule::StatusCodes => Self::Some(
-                STATUS_INCIDENT_CODES
-                    .map(|option| {
-                        Choice::new(option.code, format!("{} {}", option.code, option.label))
-                    })
-                    .into(),
-            ),
-            Rule::RecordTypes => {
-                Self::Some(DnsRecordType::ALL.map(|kind| Choice::new(kind, kind.as_str())).into())
-            }
-            Rule::Paths => Self::Lines,
-            Rule::Page => Self::Page,
+/// What can be chosen of a shape; nothing if it is typed.
+fn choices(shape: &InputShape) -> Vec<Choice> {
+    match shape {
+        InputShape::Choice(values) => values.iter().map(|one| Choice::new(one, one)).collect(),
+        InputShape::Number(values) => {
+            values.iter().map(|one| Choice::new(one, one.to_string())).collect()
         }
+        _ => Vec::new(),
     }
 }
 
-fn presets_of(setting: &Setting) -> Vec<Choice> {
-    if setting.name != "failures_to_open" {
-        return Vec::new();
-    }
+/// A text without a limit of its own; the API's rule says what is wrong.
+const fn text_of(kind: TextKind) -> InputShape {
+    InputShape::Text { min: 0, max: usize::MAX, kind }
+}
+
+fn presets() -> Vec<Choice> {
     let presets = FAILURE_THRESHOLD_PRESETS.map(|preset| {
         let number = preset.failures_to_open;
         Choice::new(number, format!("{}: {number}", preset.label))
@@ -374,11 +364,6 @@ fn presets_of(setting: &Setting) -> Vec<Choice> {
 
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// A number if the text looks like one. Anything else is kept as typed, to be refused.
-fn number_or_text(typed: &str) -> Value {
-    typed.trim().parse::<i64>().map_or_else(|_| typed.into(), Value::from)
 }
 
 /// A value in words. `called` gives the names of its parts.

@@ -4,11 +4,12 @@ use maud::Markup;
 use serde_json::Value;
 use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::sites::settings::own_settings;
+use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::sites::settings::{EscalationUpdate, QuietTimeUpdate, own_settings};
 use vedette_http::settings::TEAM_PATH;
 use vedette_store::TeamWithSettings;
 
-use crate::form::setting::{self, Control, Kind};
+use crate::form::setting::{self, Control};
 use crate::form::{Choice, FormInput};
 use crate::look::{self, Icon};
 use crate::words;
@@ -34,8 +35,8 @@ pub(crate) fn setting_at(path: &str) -> Option<(Section, Control)> {
         let (controls, last): (Vec<_>, _) = match section {
             Section::Tool(tool) => {
                 // It may be an older name of a setting.
-                let named = own_settings(tool).iter().find(|setting| setting.name == last);
-                let last = named.map_or(last, |setting| setting.kept_as);
+                let named = own_settings(tool).iter().find(|setting| setting.former.0 == last);
+                let last = named.map_or(last, |setting| setting.name);
                 (setting::of_tool(tool, Plan::Agency).collect(), last)
             }
             other => (other.controls(Plan::Agency), last),
@@ -128,18 +129,19 @@ impl Section {
         match self {
             Self::Tool(tool) => setting::of_tool(tool, plan).filter(Control::is_of_teams).collect(),
             Self::RequestHeader => setting::of_header().into(),
-            Self::QuietTime => vec![
-                Control::new("quiet_time.enabled", "Hold notifications", Kind::Flag),
-                Control::new("quiet_time.starts_at", "From", Kind::Time),
-                Control::new("quiet_time.ends_at", "Until", Kind::Time),
-            ],
+            Self::QuietTime => QuietTimeUpdate::FIELDS
+                .iter()
+                .map(|field| Control::of("quiet_time", field))
+                .collect(),
             Self::Escalation => {
                 let presets =
                     ESCALATION_PRESETS.map(|preset| Choice::new(preset.minutes, preset.label));
-                vec![
-                    Control::new("escalation.enabled", "Send reminders", Kind::Flag),
-                    Control::new("escalation.intervals", "When", Kind::Some(presets.into())),
-                ]
+                let control =
+                    |field: &InputField| match (Control::of("escalation", field), field.name) {
+                        (control, "intervals") => control.choosing(presets.clone()),
+                        (control, _) => control,
+                    };
+                EscalationUpdate::FIELDS.iter().map(control).collect()
             }
         }
     }

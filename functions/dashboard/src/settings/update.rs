@@ -3,8 +3,8 @@
 use vedette_actions::change_monitoring;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::settings::parse_team_section;
-use vedette_http::validation::Errors;
+use vedette_http::settings::{TEAM_PATH, parse_team_section};
+use vedette_http::validation::{Errors, Field};
 use vedette_store::TeamWithSettings;
 
 use super::Section;
@@ -21,7 +21,8 @@ pub(crate) async fn update(
     let input = FormInput::sent(context.body);
     let mut errors = Errors::new();
     let request = section.request(&team, &input);
-    let update = parse_team_section(&request, team.plan(), &team.settings, &mut errors);
+    let sent = Field::text(TEAM_PATH, &request);
+    let update = parse_team_section(&sent, team.plan(), &team.settings, &mut errors);
     let settings = match errors.finish(Some(team.settings.merge(&update))) {
         Ok(settings) => settings,
         Err(refusal) => return page(context, &team, section, Some(input.refused(refusal))),

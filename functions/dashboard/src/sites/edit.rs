@@ -13,6 +13,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::settings::TEAM_PATH;
 use vedette_http::site_input::parse_site_update;
+use vedette_http::validation::{Fields, YES};
 
 use crate::form::FormInput;
 use crate::form::setting::{self, Control};
@@ -40,7 +41,7 @@ pub(crate) async fn save(
     let caller = &context.member()?.caller;
     let input = FormInput::sent(context.body);
     let saved = async {
-        let update = parse_site_update(&request(&input, &access), &access.team)?;
+        let update = parse_site_update(&Fields::texts(&request(&input, &access)), &access.team)?;
         let site = &access.stored.site;
         let update = update.as_chosen(site, &access.settings());
         let mut wanted = update.apply_to(site, access.has_learnt_records()?);
@@ -92,8 +93,9 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     input.put("name", &site.name);
     input.put("url", site.url.as_str());
     input.put("notes", site.notes.as_deref().unwrap_or_default());
-    input.put("pinned", site.pinned.to_string());
-    input.put("js_rendered", site.js_rendered.to_string());
+    for (name, is_on) in [("pinned", site.pinned), ("js_rendered", site.js_rendered)] {
+        input.put(name, if is_on { YES } else { "" });
+    }
     for (kind, values) in &site.expected_records {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
@@ -115,8 +117,8 @@ fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
         "url": text("url"),
         "name": text("name"),
         "notes": text("notes"),
-        "js_rendered": input.has("js_rendered", "true"),
-        "pinned": input.has("pinned", "true"),
+        "js_rendered": text("js_rendered"),
+        "pinned": text("pinned"),
     });
     inherited(access).for_each(|control| control.write_own(input, &mut request));
     setting::of_header().iter().for_each(|control| control.write(input, &mut request));
@@ -130,7 +132,7 @@ fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
         .collect();
     // An empty list also makes DNS checks forget the records that they have learned, so merely saving must not send it.
     let had_records = !access.stored.site.expected_records.is_empty();
-    if !records.is_empty() || had_records || input.has(FORGET, "true") {
+    if !records.is_empty() || had_records || input.has(FORGET, YES) {
         request[RECORDS] = records.into();
     }
     match request {
@@ -157,8 +159,8 @@ fn page(
                     (input.input("name", "text", "Name"))
                     (input.input("url", "url", "URL"))
                     (input.textarea("notes", "Notes, sent with notifications", 4))
-                    (input.tick("pinned", "true", "Keep at the top of lists"))
-                    (input.tick("js_rendered", "true", "Render pages in a browser when checking links"))
+                    (input.tick("pinned", YES, "Keep at the top of lists"))
+                    (input.tick("js_rendered", YES, "Render pages in a browser when checking links"))
                 }
             }
             @for tool in Tool::ALL {
@@ -217,7 +219,7 @@ fn records_part(access: &SiteAccess, input: &FormInput) -> Markup {
                     (input.textarea(&format!("{RECORDS}.{kind}"), format!("{kind} records").as_str(), 2))
                 }
                 @if access.stored.site.expected_records.is_empty() {
-                    (input.tick(FORGET, "true", "From now on, expect the records of the next check"))
+                    (input.tick(FORGET, YES, "From now on, expect the records of the next check"))
                 }
             }
         }

@@ -1,15 +1,14 @@
 //! `monitoring_settings` of a team, and a site's overrides.
 
 use serde_json::{Map, Value, json};
-use vedette_domain::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
+use vedette_domain::accounts::plan::CADENCE_MINUTES;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::input::NOT_BLANK;
-use vedette_domain::schema::TIME_OF_DAY;
+use vedette_domain::input::Input as _;
+use vedette_domain::schema;
 use vedette_domain::sites::settings::{
-    HEADER_NAME_MAX, HEADER_VALUE_MAX, IGNORE_PATHS_MAX, PAGE_URL_MAX, PROXY_HEADERS, Rule,
-    UNSENDABLE_HEADERS, own_settings,
+    EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, PAGE_URL_MAX, PROXY_HEADERS,
+    QuietTimeUpdate, UNSENDABLE_HEADERS, own_settings,
 };
-use vedette_http::settings::CHOICES_MAX;
 
 use crate::schemas::Schemas;
 
@@ -123,37 +122,24 @@ fn cadence(tool: Tool, schemas: &mut Schemas) -> Value {
     )
 }
 
-/// A tool's own settings. Teams and sites have the same ones, except for settings that only sites have.
+/// A tool's own settings. Teams and sites have the same ones, except for the page to audit, which only sites have.
 fn settings_of(tool: Tool, level: Level, schemas: &mut Schemas) -> Value {
-    let settings = own_settings(tool);
-    let is_for_sites = settings.iter().any(|setting| setting.rule == Rule::Page);
+    let mut settings = schema::object(own_settings(tool), false);
+    let page = settings["properties"].get_mut("url");
+    let is_for_sites = page.is_some();
+    if let Some(page) = page {
+        let about = page["description"].take();
+        *page = match level {
+            Level::Team => nothing(),
+            Level::Site => {
+                let page = json!({ "type": "string", "format": "uri", "maxLength": PAGE_URL_MAX });
+                json!({ "anyOf": [page, nothing()] })
+            }
+        };
+        page["description"] = about;
+    }
     let suffix = if is_for_sites && level == Level::Site { "Overrides" } else { "Update" };
-    let properties = settings.iter().map(|setting| {
-        let value = values(setting.rule, level, schemas);
-        (setting.name.to_owned(), described(setting.description, value))
-    });
-    let properties = properties.collect();
-    schemas.named(&format!("{}Settings{suffix}", component(tool)), object_of(properties))
-}
-
-/// The values that a request may send for a setting, including alternative notations.
-fn values(rule: Rule, level: Level, schemas: &mut Schemas) -> Value {
-    let mut schema = schemas.values(rule);
-    let most = match rule {
-        Rule::StatusCodes | Rule::RecordTypes => CHOICES_MAX,
-        Rule::Paths => {
-            schema["items"]["pattern"] = NOT_BLANK.into();
-            IGNORE_PATHS_MAX
-        }
-        Rule::Page if level == Level::Team => return nothing(),
-        Rule::Page => {
-            let page = json!({ "type": "string", "format": "uri", "maxLength": PAGE_URL_MAX });
-            return json!({ "anyOf": [page, nothing()] });
-        }
-        Rule::Boolean | Rule::Integer(..) | Rule::Limit | Rule::Port => return schema,
-    };
-    // Duplicates are merged.
-    json!({ "type": "array", "maxItems": most, "items": schema["items"] })
+    schemas.named(&format!("{}Settings{suffix}", component(tool)), settings)
 }
 
 /// Both name and value, or neither.
@@ -182,27 +168,13 @@ fn header(schemas: &mut Schemas) -> Value {
 }
 
 fn quiet_time(schemas: &mut Schemas) -> Value {
-    let time = |description: &str| json!({ "description": description, "type": "string", "pattern": TIME_OF_DAY });
-    let mut window = object([
-        ("enabled", boolean()),
-        ("starts_at", time("The first quiet minute, `HH:MM` in the time zone of the team.")),
-        ("ends_at", time("The first minute that is no longer quiet; differs from `starts_at`.")),
-    ]);
-    window["required"] = json!(["enabled"]);
+    let window = schema::object(QuietTimeUpdate::FIELDS, true);
     let window = described("A daily window in which alerts are held back.", window);
     schemas.named("QuietTimeUpdate", window)
 }
 
 fn escalation(schemas: &mut Schemas) -> Value {
-    let minutes = ESCALATION_PRESETS.map(|preset| preset.minutes);
-    let intervals = json!({
-        "description": "Minutes since the issue opened; 0 sends a reminder at once.",
-        "type": "array",
-        "maxItems": CHOICES_MAX,
-        "items": { "type": "integer", "enum": minutes },
-    });
-    let mut reminders = object([("enabled", boolean()), ("intervals", intervals)]);
-    reminders["required"] = json!(["enabled"]);
+    let reminders = schema::object(EscalationUpdate::FIELDS, true);
     schemas.named("EscalationUpdate", described("Reminders of active issues.", reminders))
 }
 
@@ -222,9 +194,7 @@ fn nothing() -> Value {
 
 /// An object with exactly these fields.
 fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
-    object_of(properties.map(|(name, schema)| (name.to_owned(), schema)).into_iter().collect())
-}
-
-fn object_of(properties: Map<String, Value>) -> Value {
+    let properties: Map<_, _> =
+        properties.map(|(name, schema)| (name.to_owned(), schema)).into_iter().collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }

@@ -11,8 +11,8 @@ use super::{
     is_content_type,
 };
 use crate::input::{
-    FieldRule, Input, InputField, InputShape, InputVariant, IntegerRule, ListRule, NOT_BLANK,
-    ObjectRule, TextKind, TextRule, VerbatimRule, input, read_object, read_variant,
+    FieldRule, Input, InputField, InputShape, InputVariant, IntegerRule, ListRule, ObjectRule,
+    TextKind, TextRule, VerbatimRule, input, read_object, read_variant,
 };
 use crate::issues::{Fingerprint, Severity};
 use crate::sites::settings::HEADER_NAME_MAX;
@@ -145,7 +145,7 @@ const CONTENT_TYPE: TextRule<String> = TextRule {
 const EXPECTED_TEXT: TextRule<String> = TextRule {
     min: 0,
     max: EXPECTED_TEXT_MAX,
-    kind: TextKind::Pattern(NOT_BLANK),
+    kind: TextKind::NotBlank,
     parse: |text| Ok(text.to_owned()),
 };
 

@@ -49,6 +49,8 @@ pub enum InputShape {
     Flag,
     /// One of some texts.
     Choice(Vec<String>),
+    /// One of some numbers.
+    Number(Vec<u32>),
     /// A list.
     List {
         /// The fewest items.
@@ -82,20 +84,21 @@ pub struct InputVariant {
 pub enum TextKind {
     /// Visible text on one line.
     Line,
+    /// Anything but blanks.
+    NotBlank,
     /// Visible text on several lines.
     Lines,
     /// What matches a regular expression.
     Pattern(&'static str),
     /// A format of JSON Schema.
     Format(&'static str),
+    /// A secret. Once saved, it is not shown.
+    Secret,
     /// A secret of several lines. Once saved, it is not shown.
     SecretLines,
     /// See the description of the field.
     Other,
 }
-
-/// A pattern of texts that have at least one character that is not blank.
-pub const NOT_BLANK: &str = r"\S";
 
 /// A text. Surrounding whitespace is ignored.
 #[derive(Debug, Clone, Copy)]
@@ -216,6 +219,20 @@ impl<T: TryFrom<u32>> FieldRule<T> for IntegerRule {
     }
 }
 
+/// One of these numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberRule<const N: usize>(pub [u32; N]);
+
+impl<T: TryFrom<u32>, const N: usize> FieldRule<T> for NumberRule<N> {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        field.integer_of(&self.0, errors)?.try_into().ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Number(self.0.into())
+    }
+}
+
 /// Yes or no.
 #[derive(Debug, Clone, Copy)]
 pub struct FlagRule;
@@ -223,6 +240,13 @@ pub struct FlagRule;
 impl FieldRule<bool> for FlagRule {
     fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<bool> {
         field.boolean(errors)
+    }
+
+    fn read_required(&self, field: &Field<'_>, errors: &mut Errors) -> Option<bool> {
+        match field.is_unticked() {
+            true => Some(false),
+            false => self.read(&field.clone().required(errors), errors),
+        }
     }
 
     fn shape(&self) -> InputShape {

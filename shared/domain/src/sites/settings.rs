@@ -32,10 +32,8 @@ pub use header::{
 pub use issue::{DnsIssueSettings, IssueSettings};
 pub use overrides::{SiteOverrides, ToolOverride, ToolsOverrides};
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
-pub use setting::{
-    IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX, Rule, Setting,
-};
-pub use time_of_day::TimeOfDay;
+pub use setting::{CHOICES_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX};
+pub use time_of_day::{TIME_OF_DAY, TimeOfDay};
 pub use tools::{
     DnsOverrides, DnsSettings, HTTPS_PORT, LinksOverrides, LinksSettings, PerformanceOverrides,
     PerformanceSettings, SslOverrides, SslSettings, StatusOverrides, StatusSettings, ToolSettings,

@@ -98,6 +98,11 @@ impl<'a> Field<'a> {
         self.value.is_none_or(is_null)
     }
 
+    /// Whether it is a box of a form that is not ticked. A text of a form that is empty looks the same.
+    pub fn is_unticked(&self) -> bool {
+        self.is_text && self.value.is_some_and(|value| value == "")
+    }
+
     /// Records a message about this field that continues "The … field".
     pub fn refuse(&self, errors: &mut Errors, predicate: impl Display) {
         errors.push(self.path.clone(), format!("The {} field {predicate}.", self.path));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use vedette_domain::checks::check::ExpectedValue;
 use vedette_domain::sites::settings::{DnsRecordType, ExpectedRecords};
 
@@ -15,13 +14,12 @@ pub const VALUE_MAX: usize = 4_096;
 /// The most bytes of all values together. This is our own limit, for the same reason as [`VALUES_MAX`].
 pub const BYTES_MAX: usize = 8_192;
 
-/// Reads the expected DNS records at `path`. Both null and `{}` expect nothing.
+/// Reads the expected DNS records. Both null and `{}` expect nothing.
 ///
 /// Values are stored in their normal form. A type with an empty list is left out. Use the result only if no error was
 /// recorded.
-pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) -> ExpectedRecords {
+pub fn parse_expected_records(field: &Field<'_>, errors: &mut Errors) -> ExpectedRecords {
     let mut records = ExpectedRecords::new();
-    let field = Field::at(path, value);
     let Some(fields) = field.nullable(|field| field.object(errors)).flatten() else {
         return records;
     };
@@ -53,14 +51,15 @@ fn read_value(kind: DnsRecordType, item: &Field<'_>, errors: &mut Errors) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     /// The result, or the errors by field.
     fn parse(value: &Value) -> Result<Value, Value> {
         let mut errors = Errors::new();
-        let records = parse_expected_records(value, "dns_expected_records", &mut errors);
+        let records =
+            parse_expected_records(&Field::at("dns_expected_records", value), &mut errors);
         match errors.finish(Some(records)) {
             Ok(records) => Ok(serde_json::to_value(records).expect("serialize")),
             Err(error) => Err(serde_json::to_value(error).expect("serialize")["errors"].clone()),

@@ -25,7 +25,7 @@ fn errors_of(error: &crate::validation::ValidationError) -> Value {
 fn site_on(plan: Plan, sent: &Value) -> Result<Value, Value> {
     let mut errors = Errors::new();
     let (team, domain) = (Settings::default(), Some("example.com"));
-    let read = parse_site_overrides(sent, TEAM_PATH, &team, plan, domain, &mut errors);
+    let read = parse_site_overrides(&Field::at(TEAM_PATH, sent), &team, plan, domain, &mut errors);
     match errors.finish(Some(read)) {
         Ok(overrides) => Ok(serde_json::to_value(overrides).expect("serialize")),
         Err(error) => Err(errors_of(&error)),
@@ -39,7 +39,7 @@ fn site(sent: &Value) -> Result<Value, Value> {
 /// What a team's settings become by an update, or the errors by field.
 fn team(plan: Plan, current: &Settings, sent: &Value) -> Result<Settings, Value> {
     let mut errors = Errors::new();
-    let update = parse_team_update(sent, plan, current, &mut errors);
+    let update = parse_team_update(&Field::at(TEAM_PATH, sent), plan, current, &mut errors);
     match errors.finish(Some(update)) {
         Ok(update) => Ok(current.merge(&update)),
         Err(error) => Err(errors_of(&error)),

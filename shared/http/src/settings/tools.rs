@@ -1,18 +1,15 @@
 //! Reads the settings of the tools.
 
-use std::collections::BTreeSet;
+use std::num::NonZeroU16;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use vedette_domain::accounts::plan::{CADENCE_MINUTES, Plan};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::input::{FieldRule as _, Input, ObjectRule};
 use vedette_domain::sites::settings::{
-    DnsRecordType, HTTPS_PORT, IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX,
-    INTEGER_MAX, PAGE_URL_MAX, PageUrlError, Rule, STATUS_INCIDENT_CODES, Setting, ToolOverride,
-    ToolsOverrides, check_page_url, own_settings,
+    HTTPS_PORT, INTEGER_MAX, PageUrlError, ToolOverride, ToolsOverrides, check_page_url,
 };
 
-use super::{CHOICES_MAX, Level};
+use super::Level;
 use crate::validation::{Errors, Field, Fields};
 
 /// Reads the map of tools.
@@ -22,7 +19,7 @@ pub(super) fn read(
     plan: Plan,
     errors: &mut Errors,
 ) -> ToolsOverrides {
-    let tools = ToolsOverrides {
+    let mut tools = ToolsOverrides {
         status: read_tool(sent, Tool::Status, level, plan, errors),
         ssl: read_tool(sent, Tool::Ssl, level, plan, errors),
         dns: read_tool(sent, Tool::Dns, level, plan, errors),
@@ -30,10 +27,19 @@ pub(super) fn read(
         performance: read_tool(sent, Tool::Performance, level, plan, errors),
     };
     sent.only(&Tool::ALL.map(Tool::as_str), errors);
+    if let Some(Some(page)) = &tools.performance.settings.url {
+        let performance = sent.field(Tool::Performance.as_str());
+        check_page(&format!("{}.settings.url", performance.path()), page, level, errors);
+    }
+    // A site that sends null has the default port, even if its team sets another.
+    let port = &mut tools.ssl.settings.port;
+    if matches!(level, Level::Site { .. }) && *port == Some(None) {
+        *port = Some(NonZeroU16::new(HTTPS_PORT));
+    }
     tools
 }
 
-fn read_tool<O: DeserializeOwned + Default>(
+fn read_tool<O: Input + Default>(
     tools: &Fields<'_>,
     tool: Tool,
     level: Level<'_>,
@@ -45,7 +51,7 @@ fn read_tool<O: DeserializeOwned + Default>(
     };
     let mut enabled = fields.field("enabled");
     let mut cadence = fields.field("cadence_minutes");
-    if let Level::Team = level {
+    if matches!(level, Level::Team) && !enabled.is_unticked() {
         enabled = enabled.required(errors);
     }
     let enabled = read_enabled(&enabled, plan.allows(tool), plan, errors);
@@ -55,7 +61,7 @@ fn read_tool<O: DeserializeOwned + Default>(
     let read = ToolOverride {
         enabled,
         cadence_minutes: read_cadence(&cadence, tool, plan, errors),
-        settings: read_own(&fields.field("settings"), own_settings(tool), level, errors),
+        settings: ObjectRule.read(&fields.field("settings"), errors).unwrap_or_default(),
     };
     fields.only(&["enabled", "cadence_minutes", "settings"], errors);
     read
@@ -88,94 +94,24 @@ fn read_cadence(field: &Field<'_>, tool: Tool, plan: Plan, errors: &mut Errors) 
     Some(minutes)
 }
 
-/// Reads a tool's own settings, each with the rule for its values.
-fn read_own<O: DeserializeOwned + Default>(
-    field: &Field<'_>,
-    settings: &[Setting],
-    level: Level<'_>,
-    errors: &mut Errors,
-) -> O {
-    let Some(fields) = field.object(errors) else { return O::default() };
-    let mut read = Map::new();
-    for Setting { name, kept_as, rule, .. } in settings {
-        // If a setting is sent under two names, the current name comes last and decides, even with null.
-        if let Some(value) = read_value(&fields.field(name), *rule, level, errors) {
-            read.insert((*kept_as).to_owned(), value);
-        }
-    }
-    let known: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-    fields.only(&known, errors);
-    serde_json::from_value(read.into()).unwrap_or_else(|error| {
-        field.refuse(errors, format_args!("cannot be read: {error}"));
-        O::default()
-    })
-}
-
-fn read_value(
-    field: &Field<'_>,
-    rule: Rule,
-    level: Level<'_>,
-    errors: &mut Errors,
-) -> Option<Value> {
-    Some(match rule {
-        Rule::Boolean => field.boolean(errors)?.into(),
-        Rule::Integer(min, max) => field.integer(min..=max, errors)?.into(),
-        Rule::Limit => field.nullable(|field| field.integer(1..=INTEGER_MAX, errors))?.into(),
-        Rule::Port => read_port(field, level, errors)?.into(),
-        Rule::StatusCodes => {
-            let codes = STATUS_INCIDENT_CODES.map(|option| u32::from(option.code));
-            field.list(CHOICES_MAX, errors, |item, errors| {
-                item.integer_of(&codes, errors).map(Value::from)
-            })?
-        }
-        Rule::RecordTypes => field.list(CHOICES_MAX, errors, |item, errors| {
-            item.one_of(&DnsRecordType::ALL, errors).map(|kind| Value::from(kind.as_str()))
-        })?,
-        Rule::Paths => read_paths(field, errors)?,
-        Rule::Page => read_page(field, level, errors)?.into(),
-    })
-}
-
-fn read_paths(field: &Field<'_>, errors: &mut Errors) -> Option<Value> {
-    let paths: BTreeSet<String> = field
-        .list(IGNORE_PATHS_MAX, errors, |item, errors| item.string(IGNORE_PATH_MAX, errors))?;
-    if paths.iter().map(String::len).sum::<usize>() > IGNORE_PATHS_BYTES_MAX {
-        let message = format_args!("must not hold more than {IGNORE_PATHS_BYTES_MAX} bytes");
-        field.refuse(errors, message);
-        return None;
-    }
-    Some(paths.into_iter().collect())
-}
-
-/// Reads a port. A site that sends null has the default port, even if its team sets another.
-fn read_port(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option<Option<u32>> {
-    let port = field.nullable(|field| field.integer(1..=u32::from(u16::MAX), errors))?;
-    Some(match level {
-        Level::Team => port,
-        Level::Site { .. } => port.or(Some(HTTPS_PORT.into())),
-    })
-}
-
-fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option<Option<String>> {
-    field.nullable(|field| {
-        let Level::Site { domain } = level else {
-            if field.is_sent() {
-                field.refuse(errors, "can be set at site level only");
+/// Refuses a page to audit that is not the site's.
+fn check_page(path: &str, page: &str, level: Level<'_>, errors: &mut Errors) {
+    let complaint = match level {
+        Level::Team => "can be set at site level only".to_owned(),
+        Level::Site { domain } => {
+            match (check_page_url(page, domain.unwrap_or_default()), domain) {
+                (Ok(()), _) | (Err(PageUrlError::OtherDomain), None) => return,
+                (Err(PageUrlError::Invalid), _) => "must be a valid http or https URL".to_owned(),
+                (Err(PageUrlError::Credentials), _) => {
+                    "must not contain a user name or password".to_owned()
+                }
+                (Err(PageUrlError::OtherDomain), Some(domain)) => {
+                    format!("must be on the site's domain {domain}")
+                }
             }
-            return None;
-        };
-        let page = field.string(PAGE_URL_MAX, errors)?;
-        let complaint = match check_page_url(&page, domain.unwrap_or_default()) {
-            Ok(()) => return Some(page),
-            Err(PageUrlError::Invalid) => "must be a valid http or https URL".to_owned(),
-            Err(PageUrlError::Credentials) => "must not contain a user name or password".to_owned(),
-            Err(PageUrlError::OtherDomain) => {
-                format!("must be on the site's domain {}", domain?)
-            }
-        };
-        field.refuse(errors, complaint);
-        None
-    })
+        }
+    };
+    errors.push(path, format!("The {path} field {complaint}."));
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! The declaration of a tool's own settings. Each setting is declared once, with its name, its type, its default, the
-//! rule for its values, and the description for clients.
+//! The declaration of a tool's own settings. Each setting is declared once, like a field of an [input](crate::input).
 //!
-//! A declaration generates the complete settings, the partial settings, the code that applies one to the other, and the
-//! table [`OwnSettings::SETTINGS`], with which requests are read and schemas are created.
+//! A declaration generates the complete settings, the partial settings, which are an [`Input`](crate::input::Input), and the code that applies
+//! one to the other.
 
 use serde::{Deserialize, Deserializer};
 
-use super::setting::Setting;
 use crate::checks::tool::Tool;
 
 /// A tool's own settings, complete. Their defaults are the settings of a new team.
@@ -15,8 +13,6 @@ pub trait OwnSettings: Default {
     type Overrides: Overrides<Self>;
     /// The tool.
     const TOOL: Tool;
-    /// The settings, in the order in which requests are validated.
-    const SETTINGS: &'static [Setting];
 }
 
 /// Partial settings that can be applied to complete ones.
@@ -37,9 +33,10 @@ macro_rules! own_settings {
         $whole:ident as $schema_name:literal, $partial:ident, of $tool:ident {
             $(
                 $(#[doc = $doc:literal])+
+                $(#[form($label:literal $(, $help:literal)?)])?
                 $(#[formerly($former:literal, $former_doc:literal)])?
                 $(#[omitted_if($is_unset:path)])?
-                $field:ident: $type:ty = $default:expr, $rule:expr;
+                $field:ident: $presence:ident<$type:ty> = $rule:expr $(, or $default:expr)?;
             )+
         }
     ) => {
@@ -47,7 +44,7 @@ macro_rules! own_settings {
         #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
         #[serde(default)]
         pub struct $whole {
-            $($(#[doc = $doc])+ pub $field: $type,)+
+            $($(#[doc = $doc])+ pub $field: crate::input::new_type!($presence $type $(, $default)?),)+
         }
 
         #[doc = concat!("Partial [`", stringify!($whole), "`]; the fields mean the same.")]
@@ -60,35 +57,42 @@ macro_rules! own_settings {
                     skip_serializing_if = "Option::is_none",
                     deserialize_with = "crate::sites::settings::declare::said"
                 )]
-                pub $field: Option<$type>,
+                pub $field: crate::input::change_type!($presence $type),
             )+
         }
 
         impl Default for $whole {
             fn default() -> Self {
-                Self { $($field: $default),+ }
+                Self { $($field: crate::input::default_value!($($default)?)),+ }
             }
         }
 
         impl crate::sites::settings::OwnSettings for $whole {
             type Overrides = $partial;
             const TOOL: crate::checks::tool::Tool = crate::checks::tool::Tool::$tool;
-            const SETTINGS: &'static [crate::sites::settings::Setting] = &[$(
-                $(crate::sites::settings::Setting {
-                    name: $former,
-                    kept_as: stringify!($field),
-                    description: $former_doc,
-                    rule: $rule,
-                    is_always_shown: true,
-                },)?
-                crate::sites::settings::Setting {
-                    name: stringify!($field),
-                    kept_as: stringify!($field),
-                    description: concat!($($doc),+).trim_ascii_start(),
-                    rule: $rule,
-                    is_always_shown: <[&str]>::is_empty(&[$(stringify!($is_unset))?]),
-                },
-            )+];
+        }
+
+        impl crate::input::Input for $partial {
+            const FIELDS: &'static [crate::input::InputField] = &[$(crate::input::field!(
+                $(#[doc = $doc])+
+                $(#[form($label $(, $help)?)])?
+                $(#[formerly($former, $former_doc)])?
+                $field: $presence<$type> = $rule
+            ),)+];
+            const IS_NEW: bool = false;
+
+            fn read(
+                fields: &crate::validation::Fields<'_>,
+                errors: &mut crate::validation::Errors,
+            ) -> Option<Self> {
+                Some(Self { $(
+                    // If a setting is sent under two names, the current name decides, even with null.
+                    $field: [
+                        $(crate::input::read_change!($presence, fields.field($former), errors, $rule),)?
+                        crate::input::read_change!($presence, fields.field(stringify!($field)), errors, $rule),
+                    ].into_iter().flatten().next_back(),
+                )+ })
+            }
         }
 
         impl crate::sites::settings::Overrides<$whole> for $partial {
@@ -122,9 +126,13 @@ macro_rules! own_settings {
                 $schema_name.into()
             }
 
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let settings = <Self as crate::sites::settings::OwnSettings>::SETTINGS;
-                crate::schema::own_settings($about.trim_ascii_start(), settings, generator)
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let omitted = [$($({
+                    let _ = stringify!($is_unset);
+                    stringify!($field)
+                },)?)+];
+                let settings = <$partial as crate::input::Input>::FIELDS;
+                crate::schema::own_settings($about.trim_ascii_start(), settings, &omitted)
             }
         }
     };

@@ -1,65 +1,81 @@
-//! A setting of a tool, and the values that it may have.
+//! Rules for the values of settings.
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
+use std::num::NonZeroU16;
+
+use super::page::PAGE_URL_MAX;
+use crate::input::{FieldRule, InputShape, IntegerRule, ListRule, TextKind, TextRule};
+use crate::validation::{Errors, Field};
 
 /// The largest integer if the API names no bound of its own: the largest signed 32-bit integer, which every client
 /// language has.
 pub const INTEGER_MAX: u32 = 2_147_483_647;
-/// Bounds of `confirmation_retry_minutes`.
-pub(super) const CONFIRMATION_RETRY_MINUTES: RangeInclusive<u32> = 1..=5;
-/// Bounds of `incident_follow_up_minutes`.
-pub(super) const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
-/// Bounds of `min_score`, in points of a performance score.
-pub(super) const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
+/// The most entries in a list of a few possible values, including repetitions. This is our own limit.
+pub const CHOICES_MAX: usize = 100;
 /// The longest item of `ignore_paths`, in characters.
-pub const IGNORE_PATH_MAX: usize = 255;
+const IGNORE_PATH_MAX: usize = 255;
 /// The most items of `ignore_paths`. This is our own limit, which keeps a site within one stored item.
 pub const IGNORE_PATHS_MAX: usize = 100;
 /// The most bytes of all `ignore_paths` together. This is our own limit, for the same reason.
 pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
-/// One setting of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// Its name in requests and answers.
-    pub name: &'static str,
-    /// The name under which partial settings store it; it differs for an older name.
-    pub kept_as: &'static str,
-    /// What it means.
-    pub description: &'static str,
-    /// The values that it may have.
-    pub rule: Rule,
-    /// Whether answers always contain it. Additions to the specification are omitted while they are unset.
-    pub is_always_shown: bool,
+/// A positive integer.
+pub(super) const POSITIVE: IntegerRule = IntegerRule { min: 1, max: INTEGER_MAX };
+pub(super) const CONFIRMATION_RETRY_MINUTES: IntegerRule = IntegerRule { min: 1, max: 5 };
+pub(super) const INCIDENT_FOLLOW_UP_MINUTES: IntegerRule = IntegerRule { min: 1, max: 60 };
+/// In points of a performance score.
+pub(super) const PERFORMANCE_SCORE: IntegerRule = IntegerRule { min: 1, max: 100 };
+
+/// The URL of a page. Whoever knows the site [checks](super::check_page_url) that it is on the site's host.
+pub(super) const PAGE: TextRule<String> = TextRule {
+    min: 0,
+    max: PAGE_URL_MAX,
+    kind: TextKind::Format("uri"),
+    parse: |text| Ok(text.to_owned()),
+};
+
+/// A TCP port.
+pub(super) struct PortRule;
+
+impl FieldRule<NonZeroU16> for PortRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<NonZeroU16> {
+        let port = field.integer(1..=u16::MAX.into(), errors)?;
+        u16::try_from(port).ok().and_then(NonZeroU16::new)
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Integer(1, u16::MAX.into())
+    }
 }
 
-/// The values that a setting may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// True or false.
-    Boolean,
-    /// An integer within bounds, both inclusive.
-    Integer(u32, u32),
-    /// A positive integer, or null for no limit.
-    Limit,
-    /// A TCP port, or null for the default.
-    Port,
-    /// Some of [`STATUS_INCIDENT_CODES`](super::STATUS_INCIDENT_CODES).
-    StatusCodes,
-    /// Some of [`DnsRecordType::ALL`](super::DnsRecordType::ALL).
-    RecordTypes,
-    /// Path patterns.
-    Paths,
-    /// The URL of a page on the site's own host, or null for its root. For a team, it is always null.
-    Page,
+/// Path patterns, which have a limit together.
+pub(super) struct PathsRule;
+
+impl PathsRule {
+    const LIST: ListRule<TextRule<String>, String> = ListRule::new(
+        0,
+        IGNORE_PATHS_MAX,
+        TextRule {
+            min: 0,
+            max: IGNORE_PATH_MAX,
+            kind: TextKind::NotBlank,
+            parse: |text| Ok(text.to_owned()),
+        },
+    );
 }
 
-impl Rule {
-    /// A positive integer.
-    pub(crate) const POSITIVE: Self = Self::within(&(1..=INTEGER_MAX));
+impl FieldRule<BTreeSet<String>> for PathsRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<BTreeSet<String>> {
+        let paths: BTreeSet<String> = Self::LIST.read(field, errors)?;
+        if paths.iter().map(String::len).sum::<usize>() > IGNORE_PATHS_BYTES_MAX {
+            let message = format_args!("must not hold more than {IGNORE_PATHS_BYTES_MAX} bytes");
+            field.refuse(errors, message);
+            return None;
+        }
+        Some(paths)
+    }
 
-    /// An integer within bounds.
-    pub const fn within(bounds: &RangeInclusive<u32>) -> Self {
-        Self::Integer(*bounds.start(), *bounds.end())
+    fn shape(&self) -> InputShape {
+        FieldRule::<BTreeSet<String>>::shape(&Self::LIST)
     }
 }

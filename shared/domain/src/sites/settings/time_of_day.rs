@@ -5,13 +5,29 @@ use jiff::civil::Time;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::input::{TextKind, TextRule};
+
 /// A minute of the day from `00:00` to `23:59`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeOfDay {
     minute: u16,
 }
 
+/// The pattern of a [`TimeOfDay`].
+pub const TIME_OF_DAY: &str = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
+
 impl TimeOfDay {
+    /// The rule for times that people enter.
+    pub(super) const RULE: TextRule<Self> = TextRule {
+        min: 0,
+        max: usize::MAX,
+        kind: TextKind::Pattern(TIME_OF_DAY),
+        parse: |text| {
+            let why = "must be a time written HH:MM, from 00:00 to 23:59";
+            Self::parse(text).ok_or_else(|| why.to_owned())
+        },
+    };
+
     /// The full hour; hours after 23 continue in the next day.
     pub(super) const fn from_hour(hour: u16) -> Self {
         Self { minute: hour % 24 * 60 }

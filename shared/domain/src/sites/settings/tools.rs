@@ -9,9 +9,11 @@ use super::codes::STATUS_INCIDENT_CODES;
 use super::declare::{OwnSettings, own_settings};
 use super::dns::DnsRecordType;
 use super::setting::{
-    CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE, Rule, Setting,
+    CHOICES_MAX, CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PAGE, PERFORMANCE_SCORE,
+    POSITIVE, PathsRule, PortRule,
 };
 use crate::checks::tool::Tool;
+use crate::input::{FlagRule, Input as _, InputField, ListRule, NumberRule};
 
 /// The port of the certificate that is checked, if no other is set: that of `https`.
 pub const HTTPS_PORT: u16 = 443;
@@ -111,16 +113,20 @@ own_settings! {
     StatusSettings as "StatusSettings", StatusOverrides, of Status {
         /// Response codes that count as failed; a missing response always counts. Codes that cannot be listed count like
         /// 400 (4xx) or 500 (all higher ones).
-        incident_status_codes: BTreeSet<u16> =
-            STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(), Rule::StatusCodes;
+        #[form("Failure status codes", "Responses that count as a failure. A missing response always counts. Codes that are not listed here count like 400 (4xx) or 500 (all higher ones).")]
+        incident_status_codes: Optional<BTreeSet<u16>> = ListRule::new(0, CHOICES_MAX, NumberRule(STATUS_INCIDENT_CODES.map(|option| option.code.into()))), or STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect();
         /// Failed checks in a row before an issue opens.
-        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        #[form("Failures to open an issue", "Failed checks in a row.")]
+        failures_to_open: Optional<NonZeroU32> = POSITIVE, or TWO;
         /// Successful checks in a row before it resolves.
-        successes_to_resolve: NonZeroU32 = ONE, Rule::POSITIVE;
+        #[form("Successes to resolve it", "Successful checks in a row.")]
+        successes_to_resolve: Optional<NonZeroU32> = POSITIVE, or ONE;
         /// Minutes until a failure is checked again.
-        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        #[form("Retry after a failure (minutes)", "Checks again sooner than the check interval, to confirm a failure.")]
+        confirmation_retry_minutes: Optional<u32> = CONFIRMATION_RETRY_MINUTES, or 2;
         /// Minutes between follow-ups of an active issue.
-        incident_follow_up_minutes: u32 = 5, Rule::within(&INCIDENT_FOLLOW_UP_MINUTES);
+        #[form("Check while an issue is open (minutes)", "Checks again sooner than the check interval, to see when it is over.")]
+        incident_follow_up_minutes: Optional<u32> = INCIDENT_FOLLOW_UP_MINUTES, or 5;
     }
 }
 
@@ -128,14 +134,18 @@ own_settings! {
     /// When certificate checks open an issue.
     SslSettings as "SslSettings", SslOverrides, of Ssl {
         /// How many days before its expiry the certificate is reported.
-        expiry_days: NonZeroU32 = FOURTEEN, Rule::POSITIVE;
+        #[form("Warn before expiry (days)")]
+        expiry_days: Optional<NonZeroU32> = POSITIVE, or FOURTEEN;
         /// Failed checks in a row before an issue opens.
-        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        #[form("Failures to open an issue", "Failed checks in a row.")]
+        failures_to_open: Optional<NonZeroU32> = POSITIVE, or TWO;
         /// Minutes until a failure is checked again.
-        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        #[form("Retry after a failure (minutes)", "Checks again sooner than the check interval, to confirm a failure.")]
+        confirmation_retry_minutes: Optional<u32> = CONFIRMATION_RETRY_MINUTES, or 2;
         /// An addition to the specification: the port whose certificate is checked; null or omitted for 443.
+        #[form("Port", "Leave empty for 443.")]
         #[omitted_if(Option::is_none)]
-        port: Option<NonZeroU16> = None, Rule::Port;
+        port: Clearable<NonZeroU16> = PortRule;
     }
 }
 
@@ -150,13 +160,17 @@ own_settings! {
     /// When DNS checks open an issue.
     DnsSettings as "DnsSettings", DnsOverrides, of Dns {
         /// Whether only failed lookups open an issue, and changed records do not.
-        hard_failures_only: bool = false, Rule::Boolean;
+        #[form("Only failed lookups open issues", "Changed or missing records don’t.")]
+        hard_failures_only: Optional<bool> = FlagRule, or false;
         /// Failed checks in a row before an issue opens.
-        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        #[form("Failures to open an issue", "Failed checks in a row.")]
+        failures_to_open: Optional<NonZeroU32> = POSITIVE, or TWO;
         /// Minutes until a failure is checked again.
-        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        #[form("Retry after a failure (minutes)", "Checks again sooner than the check interval, to confirm a failure.")]
+        confirmation_retry_minutes: Optional<u32> = CONFIRMATION_RETRY_MINUTES, or 2;
         /// The record types monitored for changes.
-        monitored_record_types: BTreeSet<DnsRecordType> = DnsRecordType::ALL.into(), Rule::RecordTypes;
+        #[form("Record types to monitor")]
+        monitored_record_types: Optional<BTreeSet<DnsRecordType>> = ListRule::new(0, CHOICES_MAX, DnsRecordType::ALL), or DnsRecordType::ALL.into();
     }
 }
 
@@ -164,15 +178,20 @@ own_settings! {
     /// What a crawl looks at, and when broken links open an issue.
     LinksSettings as "BrokenLinksSettings", LinksOverrides, of BrokenLinks {
         /// Broken URLs in one crawl that count as a breach.
-        min_broken_count: NonZeroU32 = FIVE, Rule::POSITIVE;
+        #[form("Broken links that count as a failure", "In one crawl.")]
+        min_broken_count: Optional<NonZeroU32> = POSITIVE, or FIVE;
         /// Breaches in a row before an issue opens.
-        consecutive_breaches_to_open: NonZeroU32 = ONE, Rule::POSITIVE;
+        #[form("Failures to open an issue", "Failed checks in a row.")]
+        consecutive_breaches_to_open: Optional<NonZeroU32> = POSITIVE, or ONE;
         /// Path patterns left out of the crawl.
-        ignore_paths: BTreeSet<String> = BTreeSet::new(), Rule::Paths;
+        #[form("Paths to ignore", "One per line. * matches any text.")]
+        ignore_paths: Optional<BTreeSet<String>> = PathsRule, or BTreeSet::new();
         /// Whether links to other hosts are left out.
-        ignore_external_links: bool = false, Rule::Boolean;
+        #[form("Ignore links to other hosts")]
+        ignore_external_links: Optional<bool> = FlagRule, or false;
         /// Whether redirect responses are left out.
-        ignore_redirects: bool = false, Rule::Boolean;
+        #[form("Ignore redirects")]
+        ignore_redirects: Optional<bool> = FlagRule, or false;
     }
 }
 
@@ -180,26 +199,31 @@ own_settings! {
     /// Which page is audited, and the budget beyond which an issue opens.
     PerformanceSettings as "PerformanceSettings", PerformanceOverrides, of Performance {
         /// The page to audit, on the site's own host; null for the site's root. For a team, it is always null.
-        url: Option<String> = None, Rule::Page;
+        #[form("Page to audit", "On the site’s own host. Leave empty for its root.")]
+        url: Clearable<String> = PAGE;
         /// The lowest acceptable score.
-        min_score: u32 = 50, Rule::within(&PERFORMANCE_SCORE);
+        #[form("Minimum score", "From 0 to 100.")]
+        min_score: Optional<u32> = PERFORMANCE_SCORE, or 50;
         /// The longest acceptable time to first byte, in milliseconds; null for no limit.
+        #[form("Maximum Time to First Byte (ms)", "Leave empty for no limit.")]
         #[formerly("max_response_time_ms", "The older name of `max_ttfb_ms`, which takes precedence. Answers always show the same value for both.")]
-        max_ttfb_ms: Option<NonZeroU32> = None, Rule::Limit;
+        max_ttfb_ms: Clearable<NonZeroU32> = POSITIVE;
         /// The longest acceptable Time to Interactive, in seconds; null for no limit.
-        max_load_time_seconds: Option<NonZeroU32> = None, Rule::Limit;
+        #[form("Maximum Time to Interactive (s)", "Leave empty for no limit.")]
+        max_load_time_seconds: Clearable<NonZeroU32> = POSITIVE;
         /// Breaches in a row before an issue opens.
-        consecutive_breaches_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        #[form("Failures to open an issue", "Failed checks in a row.")]
+        consecutive_breaches_to_open: Optional<NonZeroU32> = POSITIVE, or TWO;
     }
 }
 
 /// The settings of a tool besides `enabled` and `cadence_minutes`.
-pub const fn own_settings(tool: Tool) -> &'static [Setting] {
+pub const fn own_settings(tool: Tool) -> &'static [InputField] {
     match tool {
-        Tool::Status => StatusSettings::SETTINGS,
-        Tool::Ssl => SslSettings::SETTINGS,
-        Tool::Dns => DnsSettings::SETTINGS,
-        Tool::BrokenLinks => LinksSettings::SETTINGS,
-        Tool::Performance => PerformanceSettings::SETTINGS,
+        Tool::Status => StatusOverrides::FIELDS,
+        Tool::Ssl => SslOverrides::FIELDS,
+        Tool::Dns => DnsOverrides::FIELDS,
+        Tool::BrokenLinks => LinksOverrides::FIELDS,
+        Tool::Performance => PerformanceOverrides::FIELDS,
     }
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use super::declare::set;
 use super::overrides::ToolsOverrides;
+use super::setting::CHOICES_MAX;
 use super::time_of_day::TimeOfDay;
 use super::{Escalation, QuietTime, RequestHeader};
+use crate::accounts::plan::ESCALATION_PRESETS;
+use crate::input::{FlagRule, ListRule, NumberRule, input};
 
 /// The changes that a team's PATCH makes to its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,15 +23,19 @@ pub struct TeamUpdate {
     pub escalation: Option<EscalationUpdate>,
 }
 
-/// Changes of a team's quiet time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QuietTimeUpdate {
-    /// Whether alerts are held back.
-    pub enabled: bool,
-    /// The first quiet minute; `None` keeps it.
-    pub starts_at: Option<TimeOfDay>,
-    /// The first minute that is no longer quiet; `None` keeps it.
-    pub ends_at: Option<TimeOfDay>,
+input! {
+    /// A daily window in which alerts are held back.
+    QuietTimeUpdate {
+        /// Whether alerts are held back.
+        #[form("Hold notifications")]
+        enabled: Required<bool> = FlagRule;
+        /// The first quiet minute, `HH:MM` in the time zone of the team.
+        #[form("From")]
+        starts_at: Optional<TimeOfDay> = TimeOfDay::RULE;
+        /// The first minute that is no longer quiet; differs from `starts_at`.
+        #[form("Until")]
+        ends_at: Optional<TimeOfDay> = TimeOfDay::RULE;
+    }
 }
 
 impl QuietTimeUpdate {
@@ -43,13 +50,16 @@ impl QuietTimeUpdate {
     }
 }
 
-/// Changes of a team's escalation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EscalationUpdate {
-    /// Whether reminders are sent.
-    pub enabled: bool,
-    /// When they are sent; `None` keeps it.
-    pub intervals: Option<BTreeSet<u32>>,
+input! {
+    /// Reminders of active issues.
+    EscalationUpdate {
+        /// Whether reminders are sent.
+        #[form("Send reminders")]
+        enabled: Required<bool> = FlagRule;
+        /// Minutes since the issue opened; 0 sends a reminder at once.
+        #[form("When")]
+        intervals: Optional<BTreeSet<u32>> = ListRule::new(0, CHOICES_MAX, NumberRule(ESCALATION_PRESETS.map(|preset| preset.minutes)));
+    }
 }
 
 impl EscalationUpdate {

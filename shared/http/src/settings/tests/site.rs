@@ -209,12 +209,12 @@ proptest! {
         let mut team = Settings::resolve(&Settings::default(), &team, Plan::Agency);
         team.tools.performance.settings.url = None;
         team.quiet_time.enabled = true;
-        team.escalation.intervals = BTreeSet::from([0, 1440]);
+        team.escalation.intervals = [0, 1440].into();
         let read = Settings::resolve(&team, &stored, plan);
         let sent = serde_json::to_value(&read).expect("serialize");
         let mut errors = Errors::new();
         let domain = Some("example.com");
-        let said = parse_site_overrides(&sent, TEAM_PATH, &team, plan, domain, &mut errors);
+        let said = parse_site_overrides(&Field::at(TEAM_PATH, &sent), &team, plan, domain, &mut errors);
         prop_assert_eq!(errors.finish(Some(said)).map(|said| stored.replaced_by(said, &read)), Ok(stored));
     }
 }
@@ -246,7 +246,13 @@ fn everything_wrong_is_told_in_the_order_of_the_tables() {
     });
     let mut errors = Errors::new();
     let team = Settings::default();
-    parse_site_overrides(&sent, TEAM_PATH, &team, Plan::Agency, Some("example.com"), &mut errors);
+    parse_site_overrides(
+        &Field::at(TEAM_PATH, &sent),
+        &team,
+        Plan::Agency,
+        Some("example.com"),
+        &mut errors,
+    );
     let error = errors.finish(Some(())).expect_err("much is wrong");
     assert_eq!(
         error.message(),
