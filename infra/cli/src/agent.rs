@@ -10,11 +10,12 @@ use url::Url;
 use vedette_agent::{Agent as Witness, AgentConfig};
 use vedette_checker::{Config, Engines};
 use vedette_domain::locations::{Agent, Location, WITNESSES_MAX};
+use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 use vedette_runtime::config::environment;
 
 use crate::Failure;
-use crate::output::{Output, Show, moment, moment_or_dash, record, table, wire};
+use crate::output::{Output, Show, moment, moment_or_dash, record, table};
 
 /// Run an agent, or manage the agents of a service.
 #[derive(Debug, Args)]
@@ -150,9 +151,9 @@ async fn rotate(app: &App, name: &Location) -> Result<Created, Failure> {
 #[derive(Serialize)]
 struct Shown {
     name: Location,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     last_seen_at: Option<Timestamp>,
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use vedette_domain::ErrorChain;
+use vedette_domain::time::wire_time;
 use vedette_embedded::{
     Backup as Made, BackupDestination, BackupError, BackupRecord, Cancellation, Folder,
     FolderError, Reached, back_up, reach,
@@ -16,7 +17,7 @@ use vedette_embedded::{
 use vedette_runtime::Clock;
 
 use crate::Failure;
-use crate::output::{Output, Show, moment, wire};
+use crate::output::{Output, Show, moment};
 
 /// The version that made a backup, which `restore` prints.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -139,7 +140,7 @@ struct BackedUp {
     file: PathBuf,
     checksum_file: PathBuf,
     bytes: u64,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
     #[serde(flatten)]
     holds: Holds,

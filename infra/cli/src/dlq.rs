@@ -6,9 +6,10 @@ mod queue;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
+use vedette_domain::time::wire_time_or_null;
 
 use crate::Failure;
-use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
+use crate::output::{Output, Show, moment, moment_or_dash, table};
 use crate::target::Deployed;
 
 use dead_letter::DeadLetter;
@@ -113,7 +114,7 @@ struct Row {
     queue: &'static str,
     messages: u64,
     /// When the oldest of the messages that were read was first sent.
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     oldest: Option<Timestamp>,
 }
 

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::timeout;
 use vedette_domain::clock::Jump;
+use vedette_domain::time::wire_time_or_null;
 use vedette_embedded::Examination;
 use vedette_runtime::App;
 use vedette_runtime::health::{Notice, Problem as Reported};
@@ -18,7 +19,7 @@ use vedette_store::{StoreError, TableState, budget, retry_on_conflict};
 
 use crate::Failure;
 use crate::aws::Account;
-use crate::output::{Output, Show, moment, wire};
+use crate::output::{Output, Show, moment};
 
 /// How long work may be overdue. The reconciler handles overdue work every minute and postpones it, so several of its
 /// passes have missed work that is overdue for longer.
@@ -227,7 +228,7 @@ struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Problem {
     /// Since when the service reports it. `None` for a problem that this command has found.
-    #[serde(skip_serializing_if = "Option::is_none", with = "wire::optional")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "wire_time_or_null")]
     since: Option<Timestamp>,
     what: String,
     remedy: String,

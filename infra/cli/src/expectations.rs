@@ -9,12 +9,12 @@ use vedette_actions::access::SiteAccess;
 use vedette_actions::change_expectations;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::expectations::{
-    EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput, IssuePolicies,
-    IssuePolicy, NotExpectable, OwnershipRecord, POST_BODY_MAX, PostRequest,
+    EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput,
+    ExpectationsResource, IssuePolicies, IssuePolicy, NotExpectable, OwnershipRecord,
+    POST_BODY_MAX, PostRequest,
 };
 use vedette_domain::id::SiteId;
 use vedette_domain::validation::Fields;
-use vedette_http::resource::ExpectationsResource;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 

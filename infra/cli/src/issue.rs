@@ -14,10 +14,11 @@ use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
+use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, StoreError, budget, retry_on_conflict};
 
-use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
+use crate::output::{Output, Show, moment, moment_or_dash, table};
 use crate::{Failure, args, member, output, team, user};
 
 #[derive(Debug, Subcommand)]
@@ -190,7 +191,7 @@ struct Row {
     fingerprint: Fingerprint,
     severity: Severity,
     status: IssueStatus,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     opened_at: Timestamp,
 }
 
@@ -248,11 +249,11 @@ struct Shown {
     #[serde(flatten)]
     row: Row,
     summary: String,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     acknowledged_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     resolved_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     snoozed_until: Option<Timestamp>,
 }
 

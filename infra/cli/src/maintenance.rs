@@ -20,7 +20,7 @@ use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
 use crate::given::{Given, Offer};
-use crate::output::{Output, Show, record, table};
+use crate::output::{Output, View};
 use crate::{Failure, args, team};
 
 pub(crate) use wrapped::{OpensTable, run_in_window};
@@ -287,69 +287,38 @@ async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
-    window: WindowResource,
-    /// When it takes place.
+    resource: WindowResource,
     #[serde(skip)]
-    when: String,
-    #[serde(skip)]
-    recurs: String,
+    window: MaintenanceWindow,
 }
 
 impl Shown {
     fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
-        let resource = WindowResource::new(window, now);
-        let when = match (resource.active_until, resource.next_starts_at) {
-            (Some(end), _) => format!("active until {}", window.zone.minute(end)),
-            (None, Some(start)) => format!("from {}", window.zone.minute(start)),
+        Self { resource: WindowResource::new(window, now), window: window.clone() }
+    }
+}
+
+impl View for Shown {
+    const NONE: &'static str = "There are no maintenance windows.\n";
+    const LISTED: &'static [&'static str] =
+        &["window", "name", "sites", "when", "duration", "recurs"];
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let MaintenanceWindow { zone, sites, minutes, rule, start, .. } = &self.window;
+        let when = match (self.resource.active_until, self.resource.next_starts_at) {
+            (Some(end), _) => format!("active until {}", zone.minute(end)),
+            (None, Some(start)) => format!("from {}", zone.minute(start)),
             (None, None) => "over".to_owned(),
         };
-        let words = |recurrence: &Recurrence| recurrence.in_words(window.start.date());
-        Self {
-            window: resource,
-            when,
-            recurs: window.rule.as_ref().map_or_else(|| "once".to_owned(), words),
-        }
-    }
-
-    fn length(&self) -> String {
-        format!("{:#}", SignedDuration::from_mins(self.window.duration_minutes.into()))
-    }
-
-    fn covered(&self) -> String {
-        let sites = self.window.sites.as_ref();
-        sites.map_or_else(|| "all".to_owned(), |sites| sites.len().to_string())
-    }
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        record([
-            ("window", self.window.uuid.to_string()),
+        let words = |rule: &Recurrence| rule.in_words(start.date());
+        vec![
+            ("window", self.window.id.to_string()),
             ("name", self.window.name.clone()),
-            ("sites", self.covered()),
-            ("when", self.when.clone()),
-            ("duration", self.length()),
-            ("recurs", self.recurs.clone()),
-        ])
-    }
-}
-
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no maintenance windows.\n".to_owned();
-        }
-        let rows = self.iter().map(|window| {
-            [
-                window.window.uuid.to_string(),
-                window.window.name.clone(),
-                window.covered(),
-                window.when.clone(),
-                window.length(),
-                window.recurs.clone(),
-            ]
-        });
-        table(["WINDOW", "NAME", "SITES", "WHEN", "DURATION", "RECURS"], rows)
+            ("sites", sites.as_ref().map_or_else(|| "all".to_owned(), |of| of.len().to_string())),
+            ("when", when),
+            ("duration", format!("{:#}", SignedDuration::from_mins((*minutes).into()))),
+            ("recurs", rule.as_ref().map_or_else(|| "once".to_owned(), words)),
+        ]
     }
 }
 

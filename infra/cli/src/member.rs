@@ -9,7 +9,7 @@ use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::output::{Output, Show, printable, record, table};
+use crate::output::{Output, Show, View, printable};
 use crate::{Failure, args, team, user};
 
 #[derive(Debug, Subcommand)]
@@ -124,25 +124,18 @@ impl Shown {
     }
 }
 
-impl Show for Shown {
-    fn text(&self) -> String {
-        record([
+impl View for Shown {
+    const NONE: &'static str = "The team has no members.\n";
+    const LISTED: &'static [&'static str] = &["user", "name", "email", "role"];
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
             ("team", self.team.to_string()),
             ("user", self.user.to_string()),
             ("name", self.name.clone()),
             ("email", self.email.clone()),
             ("role", self.role.as_str().to_owned()),
-        ])
-    }
-}
-
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        let rows = self.iter().map(|member| {
-            let Shown { user, name, email, role, .. } = member;
-            [user.to_string(), name.clone(), email.clone(), role.as_str().to_owned()]
-        });
-        table(["USER", "NAME", "EMAIL", "ROLE"], rows)
+        ]
     }
 }
 

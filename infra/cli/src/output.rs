@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use comfy_table::{Table, presets};
+use comfy_table::{Cell, Table, presets};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -11,6 +11,41 @@ use serde::Serialize;
 pub(crate) trait Show: Serialize {
     /// The text for people, which ends in a line break.
     fn text(&self) -> String;
+}
+
+/// A resource that is shown by itself, with all fields, or in a list, with some of them.
+pub(crate) trait View: Serialize {
+    /// What is said if there is none.
+    const NONE: &'static str;
+    /// The labels of the fields in a list.
+    const LISTED: &'static [&'static str];
+
+    /// All fields, each with its label.
+    fn fields(&self) -> Vec<(&'static str, String)>;
+
+    /// What is shown below the fields.
+    fn details(&self) -> String {
+        String::new()
+    }
+}
+
+impl<T: View> Show for T {
+    fn text(&self) -> String {
+        format!("{}{}", record(self.fields()), self.details())
+    }
+}
+
+impl<T: View> Show for Vec<T> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return T::NONE.to_owned();
+        }
+        let rows = self.iter().map(|of| {
+            let fields = of.fields().into_iter().filter(|(label, _)| T::LISTED.contains(label));
+            fields.map(|(_, value)| value).collect::<Vec<_>>()
+        });
+        table(T::LISTED.iter().map(|label| label.to_uppercase()), rows)
+    }
 }
 
 /// Where output goes.
@@ -44,14 +79,14 @@ impl<'a> Output<'a> {
 }
 
 /// Rows under their headings.
-pub(crate) fn table<const N: usize>(
-    headings: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+pub(crate) fn table(
+    headings: impl IntoIterator<Item = impl Into<Cell>>,
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>,
 ) -> String {
     let mut table = aligned();
     table.set_header(headings);
     rows.into_iter().for_each(|row| {
-        table.add_row(row.map(|cell| printable(&cell)));
+        table.add_row(row.into_iter().map(|cell| printable(&cell)));
     });
     lines(&table)
 }
@@ -98,32 +133,6 @@ pub(crate) fn moment_or_dash(instant: Option<Timestamp>) -> String {
 /// `yes` or `no`.
 pub(crate) fn yes_no(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
-}
-
-/// An instant for programs, as the API writes it.
-pub(crate) mod wire {
-    use jiff::Timestamp;
-    use serde::Serializer;
-
-    pub(crate) fn serialize<S: Serializer>(
-        instant: &Timestamp,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&vedette_domain::time::wire(*instant))
-    }
-
-    /// The same, or null.
-    pub(crate) mod optional {
-        use jiff::Timestamp;
-        use serde::{Serialize, Serializer};
-
-        pub(crate) fn serialize<S: Serializer>(
-            instant: &Option<Timestamp>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            instant.map(vedette_domain::time::wire).serialize(serializer)
-        }
-    }
 }
 
 #[cfg(test)]

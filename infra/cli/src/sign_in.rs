@@ -5,9 +5,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::accounts::session::SignInLink;
 use vedette_domain::alerts::link;
+use vedette_domain::time::wire_time;
 use vedette_runtime::App;
 
-use crate::output::{Output, Show, moment, wire};
+use crate::output::{Output, Show, moment};
 use crate::{Failure, args, user};
 
 /// The default address of a service on this machine, if none is running.
@@ -62,7 +63,7 @@ const NO_BASE: &str = "the address of the deployment's dashboard is unknown; set
 #[derive(Serialize)]
 struct Created {
     link: String,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     expires_at: Timestamp,
 }
 

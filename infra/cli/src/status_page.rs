@@ -8,15 +8,17 @@ use serde_json::Value;
 use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::link;
-use vedette_domain::id::{ComponentId, SiteId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{ComponentInput, GroupInput, NewPage, PageEdit, StatusPage};
+use vedette_domain::id::{ComponentId, TeamId};
+use vedette_domain::status_pages::{
+    ComponentInput, GroupInput, NewPage, PageEdit, StatusPage, StatusPageResource,
+};
 use vedette_runtime::App;
 use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
 use self::incident::IncidentCommand;
 use crate::given::Given;
 use crate::maintenance::sites;
-use crate::output::{Output, Show, record, table};
+use crate::output::{Output, View, table};
 use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
@@ -219,86 +221,56 @@ async fn change(
     .await
 }
 
+/// A status page as the API shows it, and in words for people.
 #[derive(Serialize)]
 struct Shown {
-    uuid: StatusPageId,
-    slug: String,
-    name: String,
+    #[serde(flatten)]
+    resource: StatusPageResource,
     /// Where readers find it, if the service knows its own address.
+    #[serde(skip)]
     url: Option<String>,
-    unlisted: bool,
-    subscriptions: bool,
-    components: Vec<ShownComponent>,
-}
-
-#[derive(Serialize)]
-struct ShownComponent {
-    uuid: ComponentId,
-    group: Option<String>,
-    name: String,
-    site: SiteId,
+    #[serde(skip)]
+    page: StatusPage,
 }
 
 impl Shown {
     fn new(app: &App, page: &StatusPage) -> Self {
-        let components = page.groups.iter().flat_map(|group| {
-            group.components.iter().map(|component| ShownComponent {
-                uuid: component.id,
-                group: group.name.clone(),
-                name: component.name.clone(),
-                site: component.site,
-            })
-        });
         let base = app.service.pages_base();
         Self {
-            uuid: page.id,
-            slug: page.slug.to_string(),
-            name: page.name.clone(),
+            resource: StatusPageResource::new(page, base),
             url: base.map(|base| link::status_page(base, &page.address())),
-            unlisted: page.is_unlisted(),
-            subscriptions: page.offers_subscriptions,
-            components: components.collect(),
+            page: page.clone(),
         }
     }
 }
 
-impl Show for Shown {
-    fn text(&self) -> String {
-        let page = record([
-            ("page", self.uuid.to_string()),
-            ("name", self.name.clone()),
-            ("slug", self.slug.clone()),
+impl View for Shown {
+    const NONE: &'static str = "There are no status pages.\n";
+    const LISTED: &'static [&'static str] = &["page", "name", "slug", "components"];
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("page", self.page.id.to_string()),
+            ("name", self.page.name.clone()),
+            ("slug", self.page.slug.to_string()),
+            ("components", self.page.components().count().to_string()),
             ("url", self.url.clone().unwrap_or_else(|| "-".to_owned())),
-        ]);
-        let rows = self.components.iter().map(|component| {
-            [
-                component.uuid.to_string(),
-                component.group.clone().unwrap_or_else(|| "-".to_owned()),
-                component.name.clone(),
-                component.site.to_string(),
-            ]
-        });
-        match self.components.is_empty() {
-            true => page,
-            false => format!("{page}\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
-        }
+        ]
     }
-}
 
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no status pages.\n".to_owned();
-        }
-        let rows = self.iter().map(|page| {
-            [
-                page.uuid.to_string(),
-                page.name.clone(),
-                page.slug.clone(),
-                page.components.len().to_string(),
-            ]
+    fn details(&self) -> String {
+        let rows = self.page.groups.iter().flat_map(|group| {
+            let name = group.name.as_deref().unwrap_or("-");
+            group.components.iter().map(move |component| {
+                let (id, site) = (component.id.to_string(), component.site.to_string());
+                [id, name.to_owned(), component.name.clone(), site]
+            })
         });
-        table(["PAGE", "NAME", "SLUG", "COMPONENTS"], rows)
+        let mut rows = rows.peekable();
+        match rows.peek() {
+            None => String::new(),
+            Some(_) => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
+        }
     }
 }
 

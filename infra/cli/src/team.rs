@@ -10,11 +10,12 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::Settings;
+use vedette_domain::time::wire_time;
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-use crate::output::{Output, Show, moment, record, table, wire, yes_no};
+use crate::output::{Output, View, moment, yes_no};
 use crate::{Failure, args, user};
 
 #[derive(Debug, Subcommand)]
@@ -109,9 +110,9 @@ struct Shown {
     seats: Used,
     manual_checks: Used,
     schedules_synced: bool,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
 
@@ -157,9 +158,12 @@ impl Shown {
     }
 }
 
-impl Show for Shown {
-    fn text(&self) -> String {
-        record([
+impl View for Shown {
+    const NONE: &'static str = "There are no teams.\n";
+    const LISTED: &'static [&'static str] = &["team", "name", "plan", "sites", "seats"];
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
             ("team", self.uuid.to_string()),
             ("name", self.name.clone()),
             ("plan", self.plan()),
@@ -170,20 +174,7 @@ impl Show for Shown {
             ("schedules synced", yes_no(self.schedules_synced)),
             ("created", moment(self.created_at)),
             ("updated", moment(self.updated_at)),
-        ])
-    }
-}
-
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no teams.\n".to_owned();
-        }
-        let rows = self.iter().map(|team| {
-            let Shown { uuid, name, sites, seats, .. } = team;
-            [uuid.to_string(), name.clone(), team.plan(), sites.to_string(), seats.to_string()]
-        });
-        table(["TEAM", "NAME", "PLAN", "SITES", "SEATS"], rows)
+        ]
     }
 }
 

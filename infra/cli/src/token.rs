@@ -10,9 +10,10 @@ use vedette_domain::accounts::account::{
     Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token,
 };
 use vedette_domain::accounts::audit::Actor;
+use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 
-use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table, wire};
+use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table};
 use crate::{Failure, args, user};
 
 #[derive(Debug, Subcommand)]
@@ -135,11 +136,11 @@ struct Shown {
     hash: String,
     name: String,
     scopes: Vec<Scope>,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     last_used_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     expires_at: Timestamp,
 }
 

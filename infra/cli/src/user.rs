@@ -6,10 +6,11 @@ use serde::Serialize;
 use vedette_actions::change_user_time_zone;
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 
-use crate::output::{Output, Show, moment, moment_or_dash, record, wire};
+use crate::output::{Output, Show, moment, moment_or_dash, record};
 use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
@@ -129,10 +130,10 @@ struct Shown {
     uuid: UserId,
     name: String,
     email: String,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     email_verified_at: Option<Timestamp>,
     time_zone: Option<String>,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
     teams: Vec<Place>,
 }

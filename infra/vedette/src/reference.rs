@@ -30,6 +30,9 @@ fn describe(text: &mut String, command: &mut Command, depth: usize) {
 }
 
 #[cfg(test)]
+mod resources;
+
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -39,19 +42,31 @@ mod tests {
 
     use super::*;
 
-    /// With `UPDATE_REFERENCE` set, writes the page.
-    #[test]
-    fn the_reference_is_up_to_date() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let page = page.join("../../docs/reference/command-line.md");
+    /// A page of the reference. With `UPDATE_REFERENCE` set, writes it.
+    fn check(file: &str, renewed: impl FnOnce(&str) -> Option<String>) {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(file);
         let kept = fs::read_to_string(&page).expect("the page");
-        let renewed =
-            renewed(&kept, crate::command_line::command()).expect("a page with the marker");
+        let renewed = renewed(&kept).expect("a page with the marker");
         if environment("UPDATE_REFERENCE").is_some() {
             fs::write(&page, &renewed).expect("written");
             return;
         }
-        assert!(kept == renewed, "command-line.md is stale, run `make reference`");
+        assert!(kept == renewed, "{file} is stale, run `make reference`");
+    }
+
+    #[test]
+    fn the_reference_is_up_to_date() {
+        check("command-line.md", |page| renewed(page, crate::command_line::command()));
+    }
+
+    #[test]
+    fn the_reference_says_what_each_interface_can_do() {
+        let (table, missing) = resources::table(&crate::command_line::command());
+        assert!(missing.is_empty(), "add these to `RESOURCES`: {missing:?}");
+        check("resources.md", |page| {
+            let (written, _) = page.split_once(MARKER)?;
+            Some(format!("{written}{MARKER}\n{table}"))
+        });
     }
 
     /// Tests run the commands of the tutorial and the guides. Those in blocks that no test can run, such as commands for a

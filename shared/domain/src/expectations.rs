@@ -12,6 +12,7 @@ mod line;
 mod ownership;
 mod post;
 mod quote;
+mod resource;
 
 use std::num::NonZeroU32;
 
@@ -32,6 +33,7 @@ pub use post::{
     is_content_type,
 };
 pub use quote::quoted;
+pub use resource::ExpectationsResource;
 
 /// The most expectations of a site.
 pub const EXPECTATIONS_MAX: usize = 10;

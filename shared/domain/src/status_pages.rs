@@ -11,6 +11,7 @@ mod page;
 mod publication;
 mod publish;
 mod published;
+mod resource;
 mod subscription;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use published::{
     ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
     PublishedPage, PublishedUpdate, PublishedWindow, VERSION,
 };
+pub use resource::{IncidentResource, StatusPageResource};
 pub use subscription::{
     IncidentNews, MAILING_LEASE, Mailing, SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_MAILBOX,
     SUBSCRIPTIONS_OF_PAGE, SUBSCRIPTIONS_OF_SOURCE, Subscription, SubscriptionRefusal,

@@ -2,12 +2,34 @@
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Serialize as _, Serializer};
 
 use crate::time_zone::NamedZone;
 
 /// ISO 8601 in UTC with whole seconds and a `+00:00` offset: `2026-11-20T09:54:00+00:00`.
 pub fn wire(instant: Timestamp) -> String {
     TimeZone::UTC.to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string()
+}
+
+/// Serializes an instant as the API writes it.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn wire_time<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&wire(*instant))
+}
+
+/// Serializes an instant, or null.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn wire_time_or_null<S: Serializer>(
+    instant: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    instant.map(wire).serialize(serializer)
 }
 
 /// A duration in its two largest units: `45 s`, `12 min`, `1 h 5 min`, `3 d 2 h`.

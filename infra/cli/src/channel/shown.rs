@@ -11,10 +11,11 @@ use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standin
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, IssueId, TeamId};
 use vedette_domain::issues::Severity;
+use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 
 use crate::Failure;
-use crate::output::{Show, moment, moment_or_dash, printable, record, table, wire};
+use crate::output::{Show, moment, moment_or_dash, printable, record, table};
 
 /// A channel.
 #[derive(Serialize)]
@@ -29,21 +30,21 @@ pub(super) struct Shown {
     tools: BTreeSet<Tool>,
     severities: BTreeSet<Severity>,
     state: Standing,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     confirmed_at: Option<Timestamp>,
     disabled: Option<Why>,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     delivered_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
 
 /// Why a channel receives nothing.
 #[derive(Serialize)]
 struct Why {
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     at: Timestamp,
     reason: String,
 }
@@ -229,7 +230,7 @@ pub(super) struct Failures {
 
 #[derive(Serialize)]
 struct Attempt {
-    #[serde(serialize_with = "wire::serialize")]
+    #[serde(serialize_with = "wire_time")]
     at: Timestamp,
     what: String,
     why: String,
@@ -240,10 +241,10 @@ struct Attempt {
 struct Pending {
     what: String,
     issue: Option<IssueId>,
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     failing_since: Option<Timestamp>,
     /// `None` if it was given up, or the channel is disabled.
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     due: Option<Timestamp>,
 }
 

@@ -4,8 +4,9 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
+use vedette_domain::time::wire_time_or_null;
 
-use crate::output::{moment, wire};
+use crate::output::moment;
 
 /// A message that was given up.
 #[derive(Debug, Clone, Serialize)]
@@ -14,7 +15,7 @@ pub(super) struct DeadLetter {
     /// Its id, which is also in the functions' logs.
     pub(super) message: String,
     /// When it was first sent.
-    #[serde(serialize_with = "wire::optional::serialize")]
+    #[serde(serialize_with = "wire_time_or_null")]
     pub(super) sent_at: Option<Timestamp>,
     /// How often it was received, including by `vedette dlq`.
     pub(super) received: u32,

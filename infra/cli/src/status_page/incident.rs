@@ -1,15 +1,12 @@
 //! `vedette status-page incident`: what the readers of a status page are told about a problem.
 
-use std::collections::BTreeSet;
-
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 use serde::Serialize;
 use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::audit::Actor;
-use vedette_domain::id::{ComponentId, IncidentId};
+use vedette_domain::id::IncidentId;
 use vedette_domain::status_pages::{
-    Impact, IncidentEdit, IncidentStatus, NewIncident, PageIncident, StatusPage,
+    IncidentEdit, IncidentResource, NewIncident, PageIncident, StatusPage,
 };
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -17,7 +14,7 @@ use vedette_store::{budget, retry_on_conflict};
 use super::Which;
 use crate::Failure;
 use crate::given::Given;
-use crate::output::{Output, Show, moment, record, table, wire};
+use crate::output::{Output, View, moment};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
@@ -66,13 +63,13 @@ impl IncidentCommand {
             Self::List { which } => {
                 let page = which.find(app).await?.1;
                 let incidents = app.store.incidents(page.team, page.id).await?;
-                let shown: Vec<_> = incidents.iter().map(ShownIncident::from).collect();
+                let shown: Vec<_> = incidents.iter().map(Shown::from).collect();
                 Ok(out.show(&shown)?)
             }
             Self::Write(new) => {
                 let page = new.which.find(app).await?.1;
                 let incident = create_incident(app, &page, new.incident.read([])?, by, now).await?;
-                Ok(out.show(&ShownIncident::from(&incident))?)
+                Ok(out.show(&Shown::from(&incident))?)
             }
             Self::Update(update) => {
                 let incident = retry_on_conflict(budget::WRITE, || async {
@@ -80,7 +77,7 @@ impl IncidentCommand {
                     let edit = update.edit.read([])?;
                     Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by, now).await?)
                 });
-                Ok(out.show(&ShownIncident::from(&incident.await?))?)
+                Ok(out.show(&Shown::from(&incident.await?))?)
             }
             Self::Delete { which, incident } => {
                 retry_on_conflict(budget::WRITE, || async {
@@ -105,56 +102,32 @@ async fn find(
     Ok((page, found))
 }
 
+/// An incident as the API shows it, and in words for people.
 #[derive(Serialize)]
-struct ShownIncident {
-    uuid: IncidentId,
-    title: String,
-    impact: Impact,
-    status: IncidentStatus,
-    components: BTreeSet<ComponentId>,
-    #[serde(serialize_with = "wire::serialize")]
-    started_at: Timestamp,
+struct Shown {
+    #[serde(flatten)]
+    resource: IncidentResource,
+    #[serde(skip)]
+    incident: PageIncident,
 }
 
-impl From<&PageIncident> for ShownIncident {
+impl From<&PageIncident> for Shown {
     fn from(incident: &PageIncident) -> Self {
-        Self {
-            uuid: incident.id,
-            title: incident.title.clone(),
-            impact: incident.impact,
-            status: incident.status(),
-            components: incident.components.clone(),
-            started_at: incident.started_at,
-        }
+        Self { resource: IncidentResource::from(incident), incident: incident.clone() }
     }
 }
 
-impl Show for ShownIncident {
-    fn text(&self) -> String {
-        record([
-            ("incident", self.uuid.to_string()),
-            ("title", self.title.clone()),
-            ("impact", self.impact.to_string()),
-            ("status", self.status.to_string()),
-            ("started", moment(self.started_at)),
-        ])
-    }
-}
+impl View for Shown {
+    const NONE: &'static str = "There are no incidents.\n";
+    const LISTED: &'static [&'static str] = &["incident", "title", "impact", "status", "started"];
 
-impl Show for Vec<ShownIncident> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no incidents.\n".to_owned();
-        }
-        let rows = self.iter().map(|incident| {
-            [
-                incident.uuid.to_string(),
-                incident.title.clone(),
-                incident.impact.to_string(),
-                incident.status.to_string(),
-                moment(incident.started_at),
-            ]
-        });
-        table(["INCIDENT", "TITLE", "IMPACT", "STATUS", "STARTED"], rows)
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("incident", self.incident.id.to_string()),
+            ("title", self.incident.title.clone()),
+            ("impact", self.incident.impact.to_string()),
+            ("status", self.incident.status().to_string()),
+            ("started", moment(self.incident.started_at)),
+        ]
     }
 }

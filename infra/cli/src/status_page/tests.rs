@@ -22,22 +22,23 @@ async fn a_page_is_created_changed_and_deleted() {
     let page = format!("{team} meridian");
     let add = "--site shop.example.com --name Shop --group Public --response-time";
     let changed = bench.json(&format!("status-page add-component {page} {add}")).await;
-    let component = changed["components"][0]["uuid"].as_str().expect("a uuid").to_owned();
-    assert_eq!(changed["components"][0]["site"], SITE);
+    let component =
+        changed["groups"][0]["components"][0]["uuid"].as_str().expect("a uuid").to_owned();
+    assert_eq!(changed["groups"][0]["components"][0]["site"], SITE);
     let shown = bench.run(&format!("status-page show {page}")).await.out;
     for text in ["Meridian", "COMPONENT", "Public", "Shop", SITE] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     let edited = bench.json(&format!("status-page edit {page} --slug goods --unlisted")).await;
     assert_eq!((&edited["slug"], &edited["unlisted"]), (&json!("goods"), &json!(true)));
-    assert_eq!(edited["components"][0]["uuid"], component, "it keeps its id");
+    assert_eq!(edited["groups"][0]["components"][0]["uuid"], component, "it keeps its id");
     let listed = bench.json(&format!("status-page edit {team} goods --listed")).await;
     assert_eq!((&listed["slug"], &listed["unlisted"]), (&json!("goods"), &json!(false)));
     let refused = bench.refused(&format!("status-page show {page}")).await;
     assert_eq!(refused, "the team has no status page meridian");
     let page = format!("{team} goods");
     let removed = bench.json(&format!("status-page remove-component {page} {component}")).await;
-    assert_eq!(removed["components"], json!([]));
+    assert_eq!(removed["groups"], json!([]));
     let again = bench.refused(&format!("status-page remove-component {page} {component}")).await;
     assert_eq!(again, format!("the status page has no component {component}"));
     let listed = bench.run(&format!("status-page list {team}")).await.out;

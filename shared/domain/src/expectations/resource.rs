@@ -1,10 +1,11 @@
 //! What the status checks of a site expect, as the API shows it.
 
 use serde::Serialize;
-use vedette_domain::expectations::{
+
+use super::{
     Expectation, Expectations, IssuePolicies, OwnershipRecord, PostRequest, RequestMethod,
 };
-use vedette_domain::sites::site::Site;
+use crate::sites::site::Site;
 
 /// The requests that a site's status checks send, and what they expect.
 #[derive(Debug, Clone, Serialize)]

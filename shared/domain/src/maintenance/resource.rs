@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::window::MaintenanceWindow;
 use crate::id::{SiteId, WindowId};
-use crate::time;
+use crate::time::wire_time_or_null;
 
 /// A maintenance window.
 #[derive(Debug, Clone, Serialize)]
@@ -32,10 +32,10 @@ pub struct WindowResource {
     /// When it recurs, as an RFC 5545 recurrence rule; null if it takes place once.
     pub recurrence: Option<String>,
     /// When the active instance ends; null if none is active.
-    #[serde(serialize_with = "wire_or_null")]
+    #[serde(serialize_with = "wire_time_or_null")]
     pub active_until: Option<Timestamp>,
     /// When the next instance starts; null if there is none.
-    #[serde(serialize_with = "wire_or_null")]
+    #[serde(serialize_with = "wire_time_or_null")]
     pub next_starts_at: Option<Timestamp>,
 }
 
@@ -54,11 +54,4 @@ impl WindowResource {
             next_starts_at: window.next_after(now).map(|next| next.start),
         }
     }
-}
-
-fn wire_or_null<S: Serializer>(
-    instant: &Option<Timestamp>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    instant.map(time::wire).serialize(serializer)
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::alerts::link;
-use vedette_domain::id::{ComponentId, IncidentId, SiteId, StatusPageId};
-use vedette_domain::status_pages::{Impact, IncidentStatus, PageIncident, StatusPage};
 
-use super::{wire_time, wire_time_or_null};
+use super::{Impact, IncidentStatus, PageIncident, StatusPage};
+use crate::alerts::link;
+use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId};
+use crate::time::{wire_time, wire_time_or_null};
 
 /// A status page.
 #[derive(Debug, Clone, Serialize)]
