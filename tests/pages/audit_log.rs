@@ -5,7 +5,7 @@ use lambda_http::Body;
 use lambda_http::http::Response;
 use serde_json::json;
 use vedette_actions::{change_role, create_token, remove_channel, remove_member, revoke_token};
-use vedette_domain::accounts::account::{Membership, Role, Scope};
+use vedette_domain::accounts::account::{Membership, NewToken, Role, Scope};
 use vedette_domain::accounts::audit::{AUDIT_LIFETIME, Actor};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
@@ -51,6 +51,10 @@ fn text(markup: &str) -> String {
         text.push_str(rest);
     }
     text.trim().to_owned()
+}
+
+fn new_token() -> NewToken {
+    NewToken { name: "ci".to_owned(), days: 7, scopes: Some([Scope::SitesRead].into()) }
 }
 
 /// Performs an action in a browser, a minute after the previous one.
@@ -192,8 +196,7 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     later();
     change_role(app, owner.team, &user, Role::Owner, Role::Owner, by).await.expect("changed");
     later();
-    let (_, token) =
-        create_token(app, grace.user, "ci", &[Scope::SitesRead].into(), 7, by).await.expect("made");
+    let (_, token) = create_token(app, grace.user, new_token(), by).await.expect("made");
     later();
     revoke_token(app, &token, by).await.expect("revoked");
     later();
@@ -282,7 +285,7 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
         teams.push(Member { team: id, ..owner.clone() });
     }
     let by = Actor::User(owner.user);
-    let made = create_token(&test.app, owner.user, "ci", &[Scope::SitesRead].into(), 7, by).await;
+    let made = create_token(&test.app, owner.user, new_token(), by).await;
     let (_, token) = made.expect("made");
     let (hash, email) = (token.hash.short(), email_of(&test, owner.user).await);
     let browser = Browser::of(&test, owner.user).await;

@@ -4,7 +4,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
-use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{EventKind, Target};
@@ -71,10 +71,6 @@ pub(crate) fn pages_base(text: &str) -> Result<String, &'static str> {
 /// A role for a new member. A team gets its first owner when it is created.
 pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
     one_of([Role::Viewer, Role::Member, Role::Admin].map(Role::as_str), Role::parse)
-}
-
-pub(crate) fn scope() -> impl TypedValueParser<Value = Scope> {
-    one_of(Scope::ALL.map(Scope::as_str), Scope::parse)
 }
 
 pub(crate) fn plan() -> impl TypedValueParser<Value = Plan> {

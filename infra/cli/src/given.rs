@@ -142,16 +142,19 @@ fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
         Some(default) => arg.default_value(default),
         None => arg,
     };
-    vec![match shape {
+    let is_list = matches!(shape, InputShape::List { .. });
+    let arg = arg.action(if is_list { ArgAction::Append } else { ArgAction::Set });
+    let one = match shape {
+        InputShape::List { items, .. } => *items,
+        shape => shape,
+    };
+    vec![match one {
         InputShape::Choice(values) => {
-            arg.value_parser(PossibleValuesParser::new(values).map(Value::String))
+            let arg = arg.value_parser(PossibleValuesParser::new(values).map(Value::String));
+            if is_list { arg.value_delimiter(',') } else { arg }
         }
         InputShape::Minutes(_) => arg.value_parser(move |text: &str| minutes(field, text)),
-        shape => {
-            let is_list = matches!(shape, InputShape::List { .. });
-            arg.action(if is_list { ArgAction::Append } else { ArgAction::Set })
-                .value_parser(move |text: &str| checked(field, text.into()))
-        }
+        _ => arg.value_parser(move |text: &str| checked(field, text.into())),
     }]
 }
 

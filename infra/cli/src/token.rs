@@ -1,18 +1,15 @@
 //! `vedette token`: manages access tokens of the API. A secret is shown once, when its token is created.
 
-use std::collections::BTreeSet;
-
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::accounts::account::{
-    Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token,
-};
+use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 
+use crate::given::Given;
 use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table};
 use crate::{Failure, args, user};
 
@@ -23,25 +20,8 @@ pub(crate) enum Command {
         /// Address of the owner
         #[arg(long, value_parser = args::email)]
         email: String,
-        /// Name of the token
-        #[arg(long, value_parser = args::name)]
-        name: String,
-        /// Scopes, repeated or separated by commas; all if left out
-        #[arg(
-            long = "scope",
-            value_name = "SCOPE",
-            value_delimiter = ',',
-            value_parser = args::scope()
-        )]
-        scopes: Vec<Scope>,
-        /// Days until it expires
-        #[arg(
-            long,
-            value_name = "DAYS",
-            default_value_t = TOKEN_LIFETIME_DAYS,
-            value_parser = clap::value_parser!(i64).range(1..=TOKEN_DAYS_MAX)
-        )]
-        days: i64,
+        #[command(flatten)]
+        token: Given<NewToken>,
     },
     /// List a user's tokens, without their secrets
     List {
@@ -81,27 +61,16 @@ impl Which {
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
-            Self::Create { email, name, scopes, days } => {
-                Ok(out.show(&create(app, email, name, scopes, *days).await?)?)
+            Self::Create { email, token } => {
+                let user = user::by_email(app, email).await?;
+                let new = token.read([])?;
+                let (secret, token) = create_token(app, user.id, new, Actor::Operator).await?;
+                Ok(out.show(&Created::new(&secret, token))?)
             }
             Self::List { email } => Ok(out.show(&list(app, email).await?)?),
             Self::Revoke { email, which } => Ok(out.show(&revoke(app, email, which).await?)?),
         }
     }
-}
-
-async fn create(
-    app: &App,
-    email: &str,
-    name: &str,
-    scopes: &[Scope],
-    days: i64,
-) -> Result<Created, Failure> {
-    let user = user::by_email(app, email).await?;
-    let scopes: BTreeSet<Scope> =
-        if scopes.is_empty() { Scope::ALL.into() } else { scopes.iter().copied().collect() };
-    let (secret, token) = create_token(app, user.id, name, &scopes, days, Actor::Operator).await?;
-    Ok(Created::new(&secret, token))
 }
 
 async fn list(app: &App, email: &str) -> Result<Vec<Shown>, Failure> {

@@ -150,7 +150,7 @@ impl Start<'_> {
             user: user.id,
             name: "vedette serve --token".to_owned(),
             scopes: Scope::ALL.to_vec(),
-            expires_at: self.now + SignedDuration::from_hours(24 * TOKEN_LIFETIME_DAYS),
+            expires_at: self.now + SignedDuration::from_hours(24 * i64::from(TOKEN_LIFETIME_DAYS)),
             created_at: self.now,
         };
         self.store.create_token(&token, Audit::None).await?;

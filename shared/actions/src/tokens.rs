@@ -1,9 +1,7 @@
 //! Access tokens for the API.
 
-use std::collections::BTreeSet;
-
 use jiff::SignedDuration;
-use vedette_domain::accounts::account::{Scope, Secret, Token};
+use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
@@ -11,7 +9,7 @@ use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
-/// Creates a token for a user, valid for this many days. Show its secret once: it is not stored.
+/// Creates a token for a user. Show its secret once: it is not stored.
 ///
 /// # Errors
 ///
@@ -19,9 +17,7 @@ use crate::AccountError;
 pub async fn create_token(
     app: &App,
     user: UserId,
-    name: &str,
-    scopes: &BTreeSet<Scope>,
-    days: i64,
+    new: NewToken,
     by: Actor,
 ) -> Result<(Secret, Token), AccountError> {
     let now = app.clock.now();
@@ -29,9 +25,11 @@ pub async fn create_token(
     let token = Token {
         hash: secret.hash(),
         user,
-        name: name.to_owned(),
-        scopes: scopes.iter().copied().collect(),
-        expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
+        name: new.name,
+        scopes: new.scopes.map_or_else(|| Scope::ALL.into(), |scopes| scopes.into_iter().collect()),
+        expires_at: now
+            .saturating_add(SignedDuration::from_hours(24 * i64::from(new.days)))
+            .unwrap_or(now),
         created_at: now,
     };
     let (hash, scopes) = (token.hash.short().to_owned(), token.scopes.clone());

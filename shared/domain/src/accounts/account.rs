@@ -1,11 +1,15 @@
 //! Users, memberships, roles and access tokens.
 
+use std::collections::BTreeSet;
+
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::id::{TeamId, UserId};
+use crate::input::{IntegerRule, ListRule, input, line};
+use crate::name::NAME_MAX;
 use crate::time_zone::NamedZone;
 
 /// A person.
@@ -158,6 +162,12 @@ pub enum Scope {
     MetricsRead,
 }
 
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl Scope {
     /// All scopes.
     pub const ALL: [Self; 10] = [
@@ -213,11 +223,27 @@ pub struct Token {
 }
 
 /// How long a new token works, in days: six months.
-pub const TOKEN_LIFETIME_DAYS: i64 = 183;
+pub const TOKEN_LIFETIME_DAYS: u32 = 183;
 /// The longest that a token can work, in days: ten years.
-pub const TOKEN_DAYS_MAX: i64 = 3_650;
+pub const TOKEN_DAYS_MAX: u32 = 3_650;
 /// The most tokens that a user may create.
 pub const TOKENS_MAX: usize = 100;
+
+input! {
+    /// A new token.
+    NewToken {
+        /// Name of the token.
+        #[form("Name", "What you will use it for.")]
+        name: Required<String> = line(NAME_MAX);
+        /// Days until it expires.
+        #[form("Expires after (days)")]
+        days: Optional<u32> = IntegerRule { min: 1, max: TOKEN_DAYS_MAX }, or TOKEN_LIFETIME_DAYS;
+        /// Scopes, repeated or separated by commas; all if left out.
+        #[form("Permissions")]
+        #[option("scope", "SCOPE")]
+        scopes: Optional<BTreeSet<Scope>> = ListRule::new(1, Scope::ALL.len(), Scope::ALL);
+    }
+}
 
 /// SHA-256 of a token's secret, in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
