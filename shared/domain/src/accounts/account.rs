@@ -198,11 +198,6 @@ impl Scope {
             Self::MetricsRead => "metrics:read",
         }
     }
-
-    /// The scope with this value.
-    pub fn parse(value: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == value)
-    }
 }
 
 /// What is stored about a personal access token. The secret itself is shown once and never stored.
@@ -361,7 +356,6 @@ mod tests {
             assert_eq!(serde_json::to_value(role).expect("json"), role.as_str());
         }
         for scope in Scope::ALL {
-            assert_eq!(Scope::parse(scope.as_str()), Some(scope));
             assert_eq!(serde_json::to_value(scope).expect("json"), scope.as_str());
         }
     }
