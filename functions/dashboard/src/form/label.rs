@@ -27,7 +27,7 @@ pub(super) fn of_setting(name: &str) -> Option<Label<'static>> {
     let (text, help) = match name {
         "incident_status_codes" => (
             "Failure status codes",
-            "Responses that count as a failure. A missing response always counts. Codes that are not listed here count like 400 (4xx) or 500 (all higher ones).",
+            "Responses that count as a failure. A missing response always counts. A code that is not listed counts like 400 if it is a 4xx code, and like 500 if it is 5xx or higher.",
         ),
         "failures_to_open" => ("Failures to open an issue", IN_A_ROW),
         "successes_to_resolve" => ("Successes to resolve it", "Successful checks in a row."),

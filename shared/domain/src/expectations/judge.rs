@@ -274,7 +274,7 @@ mod tests {
             (json_at("/big", json!(1)), "expected 1 at /big, got a number that is too large"),
             (
                 json_at("/half", json!("")),
-                "expected \"\" at /half, got a text with half a surrogate pair",
+                "expected \"\" at /half, got a string with an incomplete Unicode escape",
             ),
         ] {
             assert_eq!(said(expected, body), said_of_it);
