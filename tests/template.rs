@@ -506,16 +506,31 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
     }
 }
 
-/// The alarms that roll a deployment back are left out, because they do not always exist.
+/// Those that go off when data stops, too, and those that exist only for gradual deployments.
 #[test]
 fn one_alarm_says_when_all_have_ended() {
     let template = Template::read();
-    let rule = template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"].as_str().expect("a rule");
-    let alarms = template.resources_of("AWS::CloudWatch::Alarm");
-    let lasting = alarms.filter(|alarm| *template.condition(alarm) == "HasAlarms");
-    let expected: Vec<_> = lasting.map(|alarm| format!(r#"ALARM("${{{alarm}}}")"#)).collect();
-    let named: BTreeSet<_> = rule.split(" OR ").map(str::trim).collect();
-    assert_eq!(named, expected.iter().map(String::as_str).collect());
+    let rule = &template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"];
+    let of_deployments = &rule[1]["OfDeployments"]["Fn::If"];
+    assert_eq!((&of_deployments[0], &of_deployments[2]), (&json!("IsGradual"), &json!("FALSE")));
+    let lasting = rule[0].as_str().and_then(|rule| rule.strip_suffix(" OR ${OfDeployments}"));
+    let rules = [
+        ("HasAlarms", lasting.expect("a rule")),
+        ("IsGradual", of_deployments[1]["Fn::Sub"].as_str().expect("a rule")),
+    ];
+    for (condition, rule) in rules {
+        let mut expected = BTreeSet::new();
+        for alarm in template.resources_of("AWS::CloudWatch::Alarm") {
+            if *template.condition(alarm) == condition {
+                expected.insert(format!(r#"ALARM("${{{alarm}}}")"#));
+                if template.properties(alarm).get("InsufficientDataActions").is_some() {
+                    expected.insert(format!(r#"INSUFFICIENT_DATA("${{{alarm}}}")"#));
+                }
+            }
+        }
+        let named: BTreeSet<_> = rule.split(" OR ").map(|one| one.trim().to_owned()).collect();
+        assert_eq!(named, expected, "{condition}");
+    }
 }
 
 #[test]
