@@ -319,6 +319,10 @@ fn provisioned_capacity_scales_between_the_two_parameters() {
             let target = template.properties(&format!("{kind}{capacity}Capacity"));
             let range = (&target["MinCapacity"], &target["MaxCapacity"]);
             assert_eq!(range, (&least, &json!({ "Ref": "TableCapacity" })), "{kind}{capacity}");
+            // The table in use: that of the stack, or the one in `TableArn`.
+            let named = &target["ResourceId"]["Fn::Sub"][1]["Name"];
+            let variables = &template.of_all()["Environment"]["Variables"];
+            assert_eq!(*named, variables["VEDETTE_TABLE"], "{kind}{capacity}");
         }
     }
 }
