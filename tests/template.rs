@@ -470,7 +470,7 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
     let template = Template::read();
     let alarms: Vec<_> = template.resources_of("AWS::CloudWatch::Alarm").collect();
     assert!(alarms.len() < 20, "{alarms:?}");
-    let mut all = 0;
+    let (mut all, mut of_deployments) = (0, 0);
     for alarm in alarms {
         let metrics = template.properties(alarm)["Metrics"].as_array();
         let asked = |metrics: &Vec<Value>| {
@@ -478,14 +478,18 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
         };
         let metrics = metrics.map_or(1, asked);
         assert!((1..=10).contains(&metrics), "{alarm} has {metrics} metrics");
-        // These exist only for gradual deployments.
-        all += if *template.condition(alarm) == "IsGradual" { 0 } else { metrics };
+        let is_gradual = *template.condition(alarm) == "IsGradual";
+        *(if is_gradual { &mut of_deployments } else { &mut all }) += metrics;
     }
     // An alarm over alarms costs as much as five metrics.
     all += 5 * template.resources_of("AWS::CloudWatch::CompositeAlarm").count();
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
     let description = template.parameter("Alarms")["Description"].as_str().expect("a description");
     assert!(description.contains(&said), "{description}: {said}");
+    // A metric costs as much as three metrics of alarms.
+    of_deployments += 3 * template.resources_of("AWS::Logs::MetricFilter").count();
+    let said = format!("another ${}.{}0 a month", of_deployments / 10, of_deployments % 10);
+    assert!(crate::read("docs/guides/aws.md").contains(&said), "{said}");
 }
 
 /// Neither missing data from the beginning nor a single event sets off an alarm.
