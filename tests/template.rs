@@ -310,7 +310,8 @@ fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every
     }
 }
 
-/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used.
+/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used, and would keep
+/// what it starts with.
 #[test]
 fn provisioned_capacity_scales_between_the_two_parameters() {
     let template = Template::read();
@@ -325,6 +326,16 @@ fn provisioned_capacity_scales_between_the_two_parameters() {
             assert_eq!(*named, variables["VEDETTE_TABLE"], "{kind}{capacity}");
         }
     }
+    let table = template.properties("Table");
+    let first = |billed: &Value| {
+        let units = &billed["ProvisionedThroughput"]["Fn::If"][1];
+        [units["ReadCapacityUnits"].clone(), units["WriteCapacityUnits"].clone()]
+    };
+    assert_eq!(
+        first(table),
+        [json!({ "Ref": "TableCapacity" }), json!({ "Ref": "TableCapacity" })]
+    );
+    assert_eq!(first(&table["GlobalSecondaryIndexes"][0]), [json!(5), json!(5)]);
 }
 
 /// The variables that sources read.
