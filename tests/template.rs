@@ -471,6 +471,12 @@ fn the_guide_says_what_the_template_is() {
     let versions = template.functions().count();
     let said = format!("some {versions} a deployment");
     assert!(guide.contains(&said), "{said}");
+    let names = template.functions().map(|one| template.name_of(one));
+    let longest =
+        names.map(|name| name.len() - "${AWS::StackName}".len()).max().expect("functions");
+    // The name of a function can have 64 characters.
+    let said = format!("can have at most {} characters", 64 - longest);
+    assert!(guide.contains(&said), "{said}");
     let binaries: BTreeSet<_> = template.functions().map(|one| template.code(one)).collect();
     let count = ["no", "one", "two", "three", "four", "five", "six", "seven"][binaries.len()];
     assert!(guide.contains(&format!("each of the {count} binaries")), "{count} binaries");
