@@ -22,8 +22,8 @@ use crate::schemas::Schemas;
 
 /// At least one character that is not blank; surrounding blanks are trimmed.
 const NOT_BLANK: &str = r"\S";
-/// The same, but on one line and without control characters.
-const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// The same, but without characters for which [`disrupts_line`](vedette_domain::text::disrupts_line) is true.
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
 /// Letters and digits of any script, dots, hyphens and underscores.
 const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
 

@@ -26,6 +26,7 @@ pub mod schema;
 pub mod sites;
 pub mod source;
 pub mod status_pages;
+pub mod text;
 pub mod time;
 pub mod time_zone;
 pub mod validation;

@@ -8,13 +8,15 @@ use serde_json::{Map, Value, json};
 use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::DnsRecordType;
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::site_input::parse_site_update;
 
-use crate::form::FormInput;
 use crate::form::setting::{self, Control};
+use crate::form::{FormInput, Label};
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout, words};
 
@@ -22,6 +24,8 @@ use crate::{RequestContext, layout, words};
 const RECORDS: &str = "dns_expected_records";
 /// A checkbox that is not a field of the API: it sends an empty list even if the site had no expected records.
 const FORGET: &str = "forget_records";
+/// What a change of the URL means for the secrets of a site.
+const SECRETS_STAY: &str = "If you change its host or port, or https to http, enter the value of the request header and the body of a POST again. Vedette doesn’t send them to another server.";
 
 /// Shows the form.
 pub(crate) async fn ask_to_edit(
@@ -39,11 +43,14 @@ pub(crate) async fn save(
     let caller = &context.member()?.caller;
     let input = FormInput::sent(context.body);
     let saved = async {
-        let update = parse_site_update(&request(&input, &access), &access.team)?;
         let site = &access.stored.site;
+        // Secrets that the form leaves empty are those of the site at the URL in the form.
+        let moved = SiteUrl::parse(input.text("url"))
+            .map_or_else(|_| site.clone(), |url| site.moved_to(url));
+        let update = parse_site_update(&request(&input, &access, &moved), &access.team)?;
         let update = update.as_chosen(site, &access.settings());
         let mut wanted = update.apply_to(site, access.has_learnt_records()?);
-        if let Some(read) = expectations::read(&input, site) {
+        if let Some(read) = expectations::read(&input, &moved) {
             wanted.expectations = read?;
         }
         Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
@@ -107,8 +114,8 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The input as a request of the API.
-fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
+/// The input as a request of the API, for a site that has `moved` to the URL in the input.
+fn request(input: &FormInput, access: &SiteAccess, moved: &Site) -> Map<String, Value> {
     let text = |name: &str| Value::from(input.text(name));
     let mut request = json!({
         "url": text("url"),
@@ -119,7 +126,7 @@ fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
     });
     inherited(access).for_each(|control| control.write_own(input, &mut request));
     setting::of_header().iter().for_each(|control| control.write(input, &mut request));
-    let saved = access.stored.site.overrides.request_header.as_ref();
+    let saved = moved.overrides.request_header.as_ref();
     setting::keep_header_value(&mut request, saved.map(|saved| (&*saved.name, &*saved.value)));
     let records: Map<_, _> = DnsRecordType::ALL
         .into_iter()
@@ -146,6 +153,8 @@ fn page(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let team = setting::placed(&access.team.settings)?;
+    let has_secrets = site.overrides.request_header.is_some() || site.expectations.post.is_some();
+    let help = if has_secrets { SECRETS_STAY } else { "" };
     let content = html! {
         (input.summary())
         // A browser would refuse to send the form over an invalid field that it does not show.
@@ -154,7 +163,7 @@ fn page(
                 header { h2 { "Name and URL" } }
                 div.fields {
                     (input.input("name", "text", "Name"))
-                    (input.input("url", "url", "URL"))
+                    (input.input("url", "url", Label { text: "URL", help }))
                     (input.textarea("notes", "Notes, sent with notifications", 4))
                     (input.tick("pinned", "true", "Keep at the top of lists"))
                     (input.tick("js_rendered", "true", "Render pages in a browser when checking links"))
@@ -195,14 +204,17 @@ fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -
 
 fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
+    let controls = setting::of_header();
+    let is_wrong =
+        controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
     html! {
-        details.card.part {
+        details.card.part open[is_wrong] {
             summary { h2 { "Request header" } }
             p.in.quiet.small {
                 "Sent with status, broken link and performance checks. Without a name, the team’s header is used: "
                 @match team { Some(name) => { bdi { (name) } } None => "none" } "."
             }
-            div.fields { @for control in setting::of_header() { (control.shown(input)) } }
+            div.fields { @for control in &controls { (control.shown(input)) } }
         }
     }
 }

@@ -8,11 +8,11 @@ use crate::operation::Body;
 use crate::schemas::Schemas;
 
 /// The pattern [`NAME`], or blank, which counts as null.
-const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// Lines of visible text, without other control characters, or blank.
-const TEXT_OR_BLANK: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
+/// Lines of text, each without characters that disrupt it, or blank.
+const TEXT_OR_BLANK: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
 /// The same, with at least one character that is not blank.
-const TEXT: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+const TEXT: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
 
 /// A body with an input. A change may be empty.
 pub(crate) fn body<T: Input>(name: &str, schemas: &mut Schemas) -> Body {

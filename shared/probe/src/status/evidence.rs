@@ -8,6 +8,7 @@ use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::evidence::{
     Evidence, EvidenceBody, EvidenceHeader, EvidenceRequest, HEADERS_KEPT, REDACTED, Redaction,
 };
+use vedette_domain::text::disrupts_line;
 
 use super::{BodyRead, Seen};
 
@@ -98,14 +99,14 @@ fn text_of(body: &[u8], is_beginning: bool) -> Option<&str> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Makes characters visible that would change how the text is displayed: control characters, and those that change the
-/// writing direction.
+/// Makes characters visible that would change how the text is displayed: those that break a line or change the direction
+/// of the text, including direction marks.
 fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c,
         '\r' => '\n',
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => UNSHOWN,
-        _ if c.is_control() => UNSHOWN,
+        '\u{200e}' | '\u{200f}' => UNSHOWN,
+        _ if disrupts_line(c) => UNSHOWN,
         _ => c,
     };
     text.replace("\r\n", "\n").chars().map(shown).collect()
@@ -158,9 +159,12 @@ mod tests {
         // A beginning may end inside a character.
         let body = body_of(b"pass\xc3", read(9_000, false), &Redaction::default());
         assert_eq!((body.text.as_deref(), body.is_cut), (Some("pass"), true));
-        let body =
-            body_of("\u{202e}\u{7}a\r\nb\rc".as_bytes(), read(9, true), &Redaction::default());
-        assert_eq!(body.text.as_deref(), Some("\u{fffd}\u{fffd}a\nb\nc"));
+        let body = body_of(
+            "\u{202e}\u{7}a\r\nb\rc\u{2028}d".as_bytes(),
+            read(9, true),
+            &Redaction::default(),
+        );
+        assert_eq!(body.text.as_deref(), Some("\u{fffd}\u{fffd}a\nb\nc\u{fffd}d"));
     }
 
     proptest! {
@@ -176,7 +180,7 @@ mod tests {
             bytes.truncate(end);
             let body = body_of(&bytes, read(bytes.len(), is_whole), &Redaction::of("Bearer 0f-the-site"));
             let text = body.text.unwrap_or_default();
-            prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
+            prop_assert!(!text.contains(|c: char| disrupts_line(c) && !matches!(c, '\n' | '\t')), "{text:?}");
             prop_assert!(!text.contains("0f-the-Site"), "{text:?}");
         }
     }
