@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::DnsRecordType;
-use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
@@ -24,8 +23,8 @@ use crate::{RequestContext, layout, words};
 const RECORDS: &str = "dns_expected_records";
 /// A checkbox that is not a field of the API: it sends an empty list even if the site had no expected records.
 const FORGET: &str = "forget_records";
-/// What a change of the URL means for the secrets of a site.
-const SECRETS_STAY: &str = "If you change its host or port, or https to http, enter the value of the request header and the body of a POST again. Vedette doesn’t send them to another server.";
+/// What a change of the URL means for the body of a POST.
+const BODY_STAYS: &str = "If you change its host or port, or https to http, enter the body of the POST again. Vedette doesn’t send it to another server.";
 
 /// Shows the form.
 pub(crate) async fn ask_to_edit(
@@ -44,10 +43,10 @@ pub(crate) async fn save(
     let input = FormInput::sent(context.body);
     let saved = async {
         let site = &access.stored.site;
-        // Secrets that the form leaves empty are those of the site at the URL in the form.
+        // A body that the form leaves empty is that of the site at the URL in the form.
         let moved = SiteUrl::parse(input.text("url"))
             .map_or_else(|_| site.clone(), |url| site.moved_to(url));
-        let update = parse_site_update(&request(&input, &access, &moved), &access.team)?;
+        let update = parse_site_update(&request(&input, &access), &access.team)?;
         let update = update.as_chosen(site, &access.settings());
         let mut wanted = update.apply_to(site, access.has_learnt_records()?);
         if let Some(read) = expectations::read(&input, &moved) {
@@ -114,8 +113,8 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The input as a request of the API, for a site that has `moved` to the URL in the input.
-fn request(input: &FormInput, access: &SiteAccess, moved: &Site) -> Map<String, Value> {
+/// The input as a request of the API.
+fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
     let text = |name: &str| Value::from(input.text(name));
     let mut request = json!({
         "url": text("url"),
@@ -126,7 +125,7 @@ fn request(input: &FormInput, access: &SiteAccess, moved: &Site) -> Map<String, 
     });
     inherited(access).for_each(|control| control.write_own(input, &mut request));
     setting::of_header().iter().for_each(|control| control.write(input, &mut request));
-    let saved = moved.overrides.request_header.as_ref();
+    let saved = access.stored.site.overrides.request_header.as_ref();
     setting::keep_header_value(&mut request, saved.map(|saved| (&*saved.name, &*saved.value)));
     let records: Map<_, _> = DnsRecordType::ALL
         .into_iter()
@@ -153,8 +152,7 @@ fn page(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let team = setting::placed(&access.team.settings)?;
-    let has_secrets = site.overrides.request_header.is_some() || site.expectations.post.is_some();
-    let help = if has_secrets { SECRETS_STAY } else { "" };
+    let help = if site.expectations.post.is_some() { BODY_STAYS } else { "" };
     let content = html! {
         (input.summary())
         // A browser would refuse to send the form over an invalid field that it does not show.

@@ -77,14 +77,13 @@ impl Site {
     }
 
     /// The site at another URL, without what belongs to its old one: an audited page on another host and, unless the two
-    /// URLs may [share secrets](may_share_secrets), its request header and what its checks post. Somebody who may
-    /// change a site may not be allowed to see these, and could otherwise have them sent to a server of their own.
+    /// URLs may [share secrets](may_share_secrets), what its checks post. Nobody can read that, but somebody who may
+    /// change the site could otherwise have it sent to a server of their own.
     #[must_use]
     pub fn moved_to(&self, url: SiteUrl) -> Self {
         let mut moved = self.clone();
         moved.overrides = moved.overrides.moved_to(url.domain());
         if !may_share_secrets(&self.url.to_url(), &url.to_url()) {
-            moved.overrides.request_header = None;
             moved.expectations.post = None;
         }
         Self { url, ..moved }

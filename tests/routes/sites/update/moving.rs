@@ -83,34 +83,6 @@ async fn an_audited_page_stays_while_the_site_stays_on_its_host() {
 }
 
 #[tokio::test]
-async fn a_request_header_stays_with_its_server() {
-    let header = json!({ "request_header": { "name": "X-Key", "value": "secret" } });
-    let scene = Scene::with(&header).await;
-    let own = |answer: &ApiResponse| {
-        answer.body["data"]["monitoring"]["settings"]["request_header"]["value"].clone()
-    };
-    for (url, kept) in [
-        ("https://example.com/shop", json!("secret")),
-        ("https://example.org", json!(null)),
-        ("https://example.com", json!(null)),
-    ] {
-        let answer = scene.patch(&json!({ "url": url })).await;
-        assert_eq!((answer.status, own(&answer)), (200, kept), "{url}");
-    }
-    for (url, kept) in [
-        ("http://example.com", json!(null)),
-        ("https://example.com", json!("secret")),
-        ("http://example.com:82", json!(null)),
-    ] {
-        // A request that sends the header takes it along.
-        let sent = json!({ "url": "http://example.com:81", "monitoring_settings": header });
-        assert_eq!(own(&scene.patch(&sent).await), "secret");
-        let moved = scene.patch(&json!({ "url": url })).await;
-        assert_eq!((moved.status, own(&moved)), (200, kept), "{url}");
-    }
-}
-
-#[tokio::test]
 async fn a_url_is_watched_once_in_a_team() {
     let scene = Scene::start().await;
     let (service, owner) = (&scene.service, &scene.owner);
