@@ -1,6 +1,6 @@
 //! Checks the table's file: it must be an intact SQLite database that contains the table.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -83,6 +83,11 @@ impl TableFault {
                 "{backup}. `sqlite3 '{}' .recover` prints what can still be read",
                 self.file.display()
             ),
+            Damage::Unknown { .. } => {
+                "use a file to which only Vedette has written, or remove what \
+                                       somebody else has added, with `sqlite3`"
+                    .to_owned()
+            }
             Damage::Unreadable { .. } => "look at the disk and its permissions".to_owned(),
             _ => backup,
         }
@@ -166,8 +171,7 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
     let mut start = Vec::new();
     let length = u64::try_from(HEADER.len()).unwrap_or(u64::MAX);
     match File::open(file).and_then(|file| file.take(length).read_to_end(&mut start)) {
-        Ok(0) => return refuse(Damage::Empty),
-        Ok(_) if start != HEADER => return refuse(Damage::NotADatabase),
+        Ok(1..) if start != HEADER => return refuse(Damage::NotADatabase),
         Ok(_) => {}
         Err(error) => return refuse(Damage::Unreadable { why: error.to_string() }),
     }
@@ -176,6 +180,10 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
 
 /// The same for a file that this process may have open: only SQLite reads it, which keeps its locks.
 pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
+    // SQLite takes an empty file as an empty database.
+    if fs::metadata(file).is_ok_and(|found| found.len() == 0) {
+        return Err(TableFault { file: file.to_owned(), damage: Damage::Empty });
+    }
     let judge = |connection| schema::judge(&connection);
     let judged = open(file).and_then(judge).or_else(|error| match damage_of(&error) {
         Some(damage) => Ok(Some(damage)),
@@ -268,7 +276,7 @@ fn finding(error: &rusqlite::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, OpenOptions};
+    use std::fs::OpenOptions;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
     use super::*;
