@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tracing::warn;
 
 use crate::files::{self, DATABASE};
-use crate::schema;
+use crate::schema::{self, Strange};
 
 /// The first bytes of every SQLite database (<https://www.sqlite.org/fileformat.html>).
 const HEADER: &[u8; 16] = b"SQLite format 3\0";
@@ -68,6 +68,15 @@ pub enum Damage {
         /// The first thing that SQLite found.
         finding: String,
     },
+}
+
+impl From<Strange> for Damage {
+    fn from(strange: Strange) -> Self {
+        match strange {
+            Strange::NoTable => Self::Foreign,
+            Strange::Object(object) => Self::Unknown { object },
+        }
+    }
 }
 
 impl TableFault {
@@ -184,7 +193,7 @@ pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
     if fs::metadata(file).is_ok_and(|found| found.len() == 0) {
         return Err(TableFault { file: file.to_owned(), damage: Damage::Empty });
     }
-    let judge = |connection| schema::judge(&connection);
+    let judge = |connection| Ok(schema::judge(&connection)?.map(Damage::from));
     let judged = open(file).and_then(judge).or_else(|error| match damage_of(&error) {
         Some(damage) => Ok(Some(damage)),
         // For example, there is no room for the files that SQLite needs next to it.

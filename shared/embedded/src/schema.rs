@@ -7,7 +7,6 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, params};
 
-use crate::integrity::Damage;
 use crate::layout::TABLE;
 
 /// The statements that create everything in the file, in this version and in earlier ones: those of dynoxide, of
@@ -26,10 +25,19 @@ const STEPS_MAX: i32 = 10_000;
 /// The most characters of an unknown name that are shown.
 const NAME_MAX: usize = 80;
 
+/// Why a database is not ours alone.
+#[derive(Debug)]
+pub(crate) enum Strange {
+    /// It has no table of Vedette.
+    NoTable,
+    /// It contains something that Vedette does not create: its kind and name.
+    Object(String),
+}
+
 /// What an untrusted database contains that Vedette did not create; `None` if there is nothing. SQLite parses the
 /// schema for this, and runs nothing that is in it. Time and memory are limited by the number of steps and the length
 /// of statements.
-pub(crate) fn judge(untrusted: &Connection) -> rusqlite::Result<Option<Damage>> {
+pub(crate) fn judge(untrusted: &Connection) -> rusqlite::Result<Option<Strange>> {
     let length = untrusted.set_limit(Limit::SQLITE_LIMIT_LENGTH, STATEMENT_MAX)?;
     untrusted.progress_handler(STEPS_MAX, Some(|| true));
     let judged = find(untrusted);
@@ -42,19 +50,17 @@ pub(crate) fn judge(untrusted: &Connection) -> rusqlite::Result<Option<Damage>> 
         )
     };
     match judged {
-        Err(error) if is_too_much(&error) => {
-            Ok(Some(Damage::Unknown { object: "too much".to_owned() }))
-        }
+        Err(error) if is_too_much(&error) => Ok(Some(Strange::Object("too much".to_owned()))),
         judged => judged,
     }
 }
 
-fn find(untrusted: &Connection) -> rusqlite::Result<Option<Damage>> {
+fn find(untrusted: &Connection) -> rusqlite::Result<Option<Strange>> {
     let tables =
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('_tables', ?1)";
     let tables: u32 = untrusted.query_row(tables, params![TABLE], |row| row.get(0))?;
     if tables < 2 {
-        return Ok(Some(Damage::Foreign));
+        return Ok(Some(Strange::NoTable));
     }
     let known: BTreeSet<String> = SCHEMA.split(';').map(normalized).collect();
     let mut objects = untrusted.prepare("SELECT type || ' ' || name, sql FROM sqlite_schema")?;
@@ -71,7 +77,7 @@ fn find(untrusted: &Connection) -> rusqlite::Result<Option<Damage>> {
         if !is_known {
             let name = object.get_ref(0)?.as_bytes_or_null().ok().flatten().unwrap_or_default();
             let name: String = String::from_utf8_lossy(name).chars().take(NAME_MAX).collect();
-            return Ok(Some(Damage::Unknown { object: format!("{name:?}") }));
+            return Ok(Some(Strange::Object(format!("{name:?}"))));
         }
     }
     let definitions = "SELECT count(*) FROM _tables WHERE (table_name, key_schema, gsi_definitions, \
@@ -79,7 +85,7 @@ fn find(untrusted: &Connection) -> rusqlite::Result<Option<Damage>> {
     let strange: u32 =
         untrusted.query_row(definitions, params![TABLE, KEYS, INDEX], |row| row.get(0))?;
     let object = "definitions of other tables".to_owned();
-    Ok((strange > 0).then_some(Damage::Unknown { object }))
+    Ok((strange > 0).then_some(Strange::Object(object)))
 }
 
 /// A statement without its formatting and comments.
