@@ -6,8 +6,8 @@ use tokio::join;
 use vedette_checker::{Engines, Handled};
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
-use vedette_domain::expectations::{OwnershipRecord, POSTS_PER_MINUTE, RequestMethod};
-use vedette_domain::id::SiteId;
+use vedette_domain::expectations::{OwnershipRecord, POSTS_TO_ADDRESS, RequestMethod};
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::CheckMessage;
 use vedette_domain::sites::site::Site;
 use vedette_testkit::{ApiResponse, Fault, NameServices, TestWitnesses, granted};
@@ -272,19 +272,41 @@ async fn a_run_that_cannot_be_saved_or_noted_posts_once() {
 #[tokio::test]
 async fn an_address_gets_only_so_many_posts_a_minute() {
     let (scene, _names, site) = posting().await;
-    let test = &scene.service.test;
-    let minute = SignedDuration::from_mins(1);
-    for _ in 0..POSTS_PER_MINUTE {
-        let store = &test.app.store;
-        store.count("post:127.0.0.1", minute, test.now()).await.expect("counted");
-    }
-    let expected = "the POST was not sent: 127.0.0.1 already gets 60 POSTs this minute";
+    let own = scene.stored(site).await.0.team;
+    use_up(&scene, own).await;
+    let expected = "the POST was not sent: the team has used up its share of the POSTs to 127.0.0.1, which is 60 of 60 \
+                    a minute";
     assert_eq!(unsent(&scene, site).await, ["post_limited", expected].map(str::to_owned));
     assert!(scene.state(site).await.posts.is_empty());
     assert!(scene.issues("active").await.is_empty());
     scene.service.advance_minutes(5);
     let check = finished(scene.service.check(&now(&scene, site)).await);
     assert_eq!(check.status, CheckStatus::Completed);
+}
+
+/// Makes a team send as many POSTs to the target's address as it can.
+async fn use_up(scene: &Scene, team: TeamId) {
+    let test = &scene.service.test;
+    for _ in 0..POSTS_TO_ADDRESS.of_team {
+        let (limit, now) = (POSTS_TO_ADDRESS, test.now());
+        test.app.store.count_shared("post:127.0.0.1", team, limit, now).await.expect("counted");
+    }
+}
+
+#[tokio::test]
+async fn other_teams_do_not_stop_the_posts_of_an_owner() {
+    let (scene, _names, site) = posting().await;
+    for _ in 1..POSTS_TO_ADDRESS.divided {
+        use_up(&scene, TeamId(scene.service.test.app.entropy.site_id().expect("an id").0)).await;
+    }
+    let check = finished(scene.service.check(&now(&scene, site)).await);
+    assert_eq!(check.status, CheckStatus::Completed, "{check:?}");
+    let expected = "the POST was not sent: the team has used up its share of the POSTs to 127.0.0.1, which is 1 of 60 a \
+                    minute";
+    scene.service.test.advance(SignedDuration::from_secs(10));
+    let ordered = scene.order(site).await;
+    let error = finished(scene.service.check(&ordered).await).error.expect("an error");
+    assert_eq!((error.code.as_str(), error.message.as_str()), ("post_limited", expected));
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ pub mod name;
 pub mod rate_limit;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod shared_limit;
 pub mod sites;
 pub mod source;
 pub mod status_pages;

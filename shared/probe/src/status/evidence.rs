@@ -3,6 +3,7 @@
 use std::iter;
 
 use hyper::header::{HeaderMap, SET_COOKIE};
+use ring::digest;
 use serde_bytes::ByteArray;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::evidence::{
@@ -76,14 +77,13 @@ fn body_of(body: &[u8], read: BodyRead, redaction: &Redaction) -> EvidenceBody {
         };
         printable(&text)
     });
-    let mut digest = [0; 32];
-    digest.copy_from_slice(sha256.finish().as_ref());
-    EvidenceBody {
-        is_cut: is_beginning || text.is_none(),
-        text,
-        bytes,
-        sha256: ByteArray::new(digest),
-    }
+    // A digest of the secret would show whether a guess is right.
+    let sha256 = match redaction.is_empty() {
+        true => Some(sha256.finish()),
+        false => text.as_ref().map(|text| digest::digest(&digest::SHA256, text.as_bytes())),
+    };
+    let sha256 = sha256.and_then(|digest| digest.as_ref().try_into().ok()).map(ByteArray::new);
+    EvidenceBody { is_cut: is_beginning || text.is_none(), text, bytes, sha256 }
 }
 
 /// The body as text, if it is UTF-8 without zero bytes, so neither an image nor compressed. A beginning may end inside
@@ -114,6 +114,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::HEXLOWER;
     use hyper::header::{HeaderName, HeaderValue};
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -148,6 +149,22 @@ mod tests {
             ("x-bytes", "\u{fffd}\u{fffd}"),
         ];
         assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn the_digest_of_a_body_tells_nothing_about_a_secret() {
+        let hash = |body: &[u8], redaction: &Redaction| {
+            let mut read = read(body.len(), true);
+            read.sha256.update(body);
+            body_of(body, read, redaction).sha256_hex()
+        };
+        let of =
+            |text: &str| HEXLOWER.encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+        let (none, secret) = (Redaction::default(), Redaction::of("Bearer of-the-site"));
+        assert_eq!(hash(b"sent of-the-site", &none), Some(of("sent of-the-site")));
+        assert_eq!(hash(b"sent of-the-site", &secret), Some(of("sent [redacted]")));
+        assert_eq!(hash(b"\0of-the-site", &none), Some(of("\0of-the-site")));
+        assert_eq!(hash(b"\0of-the-site", &secret), None);
     }
 
     #[test]
