@@ -310,7 +310,8 @@ fn the_default_concurrency_is_enough_for_a_thousand_sites_that_are_checked_every
     }
 }
 
-/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used.
+/// Below the minimum, the checks of a schedule would be throttled after a pause. The index is hardly used, and would keep
+/// what it starts with.
 #[test]
 fn provisioned_capacity_scales_between_the_two_parameters() {
     let template = Template::read();
@@ -319,8 +320,22 @@ fn provisioned_capacity_scales_between_the_two_parameters() {
             let target = template.properties(&format!("{kind}{capacity}Capacity"));
             let range = (&target["MinCapacity"], &target["MaxCapacity"]);
             assert_eq!(range, (&least, &json!({ "Ref": "TableCapacity" })), "{kind}{capacity}");
+            // The table in use: that of the stack, or the one in `TableArn`.
+            let named = &target["ResourceId"]["Fn::Sub"][1]["Name"];
+            let variables = &template.of_all()["Environment"]["Variables"];
+            assert_eq!(*named, variables["VEDETTE_TABLE"], "{kind}{capacity}");
         }
     }
+    let table = template.properties("Table");
+    let first = |billed: &Value| {
+        let units = &billed["ProvisionedThroughput"]["Fn::If"][1];
+        [units["ReadCapacityUnits"].clone(), units["WriteCapacityUnits"].clone()]
+    };
+    assert_eq!(
+        first(table),
+        [json!({ "Ref": "TableCapacity" }), json!({ "Ref": "TableCapacity" })]
+    );
+    assert_eq!(first(&table["GlobalSecondaryIndexes"][0]), [json!(5), json!(5)]);
 }
 
 /// The variables that sources read.
@@ -456,6 +471,12 @@ fn the_guide_says_what_the_template_is() {
     let versions = template.functions().count();
     let said = format!("some {versions} a deployment");
     assert!(guide.contains(&said), "{said}");
+    let names = template.functions().map(|one| template.name_of(one));
+    let longest =
+        names.map(|name| name.len() - "${AWS::StackName}".len()).max().expect("functions");
+    // The name of a function can have 64 characters.
+    let said = format!("can have at most {} characters", 64 - longest);
+    assert!(guide.contains(&said), "{said}");
     let binaries: BTreeSet<_> = template.functions().map(|one| template.code(one)).collect();
     let count = ["no", "one", "two", "three", "four", "five", "six", "seven"][binaries.len()];
     assert!(guide.contains(&format!("each of the {count} binaries")), "{count} binaries");
@@ -466,7 +487,7 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
     let template = Template::read();
     let alarms: Vec<_> = template.resources_of("AWS::CloudWatch::Alarm").collect();
     assert!(alarms.len() < 20, "{alarms:?}");
-    let mut all = 0;
+    let (mut all, mut of_deployments) = (0, 0);
     for alarm in alarms {
         let metrics = template.properties(alarm)["Metrics"].as_array();
         let asked = |metrics: &Vec<Value>| {
@@ -474,14 +495,18 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
         };
         let metrics = metrics.map_or(1, asked);
         assert!((1..=10).contains(&metrics), "{alarm} has {metrics} metrics");
-        // These exist only for gradual deployments.
-        all += if *template.condition(alarm) == "IsGradual" { 0 } else { metrics };
+        let is_gradual = *template.condition(alarm) == "IsGradual";
+        *(if is_gradual { &mut of_deployments } else { &mut all }) += metrics;
     }
     // An alarm over alarms costs as much as five metrics.
     all += 5 * template.resources_of("AWS::CloudWatch::CompositeAlarm").count();
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
     let description = template.parameter("Alarms")["Description"].as_str().expect("a description");
     assert!(description.contains(&said), "{description}: {said}");
+    // A metric costs as much as three metrics of alarms.
+    of_deployments += 3 * template.resources_of("AWS::Logs::MetricFilter").count();
+    let said = format!("another ${}.{}0 a month", of_deployments / 10, of_deployments % 10);
+    assert!(crate::read("docs/guides/aws.md").contains(&said), "{said}");
 }
 
 /// Neither missing data from the beginning nor a single event sets off an alarm.
@@ -506,16 +531,31 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
     }
 }
 
-/// The alarms that roll a deployment back are left out, because they do not always exist.
+/// Those that go off when data stops, too, and those that exist only for gradual deployments.
 #[test]
 fn one_alarm_says_when_all_have_ended() {
     let template = Template::read();
-    let rule = template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"].as_str().expect("a rule");
-    let alarms = template.resources_of("AWS::CloudWatch::Alarm");
-    let lasting = alarms.filter(|alarm| *template.condition(alarm) == "HasAlarms");
-    let expected: Vec<_> = lasting.map(|alarm| format!(r#"ALARM("${{{alarm}}}")"#)).collect();
-    let named: BTreeSet<_> = rule.split(" OR ").map(str::trim).collect();
-    assert_eq!(named, expected.iter().map(String::as_str).collect());
+    let rule = &template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"];
+    let of_deployments = &rule[1]["OfDeployments"]["Fn::If"];
+    assert_eq!((&of_deployments[0], &of_deployments[2]), (&json!("IsGradual"), &json!("FALSE")));
+    let lasting = rule[0].as_str().and_then(|rule| rule.strip_suffix(" OR ${OfDeployments}"));
+    let rules = [
+        ("HasAlarms", lasting.expect("a rule")),
+        ("IsGradual", of_deployments[1]["Fn::Sub"].as_str().expect("a rule")),
+    ];
+    for (condition, rule) in rules {
+        let mut expected = BTreeSet::new();
+        for alarm in template.resources_of("AWS::CloudWatch::Alarm") {
+            if *template.condition(alarm) == condition {
+                expected.insert(format!(r#"ALARM("${{{alarm}}}")"#));
+                if template.properties(alarm).get("InsufficientDataActions").is_some() {
+                    expected.insert(format!(r#"INSUFFICIENT_DATA("${{{alarm}}}")"#));
+                }
+            }
+        }
+        let named: BTreeSet<_> = rule.split(" OR ").map(|one| one.trim().to_owned()).collect();
+        assert_eq!(named, expected, "{condition}");
+    }
 }
 
 #[test]

@@ -154,7 +154,7 @@ ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {
     "tools": {"ssl": {"enabled": True, "cadence_minutes": 1440}},
     "escalation": {"enabled": True, "intervals": [15]},
 }})
-name = "Shop <!channel> @everyone \u202eRTL"
+name = "Shop <!channel> @everyone \u200fRTL"
 site = ask("POST", f"/teams/{team}/sites", {
     "url": base, "name": name,
     "monitoring_settings": {"tools": {"status": {"enabled": True}, "ssl": off, "dns": off,
@@ -188,7 +188,7 @@ assert len(threads) == 1 and None not in threads, threads
 for mail in mails:
     assert mail["to"] == "ops@example.com" and mail["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
     plain = mail.get_body(("plain",)).get_content()
-    assert f"/issues/{issue}" in plain and "\u202e" not in plain + mail["subject"], plain
+    assert f"/issues/{issue}" in plain and "\u200f" not in plain + mail["subject"], plain
     assert mail.get_body(("html",)) is not None
 
 # One-click unsubscribe, as a mail program sends it.

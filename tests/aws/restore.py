@@ -4,7 +4,7 @@
 
 A stack is deployed from what `make package` writes. The deployed stack is deleted and deployed again with the table
 that it has left, and then with one that is restored by the commands of the guide. Either way all its parameters stay as
-they were, as do its data and its schedules.
+they were, as do its data and its schedules. The restored table has provisioned capacity.
 """
 
 import hashlib
@@ -169,15 +169,15 @@ def delete_the_stack():
     )
 
 
-def restore_by_the_guide(source):
-    """Runs the commands in the guide's section for a table, with the table's name instead of the example's."""
+def run_the_guides(heading, names):
+    """Runs the commands in a section of the guide about a table, with other names than the example's."""
     guide = (ROOT / "docs/guides/aws.md").read_text()
-    section = guide[guide.index("## Restore\n") : guide.index("## Tear down")]
+    section = guide.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     commands = re.sub(r"\\\n", " ", section).splitlines()
     commands = [shlex.split(line) for line in commands if line.startswith("aws dynamodb ")]
-    assert len(commands) >= 4, commands
+    assert commands, heading
     for _, _, operation, *options in commands:
-        options = [source if option == "vedette-Table-1ABC" else option for option in options]
+        options = [names.get(option, option) for option in options]
         if operation == "wait":
             table.get_waiter(options[0].replace("-", "_")).wait(**named(options[1:]))
         else:
@@ -195,7 +195,9 @@ def named(options):
         name = "".join(part.capitalize() for part in name.split("-"))
         if isinstance(value, str) and "=" in value:
             pairs = (pair.split("=", 1) for pair in value.split(","))
-            value = {key: {"true": True, "false": False}.get(text, text) for key, text in pairs}
+            value = {key: json.loads(text) if re.fullmatch(r"true|\d+", text) else text for key, text in pairs}
+        elif isinstance(value, str) and value.startswith("["):
+            value = json.loads(value)
         found[name] = value
     return found
 
@@ -236,12 +238,16 @@ def main():
     deploy("operator")
     is_as_before(before, arn, token, team)
     say("the stack was deployed again with that table and all its parameters")
-    restore_by_the_guide(own)
-    restored = table.describe_table(TableName=RESTORED)["Table"]["TableArn"]
+    run_the_guides("Restore", {"vedette-Table-1ABC": own})
+    run_the_guides("Provisioned capacity", {"NAME": RESTORED})
+    made = table.describe_table(TableName=RESTORED)["Table"]
+    assert made["BillingModeSummary"]["BillingMode"] == "PROVISIONED", made
+    before["TableCapacity"] = str(made["ProvisionedThroughput"]["WriteCapacityUnits"])
+    restored = made["TableArn"]
     configure("operator", before | {"TableArn": restored})
     deploy("operator")
     is_as_before(before, restored, token, team)
-    say("the guide's commands restored the table, and the stack uses it with all its parameters")
+    say("the guide's commands restored the table into provisioned capacity, and the stack uses it with all its parameters")
 
 
 main()

@@ -454,8 +454,28 @@ def holder(team, claim):
     return found.get("channel", {}).get("S")
 
 
+def queue(name):
+    return queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"]
+
+
+def lose_a_run(tool):
+    """The next message of a recurring run is lost. Call this while nothing receives."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"]
+    counts = lambda: queues.get_queue_attributes(QueueUrl=queue(tool), AttributeNames=names)["Attributes"]
+    until(f"a recurring {tool} check was requested", lambda: any(map(int, counts().values())), 140)
+    queues.purge_queue(QueueUrl=queue(tool))
+
+
 def lose_a_schedule(site):
-    """The nightly rebuild creates a schedule that somebody has deleted, and logs how many it created."""
+    """A schedule whose message was lost sends the next one. The nightly rebuild creates a schedule that somebody has
+    deleted, and logs how many it created."""
+    checked = count(site, "dns")
+    receive(False)
+    fire(f"{site}-dns")
+    lose_a_run("dns")
+    receive(True)
+    fire(f"{site}-dns")
+    until("the next run happens", lambda: count(site, "dns") > checked, 60)
     before = schedule_expressions(site)
     schedules.delete_schedule(GroupName=STACK, Name=f"{site}-dns")
     assert "dns" not in schedule_expressions(site)
@@ -618,8 +638,7 @@ def throttle_the_table(team, site, other):
     receive(True)
     for tool in TOOLS:
         fire(f"{site}-{tool}")
-    alerts = queues.get_queue_url(QueueName=f"{STACK}-alerts")["QueueUrl"]
-    queues.send_message(QueueUrl=alerts, MessageBody=json.dumps({"rebuild": team}))
+    queues.send_message(QueueUrl=queue("alerts"), MessageBody=json.dumps({"rebuild": team}))
     queued = len(TOOLS) + 3
     until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90, retried)
     (WORK / "busy").touch()
@@ -676,7 +695,7 @@ def lose_messages(team, watched, page, target):
     incident = {"title": "Orders are lost", "text": "We are looking into it."}
     ask("POST", f"/teams/{team}/status-pages/{page}/incidents", incident, 201)
     for name in [*TOOLS, "maintenance", "alerts"]:
-        queues.purge_queue(QueueUrl=queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"])
+        queues.purge_queue(QueueUrl=queue(name))
     find_lost_publication(page)
     receive(True)
     say("the messages of five checks, a changed site, a changed team, an issue and an incident are lost")
@@ -684,17 +703,25 @@ def lose_messages(team, watched, page, target):
 
 
 def find_lost_publication(page):
-    """Redelivery finds a publication and emails to subscribers that are overdue."""
+    """Redelivery finds a publication and emails to subscribers that are overdue, and again if its own message about the
+    emails is lost."""
     due = [("I#", page), *[("F#", sk) for _, sk in rows(f"F#{page}") if sk.startswith("M#")]]
     assert len(due) == 2, due
     for prefix, part in due:
-        [(pk, sk)] = [key for key in rows(prefix) if key[1] == part]
-        past = {"ExpressionAttributeNames": {"#due": "due"}, "ExpressionAttributeValues": {":past": {"N": "1"}}}
-        key = {"pk": {"S": pk}, "sk": {"S": sk}}
-        table.update_item(TableName=outputs["TableName"], Key=key, UpdateExpression="SET #due = :past", **past)
+        make_overdue(prefix, part)
     fire(f"{STACK}-redelivery")
     sent = lambda: [one for one in decisions("sqs:SendMessage") if "-RedeliveryRole-" in one["role"] and one["resource"].endswith("-letters")]
     until("redelivery has found a publication and emails to subscribers", sent, 60)
+    queues.purge_queue(QueueUrl=queue("letters"))
+    make_overdue(*due[1])
+
+
+def make_overdue(prefix, part):
+    """Work in the table, with this sort key, has been outstanding for long."""
+    [(pk, sk)] = [key for key in rows(prefix) if key[1] == part]
+    past = {"ExpressionAttributeNames": {"#due": "due"}, "ExpressionAttributeValues": {":past": {"N": "1"}}}
+    key = {"pk": {"S": pk}, "sk": {"S": sk}}
+    table.update_item(TableName=outputs["TableName"], Key=key, UpdateExpression="SET #due = :past", **past)
 
 
 def find_lost_messages(site, ordered, before, lost_at):
@@ -729,8 +756,7 @@ def outstanding(checks):
     counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     waiting = {}
     for tool in pending(checks):
-        url = queues.get_queue_url(QueueName=f"{STACK}-{tool}")["QueueUrl"]
-        found = queues.get_queue_attributes(QueueUrl=url, AttributeNames=counted)
+        found = queues.get_queue_attributes(QueueUrl=queue(tool), AttributeNames=counted)
         waiting[tool] = found["Attributes"]
     return f"at {time.time():.0f} pending: {waiting}, due: {due}, leases: {leases}"
 
@@ -1013,9 +1039,8 @@ def answer_a_mail(team):
     # A message of it is late, and so was whoever sent to it.
     left = {"pk": {"S": f"D#{team}#{channel}"}, "sk": {"S": "A"}, "rev": {"N": "1"}}
     table.put_item(TableName=outputs["TableName"], Item=left)
-    alerts = queues.get_queue_url(QueueName=f"{STACK}-alerts")["QueueUrl"]
     late = {"channel": {"team": team, "channel": channel}}
-    queues.send_message(QueueUrl=alerts, MessageBody=json.dumps(late))
+    queues.send_message(QueueUrl=queue("alerts"), MessageBody=json.dumps(late))
     until("nothing is left of a channel", lambda: not rows(f"D#{team}#{channel}"), 30)
     visit("GET", f"/issues/{NOBODY}", 404)
     say("an email address was confirmed and then unsubscribed")
@@ -1290,8 +1315,11 @@ def main():
     bucketed = send_from_buckets(team, target)
     others.extend([bucketed, *use_the_pages(team, site, target)])
     # The last check that a schedule has sent has run by now.
+    receive(False)
+    lose_a_run("status")
     runs = len(reasons(bucketed))
-    until("a bucket has had the site checked", lambda: len(reasons(bucketed)) > runs, 140)
+    receive(True)
+    until("a bucket has had the site checked after a message was lost", lambda: len(reasons(bucketed)) > runs, 140)
     check_that_nothing_was_given_up()
     delete([site, lost[0], *others])
     check_that_all_was_asked()

@@ -10,6 +10,7 @@
     story.py audit ADDRESS TOKEN    adds a site to the service at this address, and waits for its performance check
 """
 
+import functools
 import http.client
 import json
 import os
@@ -23,12 +24,15 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # The longest acceptable waits, in seconds: from `serve` to a first result on a page, and for `vedette probe status`. A
 # busy machine may take longer, so the test shows the times and does not fail.
 FIRST_RESULT, FIRST_PROBE = 30, 5
 PATIENCE = 120
+# The user that `--token` creates.
+OWNER = "owner@example.com"
 PROMPT = {
     "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8", "VEDETTE_ALLOW_RECEIVERS": "127.0.0.0/8",
     "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query", "VEDETTE_RDAP": "none",
@@ -144,8 +148,17 @@ class Service(Client):
             assert line, f"the service ended with {self.process.wait()}"
             self.said += line
         self.answers = time.monotonic() - self.started
-        super().__init__(self.found(r"API +http://([\d.:]+)/api/v1"), self.found(r"Token +(\S+)"))
-        self.link = self.found(r"Dashboard +http://[^/]+(/\S+)")
+        self.command, self.address = command, self.found(r"API +http://([\d.:]+)/api/v1")
+
+    @functools.cached_property
+    def token(self):
+        """A token of the owner. The output, which is not a terminal, contains none."""
+        return self.operate("token", "create", "--email", OWNER, "--name", "Test")["secret"]
+
+    def operate(self, *words):
+        done = ran([*self.command, "--json", *words])
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
 
     def found(self, pattern):
         """The text that a group of a pattern matches in the output of the service."""
@@ -155,7 +168,8 @@ class Service(Client):
     def sign_in(self):
         host = f"vedette.localhost:{self.address.rsplit(':', 1)[1]}"
         self.browser = {"Host": host, "Origin": f"http://{host}"}
-        status, headers, text = self.ask("POST", self.link, "", self.browser.items())
+        link = urllib.parse.urlsplit(self.operate("sign-in", OWNER)["link"])
+        status, headers, text = self.ask("POST", link.path, "", self.browser.items())
         assert status == 303, f"{status} {text}"
         self.browser["Cookie"] = headers["set-cookie"].split(";")[0]
 

@@ -342,9 +342,9 @@ async fn a_million_status_checks_cost_what_the_page_says() {
     let of_a_month: f64 = fixed.iter().map(|(_, dollars)| dollars).sum();
     expected.extend(fixed.iter().map(|(name, dollars)| row(name, &[*dollars])));
     expected.push(row("**together, a month**", &[of_a_month]));
-    for sites in [100, 5_000, 100_000] {
+    for (sites, name) in [(100, "100"), (5_000, "5,000"), (100_000, "100,000")] {
         let dollars = CONFIGURATIONS.map(|one| month(sites, spent, of_a_month, one));
-        expected.push(row(&format!("{sites} sites, a month"), &dollars));
+        expected.push(row(&format!("{name} sites, a month"), &dollars));
         let millions = f64::from(sites) * MINUTES_PER_MONTH / 1e6;
         expected.push(row("… a million checks", &dollars.map(|one| one / millions)));
     }
@@ -356,6 +356,7 @@ async fn a_million_status_checks_cost_what_the_page_says() {
     expected.push(row(&name, &[quick * SUSPECTED, hanging * SUSPECTED]));
     let [default, each, buckets, both] = all;
     let needed = spent.writes.max(spent.reads) / UTILIZATION;
+    let more = MILLION_SQS_REQUESTS * (1.0 - 1.0 / SQS_MESSAGES);
     for (page, said) in [
         ("README.md", format!("a million status checks cost ${buckets:.2} or ${default:.2}")),
         (
@@ -366,6 +367,7 @@ async fn a_million_status_checks_cost_what_the_page_says() {
             ),
         ),
         ("docs/guides/aws.md", format!("{needed:.1} units for each status check a second")),
+        ("docs/explanation/costs.md", format!("cost ${more:.2} more. - The checks of a batch")),
     ] {
         assert!(text(page).replace('\n', " ").contains(&said), "{page}: {said}");
     }

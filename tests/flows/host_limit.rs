@@ -11,7 +11,7 @@ use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
 use vedette_domain::alerts::delivery::{Content, Queued};
-use vedette_domain::alerts::host_limit::{HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE};
+use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_domain::id::{IssueId, SiteId, TeamId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
@@ -76,24 +76,25 @@ async fn a_host_gets_so_much_a_minute_of_all_teams_and_the_rest_later_and_in_ord
     let late = new_team(&service.test, Plan::Agency).await.team;
     let first = look(&service, &channels).await;
     let counts = by_team(&first, &channels);
-    assert!(counts.values().all(|count| *count <= TEAM_MAX), "{counts:?}");
-    assert_eq!(
-        first.len() as u32,
-        HOST_MAX - 20,
-        "what is reserved is left, but for the third team's share"
-    );
-    // A team that has sent little does not have to wait for those that have sent the most.
+    assert_eq!(counts.into_values().sum::<u32>(), first.len() as u32);
+    let [_, second, third, fourth] = [1, 2, 3, 4].map(|teams| MESSAGES_TO_HOST.share(teams));
+    assert_eq!(first.len() as u32, MESSAGES_TO_HOST.of_team + second + third);
+    // A team that has sent nothing does not have to wait for those that have sent the most.
     let newcomer = flooded(&service, late, "late", "https://victim.test/late".to_owned()).await;
-    let reserved = look(&service, std::slice::from_ref(&newcomer)).await;
-    assert_eq!(reserved.len(), 10, "its share");
+    let share = look(&service, std::slice::from_ref(&newcomer)).await;
+    assert_eq!(share.len() as u32, fourth, "its share");
     channels.push(newcomer);
 
-    let mut all: Vec<Received> = first.into_iter().chain(reserved).collect();
+    let mut all: Vec<Received> = first.into_iter().chain(share).collect();
     let mut minutes = 1;
     while all.len() < channels.len() * EVENTS as usize {
         service.test.advance(SignedDuration::from_secs(65));
         let more = look(&service, &channels).await;
-        assert!(!more.is_empty() && more.len() as u32 <= HOST_MAX, "{}", more.len());
+        assert!(
+            !more.is_empty() && more.len() as u32 <= MESSAGES_TO_HOST.total(),
+            "{}",
+            more.len()
+        );
         all.extend(more);
         minutes += 1;
     }
@@ -133,27 +134,19 @@ async fn sends_of_a_minute_are_counted_up_to_each_limit_and_no_further() {
         went.into_iter().filter(|goes| *goes).count() as u32
     };
     let victim = host("victim.test", false);
-    let open = HOST_MAX - RESERVED;
     let [first, second, third, fourth, fifth, sixth] = teams;
-    // The second team has used up its share when only the reserve is left.
-    for (team, expected) in [
-        (first, TEAM_MAX),
-        (second, open - TEAM_MAX),
-        (third, TEAM_SHARE),
-        (fourth, TEAM_SHARE),
-        (fifth, TEAM_SHARE),
-        (sixth, 0),
-        (first, 0),
-    ] {
-        assert_eq!(send(&victim, team, 0, TEAM_MAX + 1).await, expected, "{team}");
+    let tries = MESSAGES_TO_HOST.of_team + 1;
+    for (team, expected) in
+        [(first, 60), (second, 30), (third, 20), (fourth, 15), (fifth, 12), (sixth, 10), (first, 0)]
+    {
+        assert_eq!(send(&victim, team, 0, tries).await, expected, "{team}");
     }
-    assert_eq!(TEAM_SHARE * 3, RESERVED, "what is reserved is for three teams");
     assert_eq!(send(&victim, sixth, 59, 1).await, 0, "the minute's last second");
     assert_eq!(send(&victim, sixth, 60, 1).await, 1, "the next minute");
     assert_eq!(send(&host("other.test", false), sixth, 0, 1).await, 1, "another host");
     let everybody = host("discord.com", true);
     for team in teams {
-        assert_eq!(send(&everybody, team, 0, TEAM_MAX + 1).await, TEAM_MAX, "{team}");
+        assert_eq!(send(&everybody, team, 0, tries).await, MESSAGES_TO_HOST.of_team, "{team}");
     }
 }
 
@@ -170,7 +163,10 @@ async fn a_service_for_everybody_takes_of_each_team_what_that_may_send() {
         }
     }
     let first = look(&service, &channels).await;
-    assert_eq!(by_team(&first, &channels).into_values().collect::<Vec<_>>(), [TEAM_MAX; 3]);
+    assert_eq!(
+        by_team(&first, &channels).into_values().collect::<Vec<_>>(),
+        [MESSAGES_TO_HOST.of_team; 3]
+    );
 }
 
 #[tokio::test]
@@ -182,7 +178,7 @@ async fn a_test_that_the_host_has_no_room_for_is_sent_later() {
         let (name, url) = (number.to_string(), format!("https://victim.test/{number}"));
         channels.push(flooded(&service, team, &name, url).await);
     }
-    assert_eq!(look(&service, &channels).await.len() as u32, TEAM_MAX);
+    assert_eq!(look(&service, &channels).await.len() as u32, MESSAGES_TO_HOST.of_team);
     let target = Target::Slack(Slack { url: SecretUrl::new("https://victim.test/chat") });
     let app = &service.test.app;
     let chat = add_channel(app, team, ("Chat", target), Filter::default()).await;

@@ -155,7 +155,7 @@ async fn what_is_decided_about_an_issue_is_written_down() {
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Ended the snooze of 127.0.0.1 is down: HTTP 503 Service Unavailable",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Snoozed until 2026-11-20 13:56 UTC: 127.0.0.1 is down: HTTP 503 Service Unavailable",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Acknowledged 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the site &lt;b onclick=x&gt;\u{202e}",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the site &lt;b onclick=x&gt;\u{200f}",
     ]
     "#);
 }

@@ -388,14 +388,17 @@ async fn a_channel_is_edited() {
         let problem = format!("id=\"name-problem\" role=\"alert\">{why}");
         assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
     }
-    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical").await;
+    let saved = browser
+        .post(&edit, "name=Night&events=resolved&severities=critical&to=https://evil.test/x")
+        .await;
     assert_eq!(sent_to(&saved), format!("{page}?said=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");
     assert_eq!((stored.name.as_str(), stored.since), ("Night", channel.since));
     assert_eq!(stored.filter.events, [EventKind::Resolved].into());
     let target = app.store.target_of(stored).await.expect("read");
-    assert!(target.url().is_some(), "it leads where it did");
+    let before = app.store.target_of(&channel).await.expect("read");
+    assert_eq!(target, before, "it leads where it did");
     let listed = browser.get(&format!("{page}?said=saved")).await;
     for part in ["Channel saved.", "<bdi>Night</bdi>", "Resolved; Critical<span"] {
         assert!(said(&listed).contains(part), "{part}: {}", said(&listed));

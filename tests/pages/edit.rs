@@ -168,16 +168,50 @@ async fn a_post_is_part_of_the_form_and_its_body_is_not_shown() {
     browser.post(&path, &filled(said(&page), &other_type)).await;
     let changed = stored(&service, id).await.expectations.post.expect("a POST");
     assert_eq!((changed.content_type.as_str(), changed.body), ("text/csv", kept.body));
-    // A site that posts stays on its host.
-    let page = browser.get(&path).await;
-    let moved = browser.post(&path, &filled(said(&page), &[("url", "https://b.test/")])).await;
-    let why = "Must not have another host while status checks send POST";
-    assert!(main_part(&moved).contains(why), "{}", main_part(&moved));
     browser.post(&path, &filled(said(&page), &[("expectations.method", "GET")])).await;
     assert_eq!(stored(&service, id).await.expectations.post, None);
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     assert!(said(&log).contains("Body of a POST"), "{}", said(&log));
     assert!(!said(&log).contains("horse"), "{}", said(&log));
+}
+
+#[tokio::test]
+async fn the_body_of_a_post_does_not_follow_a_site_to_another_server() {
+    let (mut service, owner) = Service::with_team().await;
+    let names = NameServices::start().await;
+    service.test.app.txt_records = names.txt_records();
+    let header = json!({ "request_header": { "name": "X-Key", "value": "secret" } });
+    let body = json!({ "url": "https://a.test/", "monitoring_settings": header });
+    let id = site(&service, &owner, &body).await;
+    let plain = site(&service, &owner, &json!({ "url": "https://c.test/" })).await;
+    let before = stored(&service, id).await;
+    let other = Site { url: "https://b.test".parse().expect("a URL"), ..before.clone() };
+    for site in [&before, &other] {
+        names.publish(&OwnershipRecord::of(site).expect("a record"));
+    }
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let page = browser.get(&path).await;
+    let post = [("expectations.method", "POST"), ("expectations.post.body", "horse")];
+    sent_to(&browser.post(&path, &filled(said(&page), &post)).await);
+    let before = stored(&service, id).await;
+
+    let page = browser.get(&path).await;
+    let warning = "If you change its host or port, or https to http,";
+    assert!(said(&page).contains(warning), "{}", said(&page));
+    let other_page = browser.get(&format!("/sites/{plain}/edit")).await;
+    assert!(!said(&other_page).contains(warning), "{}", said(&other_page));
+    for url in ["https://b.test/", "https://a.test:8443/", "http://a.test/"] {
+        let refused = browser.post(&path, &filled(said(&page), &[("url", url)])).await;
+        assert_eq!(refused.status(), 422);
+        assert!(main_part(&refused).contains("Is required."), "{}", main_part(&refused));
+        assert_eq!(stored(&service, id).await, before);
+    }
+    let moved = [("url", "https://b.test/"), ("expectations.post.body", "cow")];
+    sent_to(&browser.post(&path, &filled(said(&page), &moved)).await);
+    let after = stored(&service, id).await;
+    assert_eq!(after.overrides.request_header.expect("a header").value, "secret");
+    assert_eq!(after.expectations.post.expect("a POST").body, "cow");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ pub(crate) async fn broken(service: &Service, owner: &Member) -> (WebServer, Iss
     target.answer(503);
     let body = json!({
         "url": target.url,
-        "name": "<b onclick=x>\u{202e}",
+        "name": "<b onclick=x>\u{200f}",
         "notes": "<script>alert(1)</script>",
         "monitoring_settings": { "tools": { "status": { "settings": { "failures_to_open": 1 } } } },
     });
@@ -192,7 +192,7 @@ async fn texts_of_strangers_stay_texts() {
     for path in ["/".to_owned(), format!("/sites/{}", site.id), format!("/issues/{id}")] {
         // Every page is searched for anything that a browser could execute.
         let page = browser.get(&path).await;
-        assert!(said(&page).contains("&lt;b onclick=x&gt;\u{202e}"), "{path}: {}", said(&page));
+        assert!(said(&page).contains("&lt;b onclick=x&gt;\u{200f}"), "{path}: {}", said(&page));
     }
 }
 

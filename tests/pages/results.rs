@@ -9,9 +9,9 @@ use vedette_testkit::status_result;
 use vedette_tests::Service;
 
 /// A text that reverses the direction of what follows, and contains markup.
-pub(crate) const HOSTILE: &str = "<b onclick=x>\u{202e}";
+pub(crate) const HOSTILE: &str = "<b onclick=x>\u{200f}";
 /// The same, as a page shows it.
-pub(crate) const HARMLESS: &str = "&lt;b onclick=x&gt;\u{202e}";
+pub(crate) const HARMLESS: &str = "&lt;b onclick=x&gt;\u{200f}";
 
 /// Ends an automatic check now.
 pub(crate) async fn end(service: &Service, site: SiteId, finish: Finish) -> CheckId {

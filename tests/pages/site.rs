@@ -218,11 +218,13 @@ async fn what_expires_first_and_the_port_are_shown() {
         end(&service, site, certificate_with(&fields)).await;
     }
     let page = browser.get(&format!("/sites/{site}")).await;
-    assert!(said(&page).contains(&format!("<bdi>CN={HARMLESS}</bdi> in the chain expires")));
+    assert!(
+        said(&page).contains(&format!("<bdi>CN={HARMLESS}</bdi>, an intermediate certificate"))
+    );
     let shown = text(said(&page));
     for part in [
         "Expires 2027-01-01, its chain 2026-11-25",
-        "in the chain expires before the certificate, on 2026-11-25 00:00:00 UTC.",
+        "an intermediate certificate in the chain, expires on 2026-11-25 00:00:00 UTC, before the site’s own certificate.",
         "Port 8443",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

@@ -62,6 +62,19 @@ async fn a_site_that_redirects_until_it_gets_its_cookie_is_up_if_browsers_send_i
 }
 
 #[tokio::test]
+async fn a_cookie_replaces_the_one_in_the_request_header_of_the_site() {
+    // Many servers read the first of several cookies with one name.
+    let site = RawSite::start(|head| match cookies(head) {
+        "lang=de; s=new" => page("", "hello"),
+        _ => redirect(b"/", "Set-Cookie: s=new\r\n"),
+    })
+    .await;
+    let header = Some(("Cookie", "s=old; lang=de"));
+    let result = checked(loopback(), &site.url("/"), header).await;
+    assert_eq!((result.up, result.redirect_count), (true, 1));
+}
+
+#[tokio::test]
 async fn a_cookie_reaches_the_hosts_that_it_names() {
     for (attribute, expected) in [
         ("; Domain=shop.test", "a=1"),

@@ -37,9 +37,9 @@ async fn a_placeholder_is_no_end_and_what_cannot_be_read_is_named() {
         ("1900-01-01T00:00:00Z", None),
         ("0000-00-00", None),
         ("1984-12-31", None),
-        ("01-Dec-2026", Some("the registry's date of expiration cannot be read: \"01-Dec-2026\"")),
-        ("", Some("the registry's date of expiration cannot be read: \"\"")),
-        ("2026-13-01", Some("the registry's date of expiration cannot be read: \"2026-13-01\"")),
+        ("01-Dec-2026", Some("the registry's expiration date cannot be read: \"01-Dec-2026\"")),
+        ("", Some("the registry's expiration date cannot be read: \"\"")),
+        ("2026-13-01", Some("the registry's expiration date cannot be read: \"2026-13-01\"")),
     ] {
         let scene = MonitoredName::new("https://www.example.com").await;
         scene.names.register("example.com", json!({ "events": ends(&[date]) }));

@@ -270,17 +270,24 @@ async fn a_request_that_was_not_processed_is_sent_once_more() {
 
 #[tokio::test]
 async fn a_server_may_ask_for_http_1_1_in_a_goaway_that_counts_the_request_as_processed() {
-    let site = Http2Site::serving(Arc::new(|_, mut stream| {
-        Box::pin(async move {
-            begin(&mut stream).await;
-            next_request(&mut stream).await;
-            stream.write_all(&go_away(1, HTTP_1_1_REQUIRED)).await.expect("the client reads");
-            stream.shutdown().await.expect("the client reads");
-        })
-    }))
-    .await;
-    assert_eq!(site.status().await.code, 200);
-    assert_eq!(site.connections(), [HTTP_2, HTTP_1_1]);
+    for ends_tls in [true, false] {
+        let site = Http2Site::serving(Arc::new(move |_, mut stream| {
+            Box::pin(async move {
+                begin(&mut stream).await;
+                next_request(&mut stream).await;
+                stream.write_all(&go_away(1, HTTP_1_1_REQUIRED)).await.expect("the client reads");
+                if ends_tls {
+                    stream.shutdown().await.expect("the client reads");
+                } else {
+                    stream.get_mut().0.shutdown().await.expect("the client reads");
+                    while stream.read_u8().await.is_ok() {}
+                }
+            })
+        }))
+        .await;
+        assert_eq!(site.status().await.code, 200, "{ends_tls}");
+        assert_eq!(site.connections(), [HTTP_2, HTTP_1_1]);
+    }
 }
 
 #[tokio::test]

@@ -172,6 +172,28 @@ async fn an_operator_who_allows_private_networks_learns_that_one_is_missing() {
 }
 
 #[tokio::test]
+async fn a_redirect_to_vedette_itself_is_a_failure_if_no_visitor_gets_there() {
+    for (own, location, is_down) in [
+        ("127.0.0.1:7", "http://127.0.0.1:7/", true),
+        ("[::1]:7", "http://[::1]:7/", true),
+        ("0.0.0.0:7", "http://127.0.0.1:7/", true),
+        ("127.0.0.1:7", "http://0.0.0.0:7/", true),
+        ("192.0.2.1:7", "http://192.0.2.1:7/", false),
+    ] {
+        let site = RawSite::start(move |_| redirect(location.as_bytes(), "")).await;
+        let mut outbound = loopback();
+        for network in ["0.0.0.0/32", "192.0.2.1/32"] {
+            outbound.allow.push(network.parse().expect("a network"));
+        }
+        outbound.own_listeners.push(own.parse().expect("an address"));
+        match probed(outbound, &site.url("/"), None).await {
+            Ok(result) => assert_eq!((is_down, result.up, result.code), (true, false, 0), "{own}"),
+            Err(error) => assert_eq!((is_down, error.code.as_str()), (false, "target_forbidden")),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_gets_the_bytes_that_another_one_wrote() {
     let long = format!("/?next={}", "y".repeat(7_900));
     for (location, asked) in [

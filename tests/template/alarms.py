@@ -13,6 +13,12 @@ import transform
 HOURS = 60
 DAYS_2 = 48 * HOURS
 TOOLS = ("status", "ssl", "dns")
+# The seconds that the oldest message of each queue may wait.
+QUEUES = {
+    **dict.fromkeys(("Status", "Ssl", "Dns", "Alerts", "Letters"), 300),
+    **dict.fromkeys(("BrokenLinks", "Performance"), 3600),
+    "Maintenance": 900,
+}
 # The arguments of FILL that are not numbers.
 REPEAT = "REPEAT"
 
@@ -134,7 +140,7 @@ def healthy(begin=0):
     for tool in TOOLS:
         for name in ("RunsDue", "RunsDone"):
             data[name, tool] = regular(5, 100 if tool == "status" else 2, begin)
-    for queue in ("Status", "Ssl", "Dns", "BrokenLinks", "Performance", "Maintenance", "Alerts", "Letters"):
+    for queue in QUEUES:
         data["ApproximateAgeOfOldestMessage", f"{queue}Queue"] = regular(1, 20, begin)
     data["NumberOfMessagesSent", "StatusQueue"] = regular(1, 100, begin)
     data["Checks", "status"] = regular(1, 100, begin)
@@ -178,10 +184,10 @@ STORIES = [
     ("one message is given up", dead("Status", growing(1, NOON, 1)), []),
     ("old messages stay", dead("Dns", regular(1, 10)), []),
     ("old messages are sent again", dead("Dns", regular(1, 10, 0, NOON) | regular(1, 0, NOON)), []),
-    ("messages are given up after hours without any", dead("Status", growing(1, 30 * HOURS, 5)), ["DlqAlarm"]),
+    *((f"messages of {queue} are given up after hours without any", dead(queue, growing(1, 30 * HOURS, 5)), ["DlqAlarm"]) for queue in (*QUEUES, "Schedules")),
     ("a message of two queues is given up", dead("Ssl", growing(1, NOON, 1)) | dead("Alerts", growing(1, NOON, 1)), ["DlqAlarm"]),
     ("old messages do not hide new ones", dead("Dns", regular(1, 10)) | dead("Schedules", growing(1, NOON, 3)), ["DlqAlarm"]),
-    ("a message is given up every hour", dead("Letters", growing(HOURS, NOON, 99)), ["DlqLeakAlarm"]),
+    *((f"a message of {queue} is given up every hour", dead(queue, growing(HOURS, NOON, 99)), ["DlqLeakAlarm"]) for queue in (*QUEUES, "Schedules")),
     ("a message is given up every day", dead("Letters", growing(24 * HOURS, NOON, 99)), []),
     ("one alert is given up", {("AlertsGivenUp",): {NOON: 1}}, []),
     ("an alert is given up every hour", {("AlertsGivenUp",): regular(HOURS, 1, NOON, NOON + 24 * HOURS)}, ["AlertsGivenUpAlarm"]),
@@ -213,9 +219,8 @@ STORIES = [
     *((f"{name} lasts", {(name, "ScheduleGroup"): regular(1, 1, NOON, NOON + 10)}, ["SchedulesAlarm"]) for name in (
         "InvocationThrottleCount", "TargetErrorCount", "InvocationDroppedCount")),
     ("schedules are throttled for a moment", {("InvocationThrottleCount", "ScheduleGroup"): {NOON: 9}}, []),
-    ("checks wait", {("ApproximateAgeOfOldestMessage", "DnsQueue"): regular(1, 301, NOON)}, ["AgeAlarm"]),
-    ("maintenance waits", {("ApproximateAgeOfOldestMessage", "MaintenanceQueue"): regular(1, 901, NOON)}, ["AgeAlarm"]),
-    ("audits wait a little", {("ApproximateAgeOfOldestMessage", "PerformanceQueue"): regular(1, 3000, NOON)}, []),
+    *((f"messages of {queue} wait", {("ApproximateAgeOfOldestMessage", f"{queue}Queue"): regular(1, most + 1, NOON)}, ["AgeAlarm"]) for queue, most in QUEUES.items()),
+    *((f"messages of {queue} wait a little", {("ApproximateAgeOfOldestMessage", f"{queue}Queue"): regular(1, most, NOON)}, []) for queue, most in QUEUES.items()),
     ("checks wait for a moment", {("ApproximateAgeOfOldestMessage", "DnsQueue"): regular(1, 20) | {NOON: 600}}, []),
     ("only one queue has data", {key: {} for key in healthy() if key[0] == "ApproximateAgeOfOldestMessage"}
         | {("ApproximateAgeOfOldestMessage", "AlertsQueue"): regular(1, 400, NOON)}, ["AgeAlarm"]),

@@ -3,8 +3,9 @@
     transform.py
 
 Loops are unrolled, SAM's own translator runs, and then conditions and parameters are resolved, so that what is checked
-is one stack and not all possible ones, and each stack that is nested in it. The sets are the configurations of samconfig.toml and those in which each pair
-of the other parameters' values occurs. Needs the Python environment of SAM, which has the translator and cfn-lint.
+is one stack and not all possible ones, and each stack that is nested in it. The sets are the configurations of
+samconfig.toml and those in which each pair of the other parameters' values occurs. Needs the Python environment of SAM,
+which has the translator and cfn-lint.
 """
 
 import collections
@@ -363,7 +364,10 @@ def sizes(stack):
 
 def gateway_faults(stack):
     """The gateway refuses settings of routes that it does not have. It must call functions, or their aliases, that
-    exist, and its role must allow it."""
+    exist, also during an update, and its role must allow it."""
+    [api] = [one for one in stack.resources.values() if one["Type"] == "AWS::ApiGatewayV2::Api"]
+    waits = set(references({"DependsOn": api.get("DependsOn", [])}))
+    yield from (f"the gateway does not wait for {one.name}" for one in stack.nested if one.name not in waits)
     [body] = [one["Body"] for one in stack.of_type("AWS::ApiGatewayV2::Api").values()]
     [stage] = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     routes = {"$default"} | {

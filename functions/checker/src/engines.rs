@@ -12,6 +12,7 @@ use vedette_domain::checks::check::{
 use vedette_domain::checks::evidence::Evidence;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::expectations::{Expectations, PostRequest};
+use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::{LinksSettings, Settings};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
@@ -69,6 +70,8 @@ pub struct Engines {
 /// What a run checks, and how.
 #[derive(Clone, Copy)]
 pub struct ProbeInput<'a> {
+    /// The team that shares limits with others; `None` outside a service.
+    pub team: Option<TeamId>,
     /// The monitored URL.
     pub url: &'a SiteUrl,
     /// Whether a crawl renders pages with a browser.
@@ -193,7 +196,7 @@ impl Engines {
                     ignore_redirects: *ignore_redirects,
                     ..LinksSettings::default()
                 };
-                let crawl = CrawlOf { url: &job.url, header, settings: &settings };
+                let crawl = CrawlOf { team: None, url: &job.url, header, settings: &settings };
                 Box::pin(self.rendered(crawl, now, drop)).await.map(BrowserAnswer::Crawled)
             }
             BrowserWork::Audit => {
@@ -273,7 +276,7 @@ impl Engines {
         let url = &subject.url.to_url();
         let header = subject.settings.request_header.pair();
         let settings = &subject.settings.tools.broken_links.settings;
-        let crawl = CrawlOf { url, header, settings };
+        let crawl = CrawlOf { team: subject.team, url, header, settings };
         if subject.js_rendered {
             self.rendered(crawl, now, progress).await
         } else {
@@ -296,7 +299,7 @@ impl Engines {
 
     async fn crawl(
         &self,
-        CrawlOf { url, header, settings }: CrawlOf<'_>,
+        CrawlOf { team, url, header, settings }: CrawlOf<'_>,
         browser: Option<&Chromium>,
         now: Timestamp,
         progress: impl Fn(Progress),
@@ -311,7 +314,7 @@ impl Engines {
             connectivity: self.connectivity.as_ref(),
             now,
         };
-        links::probe(&self.guard, &self.limiter, &probe, progress).await
+        links::probe(&self.guard, &self.limiter.of_team(team), &probe, progress).await
     }
 
     async fn performance(
@@ -337,6 +340,7 @@ impl Engines {
 /// What to crawl. Not `Debug`: the header's value is a secret.
 #[derive(Clone, Copy)]
 struct CrawlOf<'a> {
+    team: Option<TeamId>,
     url: &'a Url,
     header: Option<(&'a str, &'a str)>,
     settings: &'a LinksSettings,
@@ -358,8 +362,14 @@ mod tests {
         let (mut settings, none) = (Settings::default(), Expectations::default());
         let page = |settings: &Settings| {
             let (js_rendered, consent) = (false, None);
-            let subject =
-                ProbeInput { url: &url, js_rendered, settings, expectations: &none, consent };
+            let subject = ProbeInput {
+                team: None,
+                url: &url,
+                js_rendered,
+                settings,
+                expectations: &none,
+                consent,
+            };
             subject.audited_page().to_string()
         };
         assert_eq!(page(&settings), "https://example.com:8443/");
@@ -376,7 +386,8 @@ mod tests {
         settings.tools.broken_links.settings.ignore_redirects = true;
         for js_rendered in [false, true] {
             let (url, settings, consent) = (&url, &settings, None);
-            let subject = ProbeInput { url, js_rendered, settings, expectations: &none, consent };
+            let subject =
+                ProbeInput { team: None, url, js_rendered, settings, expectations: &none, consent };
             for tool in Tool::ALL {
                 let job = subject.job(tool);
                 let needs = tool == Tool::Performance || (tool == Tool::BrokenLinks && js_rendered);

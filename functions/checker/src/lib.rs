@@ -241,10 +241,11 @@ async fn run(
     let posting = posts.then(|| Posting::new(app, &run, state.clone()));
     let mut probe_time = None;
     let Probed { finish, evidence } = if runs {
-        let Site { url, js_rendered, expectations, .. } = &run.site;
+        let Site { team, url, js_rendered, expectations, .. } = &run.site;
         let (js_rendered, settings) = (*js_rendered, &run.settings);
         let consent = posting.as_ref().map(|posting| posting as &dyn Consent);
-        let subject = ProbeInput { url, js_rendered, settings, expectations, consent };
+        let team = Some(*team);
+        let subject = ProbeInput { team, url, js_rendered, settings, expectations, consent };
         let probed = async {
             let began = Instant::now();
             let mut probe = pin!(engines.run(tool, subject, started_at, drop));

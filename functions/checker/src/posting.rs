@@ -8,20 +8,16 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
-use jiff::SignedDuration;
 use serde_json::json;
 use tracing::warn;
 use vedette_domain::checks::check::CheckError;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::tool_state::{NoPost, ToolState};
-use vedette_domain::expectations::POSTS_PER_MINUTE;
+use vedette_domain::expectations::POSTS_TO_ADDRESS;
 use vedette_domain::source::Source;
 use vedette_probe::status::{Consent, POST_LIMITED, POST_LOST, POST_NOT_PROVEN};
 use vedette_runtime::App;
 use vedette_store::{StoreError, budget, retry_on_conflict};
-
-/// The window in which the POSTs to an address are counted.
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Why a run ends without a check.
 #[derive(Debug)]
@@ -82,10 +78,14 @@ impl<'a> Posting<'a> {
     /// Counts the POST and saves that it begins; returns an error for the check if the address gets too many.
     async fn begin(&self, address: Source) -> Result<Option<CheckError>, Halt> {
         let Self { app, run, .. } = self;
+        let (limit, team) = (POSTS_TO_ADDRESS, run.site.team);
         let subject = format!("post:{address}");
-        if app.store.count(&subject, MINUTE, app.clock.now()).await? > POSTS_PER_MINUTE {
+        let used = app.store.count_shared(&subject, team, limit, app.clock.now()).await?;
+        if !limit.admits(used) {
+            let (share, divided) = (limit.share(used.teams), limit.divided);
             let message = format!(
-                "the POST was not sent: {address} already gets {POSTS_PER_MINUTE} POSTs this minute"
+                "the POST was not sent: the team has used up its share of the POSTs to {address}, which is {share} of \
+                 {divided} a minute"
             );
             return Ok(Some(refused(message, POST_LIMITED)));
         }

@@ -163,8 +163,7 @@ impl Command {
                 let record = record.ok_or_else(|| {
                     Failure::refused(
                         "the host of this site is an IP address or too long a name, so it cannot \
-                         have this record"
-                            .to_owned(),
+                         have this record",
                     )
                 })?;
                 let proven = app.txt_records.prove(&site).await;

@@ -36,13 +36,14 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn refused(why: impl Into<String>) -> Self {
-        Self::Refused(why.into())
+    /// A refusal. The reason may contain names and the response of a receiver.
+    pub(crate) fn refused(why: impl AsRef<str>) -> Self {
+        Self::Refused(printable(why.as_ref()))
     }
 
     /// A refusal for this reason.
     pub(crate) fn because(error: impl Error) -> Self {
-        Self::Refused(ErrorChain(&error).to_string())
+        Self::refused(ErrorChain(&error).to_string())
     }
 
     /// The exit code of the process.
@@ -66,10 +67,7 @@ impl MayConflict for Failure {
 impl<R: Error + 'static> From<ActionError<R>> for Failure {
     fn from(error: ActionError<R>) -> Self {
         match error {
-            // It may contain the response of a receiver.
-            ActionError::Refused(refusal) => {
-                Self::Refused(printable(&ErrorChain(&refusal).to_string()))
-            }
+            ActionError::Refused(refusal) => Self::because(refusal),
             ActionError::Failed(fault) => fault.into(),
         }
     }

@@ -6,6 +6,8 @@ use comfy_table::{Cell, Table, presets};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use vedette_domain::text::escaped_json;
+pub(crate) use vedette_domain::text::printable;
 
 /// The output of a command.
 pub(crate) trait Show: Serialize {
@@ -70,9 +72,12 @@ impl<'a> Output<'a> {
     fn write(&mut self, answer: &(impl Show + ?Sized)) -> io::Result<()> {
         if self.json {
             let document = serde_json::to_string_pretty(answer).map_err(io::Error::other)?;
-            writeln!(self.writer, "{document}")?;
+            // A program reads the same from it, and on a terminal, no name in it can pass for something else.
+            writeln!(self.writer, "{}", escaped_json(&document))?;
         } else {
-            self.writer.write_all(answer.text().as_bytes())?;
+            for line in answer.text().lines() {
+                writeln!(self.writer, "{}", printable(line))?;
+            }
         }
         self.writer.flush()
     }
@@ -113,11 +118,6 @@ fn lines(table: &Table) -> String {
         format!("{}\n", line.strip_prefix(' ').unwrap_or(line))
     });
     trimmed.collect()
-}
-
-/// Names come from users of the API. An escape sequence in a name must not reach a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// An instant for people.

@@ -66,6 +66,7 @@ impl Probe {
         let settings = self.settings();
         let (js_rendered, none) = (self.js_rendered, Expectations::default());
         let subject = ProbeInput {
+            team: None,
             url: &self.url,
             js_rendered,
             settings: &settings,

@@ -12,6 +12,7 @@ use vedette_domain::checks::check::Check;
 use vedette_domain::checks::tool::CheckStatus;
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::IssueChange;
+use vedette_domain::text::printable;
 use vedette_runtime::config::environment;
 use vedette_runtime::terminal::{self, Lines};
 
@@ -113,11 +114,6 @@ fn fitted(name: &str) -> String {
     name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
 }
 
-/// Outside text without characters that would move the cursor or change colors.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -184,7 +180,7 @@ mod tests {
 
     #[test]
     fn names_of_others_do_not_reach_the_terminal_as_commands() {
-        assert_eq!(fitted("\u{1b}[2JShop\n"), "\u{fffd}[2JShop\u{fffd}");
+        assert_eq!(fitted("\u{1b}[2JShop\n\u{202e}"), "\u{fffd}[2JShop\u{fffd}\u{fffd}");
         assert_eq!(fitted(&"é".repeat(30)), format!("{}…", "é".repeat(23)));
         assert_eq!(fitted("Shop"), "Shop");
     }

@@ -77,8 +77,8 @@ pub struct Options {
     #[arg(long, env = OPERATOR_URL, value_name = "URL", hide_env_values = true)]
     pub operator_url: Option<Operator>,
 
-    /// Print an API token for scripts, and keep it in the file `token` in the data folder. In an empty folder, this
-    /// also creates an owner and a team
+    /// Create an API token for scripts in the file `token` in the data folder, and print it if there is a terminal. In
+    /// an empty folder, this also creates an owner and a team
     #[arg(long)]
     pub token: bool,
 

@@ -98,6 +98,7 @@ mod tests {
           1  refused or failed: not found, in conflict, not allowed in this state
           2  wrong usage: arguments, configuration, or a command that does not apply to this table
           3  the table does not answer
+          4  the service on this machine runs, but does not answer in time
 
         VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.
         ");

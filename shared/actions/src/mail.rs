@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::mail_limits::{
-    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit, REQUESTS, REQUESTS_TO_MAILBOX,
+    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit, REQUESTS_TO_MAILBOX,
 };
 use vedette_domain::accounts::mailbox::Mailbox;
 use vedette_domain::accounts::refusal::AccountRefusal;
@@ -64,23 +64,20 @@ pub(crate) async fn ask(
     email: &str,
     question: Question,
 ) -> Result<Allowance, StoreError> {
-    let mailbox = Mailbox::of(email);
-    let mailbox = mailbox.as_str();
     let (of_team, limit_of_team) = match question {
         Question::Confirm => (format!("asked#{team}"), CONFIRMATIONS_OF_TEAM),
         Question::Join => (format!("invited#{team}"), INVITATIONS_OF_TEAM),
     };
-    for (subject, limit, spent) in [
-        (format!("asked#{team}#{mailbox}"), REQUESTS, Allowance::MailboxIsFull),
-        (of_team, limit_of_team, Allowance::TeamIsDone),
-        (format!("mailbox#{mailbox}"), REQUESTS_TO_MAILBOX, Allowance::MailboxIsFull),
-    ] {
-        // A request that one limit refuses does not count toward the limits after it.
-        if exceeds(app, &subject, limit).await? {
-            return Ok(spent);
-        }
-    }
-    Ok(Allowance::Free)
+    let mailbox = format!("mailbox#{}", Mailbox::of(email).as_str());
+    let (limit, now) = (REQUESTS_TO_MAILBOX, app.clock.now());
+    let used = app.store.count_shared(&mailbox, team, limit, now).await?;
+    Ok(if !limit.admits(used) {
+        Allowance::MailboxIsFull
+    } else if exceeds(app, &of_team, limit_of_team).await? {
+        Allowance::TeamIsDone
+    } else {
+        Allowance::Free
+    })
 }
 
 /// Counts an event of a subject, and returns whether it exceeds a limit.

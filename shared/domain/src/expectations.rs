@@ -29,7 +29,7 @@ pub use judge::Seen;
 pub use line::{NotExpectable, header_name};
 pub use ownership::{NotProven, OwnershipRecord};
 pub use post::{
-    CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, POST_BODY_MAX, POSTS_PER_MINUTE, PostRequest,
+    CONTENT_TYPE_DEFAULT, CONTENT_TYPE_MAX, POST_BODY_MAX, POSTS_TO_ADDRESS, PostRequest,
     is_content_type,
 };
 pub use quote::quoted;

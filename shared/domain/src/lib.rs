@@ -23,9 +23,11 @@ pub mod name;
 pub mod rate_limit;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod shared_limit;
 pub mod sites;
 pub mod source;
 pub mod status_pages;
+pub mod text;
 pub mod time;
 pub mod time_zone;
 pub mod validation;

@@ -3,6 +3,8 @@
 use icu_properties::CodePointSetData;
 use icu_properties::props::DefaultIgnorableCodePoint;
 
+use crate::text::disrupts_line;
+
 /// The longest name, in characters.
 pub const NAME_MAX: usize = 255;
 
@@ -15,7 +17,7 @@ pub enum NameError {
     /// It is longer than [`NAME_MAX`] characters.
     #[error("must not be longer than {NAME_MAX} characters")]
     TooLong,
-    /// It contains a line break, an escape or another control character.
+    /// It contains a line break, an escape, or another character that [`disrupts_line`].
     #[error("must not contain control characters")]
     ControlCharacter,
     /// It contains no visible character.
@@ -36,7 +38,7 @@ pub fn parse_name(text: &str) -> Result<&str, NameError> {
         Err(NameError::Empty)
     } else if name.chars().nth(NAME_MAX).is_some() {
         Err(NameError::TooLong)
-    } else if name.chars().any(char::is_control) {
+    } else if name.chars().any(disrupts_line) {
         Err(NameError::ControlCharacter)
     } else if name.chars().all(|c| c.is_whitespace() || ignorable.contains(c)) {
         Err(NameError::Invisible)
@@ -72,9 +74,11 @@ mod tests {
             ("Sh\0p", NameError::ControlCharacter),
             ("Shop\u{7f}", NameError::ControlCharacter),
             ("Sh\u{9b}op", NameError::ControlCharacter),
+            ("Shop\u{2028}and more", NameError::ControlCharacter),
+            ("pohS\u{202e}", NameError::ControlCharacter),
+            ("\u{2066}Shop\u{2069}", NameError::ControlCharacter),
             ("\u{200b}", NameError::Invisible),
             ("\u{ad}\u{feff} \u{2060}", NameError::Invisible),
-            ("\u{202e}\u{2066}", NameError::Invisible),
             ("\u{3164}\u{115f}\u{e0041}\u{fe0f}", NameError::Invisible),
         ] {
             assert_eq!(parse_name(text), Err(error), "{text:?}");

@@ -759,6 +759,102 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nothing_runs_that_is_stored_in_a_file() {
+        const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+        let (data, folder, database) = data(0..50).await;
+        database.close().await;
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let file = path(&elsewhere, "backup.db");
+        to_file(&data, &file).expect("made");
+        let whole = fs::read(&file).expect("read");
+        let many: String = (0..2_500).map(|n| format!("CREATE TABLE t{n} (a);")).collect();
+        let many = format!("BEGIN; {many} COMMIT");
+        let long = format!("CREATE VIEW long AS SELECT '{}'", "x".repeat(9_000));
+        for (change, found) in [
+            (
+                format!("CREATE VIEW v AS {ENDLESS} SELECT max(i) FROM n"),
+                "contains \"view v\", which",
+            ),
+            (
+                format!(
+                    "DROP TABLE vedette; CREATE VIEW vedette AS {ENDLESS} SELECT max(i) AS pk FROM n"
+                ),
+                "is a database of another program",
+            ),
+            (
+                format!(
+                    "DROP TABLE vedette_backup; \
+                     CREATE VIEW vedette_backup AS {ENDLESS} SELECT max(i) AS record FROM n"
+                ),
+                "contains \"view vedette_backup\"",
+            ),
+            (
+                "CREATE TRIGGER t AFTER INSERT ON vedette BEGIN DELETE FROM vedette; END"
+                    .to_owned(),
+                "contains \"trigger t\"",
+            ),
+            ("CREATE INDEX i ON vedette (abs(item_size))".to_owned(), "contains \"index i\""),
+            ("CREATE VIRTUAL TABLE f USING fts5(a)".to_owned(), "contains \"table f\""),
+            (
+                "ALTER TABLE vedette ADD COLUMN g AS (abs(item_size))".to_owned(),
+                "contains \"table vedette\"",
+            ),
+            (
+                "CREATE TABLE \"a\u{202e}b\" (c CHECK (abs(c) > 0))".to_owned(),
+                "contains \"table a\\u{202e}b\"",
+            ),
+            (
+                "UPDATE _tables SET gsi_definitions = replace(gsi_definitions, 'work', '\"')"
+                    .to_owned(),
+                "contains definitions of other tables",
+            ),
+            (
+                "INSERT INTO _tables (table_name, key_schema, attribute_definitions, created_at) \
+                 VALUES ('other', '', '', 0)"
+                    .to_owned(),
+                "contains definitions of other tables",
+            ),
+            (many, "contains too much"),
+            (long, "contains too much"),
+        ] {
+            fs::write(&file, &whole).expect("written");
+            Connection::open(&file).expect("opened").execute_batch(&change).expect("changed");
+            sign(&file);
+            let refused = restored(&file, true).await.expect_err("refused").to_string();
+            assert!(refused.contains(found), "{refused}");
+            // The same as the table of a data folder.
+            fs::copy(&file, path(&data, DATABASE)).expect("copied");
+            let opened = Database::open(&folder, Fsync::EverySecond).await.expect_err("refused");
+            assert!(opened.to_string().contains(found), "{opened}");
+            let examined = integrity::examine(data.path(), None).await.expect_err("refused");
+            assert!(examined.to_string().contains(found), "{examined}");
+            let copied = to_file(&data, &path(&elsewhere, "copy.db")).expect_err("refused");
+            assert!(copied.to_string().contains(found), "{copied}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_backup_may_have_any_form_that_sqlite_can_read() {
+        let (data, _folder, database) = data(0..500).await;
+        database.close().await;
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let file = path(&elsewhere, "backup.db");
+        to_file(&data, &file).expect("made");
+        for form in ["page_size = 65536", "page_size = 512", "journal_mode = WAL"] {
+            let sql = format!("PRAGMA {form}; VACUUM");
+            Connection::open(&file).expect("opened").execute_batch(&sql).expect("changed");
+            restored(&file, false).await.expect(form);
+        }
+        let whole = fs::read(&file).expect("read");
+        for page in (512..whole.len()).step_by(8_192) {
+            let mut noise = whole.clone();
+            noise[page..page + 64].fill(0x5a);
+            fs::write(&file, &noise).expect("written");
+            let _ = restored(&file, false).await;
+        }
+    }
+
+    #[tokio::test]
     async fn nothing_in_a_folder_is_lost_to_a_backup() {
         let (data, _folder, database) = data(0..1).await;
         let elsewhere = tempfile::tempdir().expect("a folder");

@@ -105,6 +105,18 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// The URI with which SQLite reads a database without the files next to it, and without locks. `None` if its log may
+/// contain something, or if SQLite does not accept the path.
+pub(crate) fn immutable(file: &Path) -> Option<String> {
+    let log_is_empty = match fs::metadata(with_suffix(file, "-wal")) {
+        Ok(log) => log.len() == 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    let path = file.to_str().filter(|_| log_is_empty)?;
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    Some(format!("file:{path}?immutable=1"))
+}
+
 fn present(metadata: io::Result<Metadata>) -> io::Result<Option<Found>> {
     match metadata {
         Ok(metadata) => Ok(Some(Found::from(&metadata))),

@@ -1,15 +1,17 @@
 //! Checks the table's file: it must be an intact SQLite database that contains the table.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tracing::warn;
 
-use crate::TABLE;
-use crate::files::DATABASE;
+use crate::files::{self, DATABASE};
+use crate::schema::{self, Strange};
 
 /// The first bytes of every SQLite database (<https://www.sqlite.org/fileformat.html>).
 const HEADER: &[u8; 16] = b"SQLite format 3\0";
@@ -21,6 +23,10 @@ const FRAME_HEADER: u64 = 24;
 /// How many steps SQLite's check takes before it looks at the clock again. A step is about a page, so some
 /// microseconds.
 const STEPS: i32 = 256;
+
+/// The longest value that is read from a file, in bytes: an item has at most 400 KB, of which each may be escaped with
+/// six.
+const VALUE_MAX: i32 = 4 << 20;
 
 /// The table's file, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,12 +50,33 @@ pub enum Damage {
     /// It is a database without our table.
     #[error("is a database of another program: it has no table of Vedette")]
     Foreign,
+    /// It contains something that Vedette does not create, whose SQL could run when the table is used.
+    #[error("contains {object}, which Vedette did not create")]
+    Unknown {
+        /// Kind and name of what was found first.
+        object: String,
+    },
+    /// The system does not allow SQLite to read it.
+    #[error("cannot be examined: {why}")]
+    Unreadable {
+        /// SQLite's error.
+        why: String,
+    },
     /// Its structure is broken: pages are missing, or contain something else.
     #[error("is damaged: {finding}")]
     Broken {
         /// The first thing that SQLite found.
         finding: String,
     },
+}
+
+impl From<Strange> for Damage {
+    fn from(strange: Strange) -> Self {
+        match strange {
+            Strange::NoTable => Self::Foreign,
+            Strange::Object(object) => Self::Unknown { object },
+        }
+    }
 }
 
 impl TableFault {
@@ -65,6 +92,12 @@ impl TableFault {
                 "{backup}. `sqlite3 '{}' .recover` prints what can still be read",
                 self.file.display()
             ),
+            Damage::Unknown { .. } => {
+                "use a file to which only Vedette has written, or remove what \
+                                       somebody else has added, with `sqlite3`"
+                    .to_owned()
+            }
+            Damage::Unreadable { .. } => "look at the disk and its permissions".to_owned(),
             _ => backup,
         }
     }
@@ -82,8 +115,8 @@ pub enum Examination {
 }
 
 /// Examines the structure of the table's file in a data folder, for at most `limit` if there is one: reads each page
-/// that belongs to it. It does not check what the pages contain; opening the table checks whether it is ours. A service
-/// may use the file meanwhile, in this process or another.
+/// that belongs to it. Before that, it checks that the file is ours. A service may use the file meanwhile, in this
+/// process or another.
 ///
 /// # Errors
 ///
@@ -94,8 +127,17 @@ pub async fn examine(folder: &Path, limit: Option<Duration>) -> Result<Examinati
         if !file.exists() {
             return Ok(Examination::Impossible);
         }
-        let found = check(&file, limit);
-        found.or_else(|error| blame(&file, &error).map(|()| Examination::Impossible))
+        let examined = recognize_open(&file).and_then(|()| {
+            let found = check(&file, limit);
+            found.or_else(|error| blame(&file, &error).map(|()| Examination::Impossible))
+        });
+        match examined {
+            Err(TableFault { damage: Damage::Unreadable { why }, file }) => {
+                warn!(why, file = %file.display(), "could not examine the structure of the table");
+                Ok(Examination::Impossible)
+            }
+            examined => examined,
+        }
     });
     // This fails if the runtime ends first.
     examined.await.unwrap_or(Ok(Examination::Impossible))
@@ -129,8 +171,7 @@ fn corrupt(finding: String) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(code, Some(finding))
 }
 
-/// Refuses a file that is not the table's, before anything is written to it. A file that cannot be examined
-/// is left to the caller that opens it, which will report why.
+/// Refuses a file that is not the table's, or that cannot be examined, before anything else reads it or writes to it.
 ///
 /// Must be called before the process opens the database: when the process closes a file, it loses all locks that SQLite
 /// holds on that file for any of its connections (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
@@ -139,36 +180,58 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
     let mut start = Vec::new();
     let length = u64::try_from(HEADER.len()).unwrap_or(u64::MAX);
     match File::open(file).and_then(|file| file.take(length).read_to_end(&mut start)) {
-        Ok(0) => return refuse(Damage::Empty),
-        Ok(_) if start != HEADER => return refuse(Damage::NotADatabase),
+        Ok(1..) if start != HEADER => return refuse(Damage::NotADatabase),
         Ok(_) => {}
-        Err(_) => return Ok(()),
+        Err(error) => return refuse(Damage::Unreadable { why: error.to_string() }),
     }
     recognize_open(file)
 }
 
 /// The same for a file that this process may have open: only SQLite reads it, which keeps its locks.
 pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
-    match has_table(file) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(TableFault { file: file.to_owned(), damage: Damage::Foreign }),
-        Err(error) => blame(file, &error),
+    // SQLite takes an empty file as an empty database.
+    if fs::metadata(file).is_ok_and(|found| found.len() == 0) {
+        return Err(TableFault { file: file.to_owned(), damage: Damage::Empty });
     }
-}
-
-/// Whether a database contains dynoxide's form of our table.
-fn has_table(file: &Path) -> rusqlite::Result<bool> {
-    let connection = open(file)?;
-    let find =
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('_tables', ?1)";
-    let found: u32 = connection.query_row(find, params![TABLE], |row| row.get(0))?;
-    Ok(found == 2)
+    let judge = |connection| Ok(schema::judge(&connection)?.map(Damage::from));
+    let judged = open(file).and_then(judge).or_else(|error| match damage_of(&error) {
+        Some(damage) => Ok(Some(damage)),
+        // For example, there is no room for the files that SQLite needs next to it.
+        None => match files::immutable(file) {
+            Some(uri) => {
+                let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                open_with(uri, access).and_then(judge)
+            }
+            None => Err(error),
+        },
+    });
+    let damage = judged.unwrap_or_else(|error| {
+        Some(damage_of(&error).unwrap_or_else(|| Damage::Unreadable { why: error.to_string() }))
+    });
+    damage.map_or(Ok(()), |damage| Err(TableFault { file: file.to_owned(), damage }))
 }
 
 /// Opens a file read-only, so that nothing in it changes, whatever it is.
 pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(file, flags)
+    open_with(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Opens a file of which nothing may run that is stored in it
+/// (<https://www.sqlite.org/security.html#untrusted_sqlite_database_files>).
+pub(crate) fn open_with(file: impl AsRef<Path>, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    for (config, is_on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        connection.set_db_config(config, is_on)?;
+    }
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MAX)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
 }
 
 /// Whether SQLite itself made an open database smaller than it was, as `VACUUM` does.
@@ -180,8 +243,7 @@ pub(crate) fn was_compacted(file: &Path, was: u64) -> rusqlite::Result<bool> {
 
 /// The bytes that the log of an open database must have for its frames. A checkpoint may have emptied it.
 pub(crate) fn length_of_log(file: &Path) -> rusqlite::Result<u64> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file, flags)?;
+    let connection = open_with(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let page: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     // This checkpoint does not wait, and returns the number of frames.
     let frames: i64 =
@@ -194,15 +256,20 @@ pub(crate) fn length_of_log(file: &Path) -> rusqlite::Result<u64> {
 
 /// Returns a fault if SQLite failed because of the file's contents.
 pub(crate) fn blame(file: &Path, error: &rusqlite::Error) -> Result<(), TableFault> {
-    let damage = match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => Damage::NotADatabase,
-        Some(ErrorCode::DatabaseCorrupt) => Damage::Broken { finding: finding(error) },
-        _ => {
-            warn!(%error, file = %file.display(), "could not examine the structure of the table");
-            return Ok(());
-        }
+    let Some(damage) = damage_of(error) else {
+        warn!(%error, file = %file.display(), "could not examine the structure of the table");
+        return Ok(());
     };
     Err(TableFault { file: file.to_owned(), damage })
+}
+
+/// The damage because of which SQLite failed; `None` if the reason is not in the file.
+fn damage_of(error: &rusqlite::Error) -> Option<Damage> {
+    match error.sqlite_error_code()? {
+        ErrorCode::NotADatabase => Some(Damage::NotADatabase),
+        ErrorCode::DatabaseCorrupt => Some(Damage::Broken { finding: finding(error) }),
+        _ => None,
+    }
 }
 
 /// What SQLite found, on one line.
@@ -218,7 +285,7 @@ fn finding(error: &rusqlite::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, OpenOptions};
+    use std::fs::OpenOptions;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
     use super::*;
@@ -253,9 +320,8 @@ mod tests {
         let large = Connection::open(temporary.path().join(DATABASE)).expect("opened");
         large
             .execute_batch(
-                "CREATE TABLE filler (bytes); WITH RECURSIVE n (i) AS \
-                 (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
-                 INSERT INTO filler SELECT zeroblob(5000) FROM n",
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+                 INSERT INTO vedette (pk, item_json, item_size) SELECT i, zeroblob(5000), 1 FROM n",
             )
             .expect("filled");
         drop(large);

@@ -18,6 +18,7 @@ mod operation;
 mod reach;
 mod refusals;
 mod restore;
+mod schema;
 mod socket;
 mod sync;
 mod watch;

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde::Deserialize;
 
+use crate::integrity;
 use crate::layout::TABLE;
 
 /// DynamoDB's limits for a batch: the number of keys, and the bytes of its items.
@@ -89,8 +90,7 @@ impl<'a> BatchGet<'a> {
 impl Lookup {
     /// Opens the table's file once more.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Ok(Self { file: Connection::open_with_flags(path, flags)? })
+        Ok(Self { file: integrity::open(path)? })
     }
 
     /// Answers a batch read; `None` if dynoxide must answer it, which also reports invalid requests.

@@ -1,7 +1,5 @@
 //! What the table's file refuses, as far as its users have noticed.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use dynoxide::DynoxideError;
@@ -9,7 +7,7 @@ use rusqlite::ErrorCode;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::files::{self, with_suffix};
+use crate::files;
 
 /// What the table's file refuses. Each text gives the reason, in the system's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,15 +98,9 @@ pub(crate) fn open_read_only(
         ),
         _ => false,
     };
-    let log_is_empty = match fs::metadata(with_suffix(Path::new(path), "-wal")) {
-        Ok(log) => log.len() == 0,
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    };
-    if !is_of_the_disk || !log_is_empty {
-        return Err(refused);
-    }
-    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let database = dynoxide::Database::new(&format!("file:{path}?immutable=1"))?;
+    let uri = files::immutable(Path::new(path)).filter(|_| is_of_the_disk);
+    let Some(uri) = uri else { return Err(refused) };
+    let database = dynoxide::Database::new(&uri)?;
     noted.send_modify(|known| {
         known.write = Some(in_plain_words(&refused.to_string()));
         known.is_read_only = true;

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::OpenFlags;
 use sha2::{Digest as _, Sha256};
 
 use crate::backup::{BackupRecord, Counts, RECORD, checksum_file};
@@ -102,7 +102,7 @@ impl Folder {
         let file = self.database();
         let draft = self.draft(&file)?;
         let restored = self.fill(backup, expected.as_deref(), &draft);
-        let record = restored.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+        let record = restored.inspect_err(|_| drop(self.draft(&file)))?;
         self.write_format_of(record.format)?;
         self.put(&draft, &file)?;
         Ok(record)
@@ -126,8 +126,7 @@ impl Folder {
         integrity::check_all(draft).map_err(of_backup)?;
         let not_one =
             |why: &str| RestoreError::NotABackup { backup: backup.to_owned(), why: why.to_owned() };
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(draft, flags)?;
+        let connection = integrity::open_with(draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let read = format!("SELECT record FROM {RECORD}");
         let text = connection.query_row(&read, [], |row| row.get::<_, String>(0));
         let text = text.map_err(|_| not_one("it has no record of its contents"))?;
@@ -145,7 +144,7 @@ impl Folder {
             let why = format!("it has {} of {} items", counts.items, record.items);
             return Err(not_one(&why));
         }
-        connection.execute_batch(&format!("PRAGMA journal_mode = OFF; DROP TABLE {RECORD}"))?;
+        connection.execute_batch(&format!("PRAGMA journal_mode = MEMORY; DROP TABLE {RECORD}"))?;
         connection.close().map_err(|(_, error)| error)?;
         File::open(draft).and_then(|file| file.sync_all()).map_err(|error| failed(draft, error))?;
         Ok(record)

@@ -135,7 +135,7 @@ pub struct Progress {
 ///   followed within its domain only. One that is unavailable (no response, 429 or a server error)
 ///   forbids everything; if the host cannot be reached at all, the links are tried.
 /// - All crawls with the same `limiter` together send an address at most four requests at a time, and ten a second, no
-///   matter under which names. One crawl sends it at most two at a time. Requests beyond that are postponed.
+///   matter under which names. The crawls of one team send it at most two at a time. Requests beyond that are postponed.
 ///
 /// Links that are not checked for these reasons are not broken; they are counted by reason.
 ///

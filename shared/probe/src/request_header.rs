@@ -15,15 +15,6 @@ pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
     url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
 }
 
-/// Whether a status check sends the header meant for `first` to `url`, to which a redirect may have led: to the same
-/// scheme, host and port, or to the same host if the redirect is from http to https.
-pub(crate) fn survives_redirect(first: &Url, url: &Url) -> bool {
-    let is_upgrade = (first.scheme(), url.scheme()) == ("http", "https");
-    let is_same = first.scheme() == url.scheme()
-        && first.port_or_known_default() == url.port_or_known_default();
-    url.host() == first.host() && (is_upgrade || is_same)
-}
-
 /// Identifies us at the site's own host, where its header may replace our `User-Agent`. Not the
 /// standard `From`: that is for a person's mailbox.
 const MONITORED_BY: HeaderName = HeaderName::from_static("x-monitored-by");
@@ -86,24 +77,6 @@ impl RequestHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_header_survives_a_redirect_within_its_origin_and_to_https() {
-        for (first, next, survives) in [
-            ("http://a.test/", "http://a.test:80/b", true),
-            ("http://a.test/", "http://a.test:8080/", false),
-            ("http://a.test/", "http://b.a.test/", false),
-            ("http://a.test/", "https://a.test/", true),
-            ("http://a.test:8080/", "https://a.test:8443/", true),
-            ("http://a.test/", "https://b.test/", false),
-            ("https://a.test/", "https://a.test:8443/", false),
-            ("https://a.test/", "http://a.test/", false),
-            ("https://a.test/", "http://a.test:443/", false),
-        ] {
-            let [first_url, next_url] = [first, next].map(|url| url.parse().expect("a URL"));
-            assert_eq!(survives_redirect(&first_url, &next_url), survives, "{first} to {next}");
-        }
-    }
 
     #[test]
     fn a_browser_names_us_whatever_the_header_replaces() {

@@ -21,6 +21,7 @@ use vedette_domain::checks::check::{CheckError, StatusResult};
 use vedette_domain::checks::evidence::{BODY_KEPT, Evidence, Redaction};
 use vedette_domain::expectations::{CheckMethod, Expectations};
 use vedette_domain::issues::evaluate::is_down;
+use vedette_domain::sites::site_url::may_share_secrets;
 
 use self::judging::Judging;
 pub use self::posting::{Consent, POST_LIMITED, POST_LOST, POST_NOT_PROVEN, StatusPost};
@@ -28,7 +29,7 @@ use self::posting::{First, follow_post};
 use crate::connectivity::Connectivity;
 use crate::http::{self, CookieJar, RedirectChain, ResponseBody, Trace, follow_or_keep, stored};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
-use crate::request_header::{RequestHeader, introduce, survives_redirect};
+use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole probe.
@@ -54,8 +55,8 @@ pub struct StatusProbe<'a> {
     pub method: CheckMethod,
     /// What to post to `url`.
     pub post: Option<StatusPost<'a>>,
-    /// Name and value of the site's request header. After a redirect, it is sent to the scheme, host and port of `url`
-    /// only, or from http to https on its host.
+    /// Name and value of the site's request header. After a redirect, it is sent only where `url` may
+    /// [share its secrets](may_share_secrets).
     pub header: Option<(&'a str, &'a str)>,
     /// The time limit for the whole probe, including redirects; see [`DEADLINE`].
     pub deadline: Duration,
@@ -318,7 +319,7 @@ async fn follow(
             }
             let mut headers = HeaderMap::with_capacity(5);
             headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-            let header = header.filter(|_| survives_redirect(home, &url));
+            let header = header.filter(|_| may_share_secrets(home, &url));
             introduce(&mut headers, home, &url, header);
             cookies.add_to(&mut headers, &url);
             let sent = http::send_traced(guard, method.clone(), &url, headers, trace).await;

@@ -132,7 +132,7 @@ async fn hear_witnesses(
     let question = Question::new(run.site.url.to_url(), header, ANSWER_IN)
         .asked_with(run.site.expectations.method);
     let codes = &run.settings.tools.status.settings.incident_status_codes;
-    app.witnesses.ask(&question, HomeSaw::of(result, codes)).await
+    app.witnesses.ask(run.site.team, &question, HomeSaw::of(result, codes)).await
 }
 
 /// The change with its check packed, if that is possible and this process writes blocks.

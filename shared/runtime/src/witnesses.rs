@@ -5,12 +5,13 @@
 //! connect. Any error on the way counts as silence.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::{BoxFuture, join_all};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
+use vedette_domain::checks::concurrency::{Handling, Places};
+use vedette_domain::id::TeamId;
 use vedette_domain::locations::{
     Answer, HomeSaw, Location, QUESTION_TIMEOUT, QUESTIONS_MAX, Question, Silence, Statement,
     Testimony, WITNESSES_MAX,
@@ -40,15 +41,37 @@ pub trait PrivateTargets: Send + Sync {
 pub struct Witnesses {
     form: Option<Arc<dyn AskWitness>>,
     private: Option<Arc<dyn PrivateTargets>>,
-    places: Places,
+    questions: Questions,
 }
 
-#[derive(Clone)]
-struct Places(Arc<Semaphore>);
+/// The questions that wait for an answer. Clones share them.
+#[derive(Clone, Default)]
+struct Questions(Arc<Mutex<Handling>>);
 
-impl Default for Places {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(QUESTIONS_MAX)))
+/// A team's question, until this is dropped.
+struct Asking<'a>(&'a Questions, TeamId);
+
+impl Questions {
+    /// Begins a question, if there is room for another one and the team has less than its share.
+    fn begin(&self, team: TeamId) -> Option<Asking<'_>> {
+        let (mut waiting, places) = (self.lock(), Places::running(QUESTIONS_MAX));
+        let sender = team.as_uuid();
+        let has_room = waiting.has_room(places) && waiting.has_room_for(sender, places);
+        has_room.then(|| {
+            waiting.begin(sender);
+            Asking(self, team)
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Handling> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let Self(questions, team) = self;
+        questions.lock().end(team.as_uuid(), false);
     }
 }
 
@@ -69,9 +92,10 @@ impl Witnesses {
         self.form.as_ref().is_some_and(|form| !form.locations().is_empty())
     }
 
-    /// Asks all witnesses at once, and compares the answers with what home saw. If [`QUESTIONS_MAX`] questions are
-    /// already waiting, no witness is asked, which counts as silence.
-    pub async fn ask(&self, question: &Question, home: HomeSaw<'_>) -> Testimony {
+    /// Asks all witnesses at once for a team, and compares the answers with what home saw. If [`QUESTIONS_MAX`]
+    /// questions are already waiting, or the team has used up its share of them, no witness is asked, which counts as
+    /// silence.
+    pub async fn ask(&self, team: TeamId, question: &Question, home: HomeSaw<'_>) -> Testimony {
         let Some(form) = &self.form else { return Testimony::NoWitness };
         let mut locations = form.locations();
         locations.truncate(WITNESSES_MAX);
@@ -79,12 +103,12 @@ impl Witnesses {
             return Testimony::NoWitness;
         }
         let deadline = Instant::now() + QUESTION_TIMEOUT;
-        let place = self.places.0.try_acquire();
-        if place.is_ok() && self.is_spared(&question.url).await {
+        let place = self.questions.begin(team);
+        if place.is_some() && self.is_spared(&question.url).await {
             return Testimony::NoWitness;
         }
         let statements = locations.into_iter().map(|location| {
-            let has_place = place.is_ok();
+            let has_place = place.is_some();
             async move {
                 let answer = match has_place {
                     true => timeout_at(deadline, form.ask(&location, question)).await,
@@ -116,6 +140,8 @@ mod tests {
     use std::time::Duration;
 
     use tokio::time::{Instant, sleep};
+    use uuid::Uuid;
+    use vedette_domain::checks::concurrency::team_share;
     use vedette_domain::locations::{Sighting, Verdict};
 
     use super::*;
@@ -155,12 +181,17 @@ mod tests {
     }
 
     async fn ask(witnesses: &Witnesses, url: &str) -> Testimony {
+        ask_for(witnesses, TEAM, url).await
+    }
+
+    async fn ask_for(witnesses: &Witnesses, team: TeamId, url: &str) -> Testimony {
         let question = Question::new(url.parse().expect("a URL"), None, QUESTION_TIMEOUT);
         let incident_codes = &BTreeSet::from([503]);
-        witnesses.ask(&question, HomeSaw { code: 503, incident_codes }).await
+        witnesses.ask(team, &question, HomeSaw { code: 503, incident_codes }).await
     }
 
     const URL: &str = "https://example.com";
+    const TEAM: TeamId = TeamId(Uuid::nil());
 
     #[tokio::test(start_paused = true)]
     async fn all_are_asked_at_once_and_late_ones_are_silent() {
@@ -182,12 +213,15 @@ mod tests {
             let verdict = ask(&witnesses, URL).await.verdict();
             (verdict, begun.elapsed())
         });
-        let answered = join_all(asked).await;
+        let other = ask_for(&witnesses, TeamId(Uuid::max()), URL);
+        let (answered, other) = tokio::join!(join_all(asked), other);
+        assert_eq!(other.verdict(), Some(Verdict::Confirmed), "another team can ask");
         let at_once = answered.iter().filter(|(verdict, after)| {
             *verdict == Some(Verdict::Unconfirmed) && *after == Duration::ZERO
         });
-        assert_eq!(at_once.count(), 1_000 - QUESTIONS_MAX);
-        assert_eq!(slow.asked.load(Ordering::Relaxed), QUESTIONS_MAX);
+        let share = team_share(QUESTIONS_MAX);
+        assert_eq!(at_once.count(), 1_000 - share);
+        assert_eq!(slow.asked.load(Ordering::Relaxed), share + 1);
         // Their places are free again.
         assert_eq!(ask(&witnesses, URL).await.verdict(), Some(Verdict::Confirmed));
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::shared_limit::{SharedLimit, SharedUse};
 
 use crate::Audit;
 use crate::StoreError;
@@ -21,6 +22,9 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Length of the part of a token's or session's hash that distinguishes it from the user's others.
 const SUBJECT_LENGTH: usize = 16;
+
+/// The attribute with the teams that have used a shared limit.
+const TEAMS: &str = "teams";
 
 /// How long a bucket is kept after it is full, because the clocks of processes differ.
 const KEPT_FULL: SignedDuration = SignedDuration::from_mins(5);
@@ -95,6 +99,50 @@ impl Store {
         Ok(Requests { own, of_all: counts.into_values().collect() })
     }
 
+    /// Counts a team's use of a subject toward a limit that teams share.
+    pub async fn count_shared(
+        &self,
+        subject: &str,
+        team: TeamId,
+        limit: SharedLimit,
+        now: Timestamp,
+    ) -> Result<SharedUse, StoreError> {
+        self.add_shared(&keys::throttle(subject, limit.window_at(now)), team, limit, now).await
+    }
+
+    /// The same in this item. It remembers which teams there are, and no more than the limit allows.
+    pub(crate) async fn add_shared(
+        &self,
+        key: &Key,
+        team: TeamId,
+        limit: SharedLimit,
+        now: Timestamp,
+    ) -> Result<SharedUse, StoreError> {
+        let id = team.as_uuid().simple().to_string();
+        let (counter, ids) = (format!("t{id}"), AttributeValue::Ss(vec![id]));
+        let expires_at = (limit.window_at(now) + 2) * limit.window.as_secs();
+        let change = Change {
+            expression: "ADD #own :one, #teams :ids SET #ttl = :ttl".into(),
+            names: vec![
+                ("#own", counter.clone()),
+                ("#teams", TEAMS.to_owned()),
+                ("#ttl", keys::TTL.to_owned()),
+            ],
+            values: vec![(":one", number(1)), (":ids", ids), (":ttl", number(expires_at))],
+        };
+        let has_room = Condition::When(
+            "attribute_exists(#own) OR attribute_not_exists(#teams) OR size(#teams) < :most",
+            vec![(":most", number(limit.divided))],
+        );
+        match self.update(key, change, Some(has_room)).await {
+            Ok(counted) => shared_use(&counted, &counter),
+            Err(error) if error.is_conflict() => {
+                Ok(SharedUse { own: 1, teams: limit.divided.saturating_add(1) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     async fn add(
         &self,
         subject: &str,
@@ -148,6 +196,14 @@ impl Store {
         }
         transaction.commit(Audit::None).await
     }
+}
+
+/// How much of a shared limit an item says is used, with this counter of the team.
+fn shared_use(counted: &Item, counter: &str) -> Result<SharedUse, StoreError> {
+    let own = counted.get(counter).and_then(|own| own.as_n().ok()?.parse().ok());
+    let teams = counted.get(TEAMS).and_then(|teams| u32::try_from(teams.as_ss().ok()?.len()).ok());
+    let used = own.zip(teams).map(|(own, teams)| SharedUse { own, teams });
+    used.ok_or_else(|| StoreError::corrupt("a shared limit without its counters"))
 }
 
 fn of_bucket(key: &Key, full_at: Timestamp) -> Result<Item, StoreError> {

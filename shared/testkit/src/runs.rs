@@ -72,7 +72,7 @@ pub fn status_evidence(
             text: Some(body.to_owned()),
             is_cut: false,
             bytes: body.len() as u64,
-            sha256: sha256.into(),
+            sha256: Some(sha256.into()),
         }),
         error: None,
         timing: Timing {

@@ -128,7 +128,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         ),
         (
             "message",
-            json!("a\u{1b}b"),
+            json!("a\u{202e}b"),
             "message",
             "The message field must not contain control characters other than line breaks.",
         ),

@@ -124,7 +124,13 @@ fn shown(body: &EvidenceBody) -> Markup {
             }
             None if *bytes == 0 => em { "No body." },
             None => {
-                em { (size) " bytes, of which Vedette keeps only the SHA-256: " (body.sha256_hex()) }
+                em {
+                    (size) " bytes, of which Vedette keeps "
+                    @match body.sha256_hex() {
+                        Some(digest) => { "only the SHA-256: " (digest) }
+                        None => "nothing, because they may repeat a secret.",
+                    }
+                }
             }
         }
     }

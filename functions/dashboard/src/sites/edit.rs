@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::DnsRecordType;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -15,8 +16,8 @@ use vedette_http::settings::TEAM_PATH;
 use vedette_http::site_input::parse_site_update;
 use vedette_http::validation::{Fields, YES};
 
-use crate::form::FormInput;
 use crate::form::setting::{self, Control};
+use crate::form::{FormInput, Label};
 use crate::layout::{Heading, NavTab};
 use crate::{RequestContext, layout, words};
 
@@ -24,6 +25,8 @@ use crate::{RequestContext, layout, words};
 const RECORDS: &str = "dns_expected_records";
 /// A checkbox that is not a field of the API: it sends an empty list even if the site had no expected records.
 const FORGET: &str = "forget_records";
+/// What a change of the URL means for the body of a POST.
+const BODY_STAYS: &str = "If you change its host or port, or https to http, enter the body of the POST again. Vedette doesn’t send it to another server.";
 
 /// Shows the form.
 pub(crate) async fn ask_to_edit(
@@ -41,11 +44,14 @@ pub(crate) async fn save(
     let caller = &context.member()?.caller;
     let input = FormInput::sent(context.body);
     let saved = async {
-        let update = parse_site_update(&Fields::texts(&request(&input, &access)), &access.team)?;
         let site = &access.stored.site;
+        // A body that the form leaves empty is that of the site at the URL in the form.
+        let moved = SiteUrl::parse(input.text("url"))
+            .map_or_else(|_| site.clone(), |url| site.moved_to(url));
+        let update = parse_site_update(&Fields::texts(&request(&input, &access)), &access.team)?;
         let update = update.as_chosen(site, &access.settings());
         let mut wanted = update.apply_to(site, access.has_learnt_records()?);
-        if let Some(read) = expectations::read(&input, site) {
+        if let Some(read) = expectations::read(&input, &moved) {
             wanted.expectations = read?;
         }
         Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
@@ -149,6 +155,7 @@ fn page(
 ) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let team = setting::placed(&access.team.settings)?;
+    let help = if site.expectations.post.is_some() { BODY_STAYS } else { "" };
     let content = html! {
         (input.summary())
         // A browser would refuse to send the form over an invalid field that it does not show.
@@ -157,7 +164,7 @@ fn page(
                 header { h2 { "Name and URL" } }
                 div.fields {
                     (input.input("name", "text", "Name"))
-                    (input.input("url", "url", "URL"))
+                    (input.input("url", "url", Label { text: "URL", help }))
                     (input.textarea("notes", "Notes, sent with notifications", 4))
                     (input.tick("pinned", YES, "Keep at the top of lists"))
                     (input.tick("js_rendered", YES, "Render pages in a browser when checking links"))
@@ -197,14 +204,17 @@ fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -
 
 fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
+    let controls = setting::of_header();
+    let is_wrong =
+        controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
     html! {
-        details.card.part {
+        details.card.part open[is_wrong] {
             summary { h2 { "Request header" } }
             p.in.quiet.small {
                 "Sent with status, broken link and performance checks. Without a name, the team’s header is used: "
                 @match team { Some(name) => { bdi { (name) } } None => "none" } "."
             }
-            div.fields { @for control in setting::of_header() { (control.shown(input)) } }
+            div.fields { @for control in &controls { (control.shown(input)) } }
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use vedette_domain::ErrorChain;
 use vedette_domain::alerts::mail::{self, Envelope, TransactionalMail};
 use vedette_domain::config::{ConfigError, Read};
+use vedette_domain::text::disrupts_line;
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;
 
@@ -71,7 +72,7 @@ impl MailConfig {
         let from = from.map_err(|_| invalid(MAIL_FROM, BARE_ADDRESS))?;
         let name = read(MAIL_FROM_NAME);
         let name = name.as_deref().map_or(NAME, str::trim);
-        if name.is_empty() || name.chars().any(char::is_control) {
+        if name.is_empty() || name.chars().any(disrupts_line) {
             return Err(invalid(MAIL_FROM_NAME, "must be a name on one line"));
         }
         let from = from.map(|address| Mailbox::new(Some(name.to_owned()), address));

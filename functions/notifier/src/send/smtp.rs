@@ -62,8 +62,8 @@ impl SmtpServer {
     /// TLS if the server can, and must switch if there is a password. Only connections to this machine stay in clear
     /// text.
     pub(super) fn parse(url: &str) -> Result<Self, &'static str> {
-        let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, the user optional, and nothing after the \
-                       port. In USER and PASSWORD, write / as %2F, ? as %3F and # as %23";
+        let problem = "must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, without a path, query or fragment. The \
+                       user is optional. In USER and PASSWORD, write / as %2F, ? as %3F and # as %23";
         let url = Url::parse(url).map_err(|_| problem)?;
         // Such a character in a password ends the host early, so that the user would be taken for the server.
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {

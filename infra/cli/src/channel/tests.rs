@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use tempfile::NamedTempFile;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, ChannelKind, EventKind, SigningKey, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
-use vedette_domain::alerts::host_limit::{ReceivingHost, TEAM_MAX};
+use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
 use vedette_notifier::{Transport, deliver};
 use vedette_store::{Audit, ChannelRef};
@@ -397,7 +397,7 @@ async fn a_test_that_its_host_has_no_room_for_is_sent_later() {
     let channel = bench.channel(&team, "Slack").await;
     let target = bench.app.store.target_of(&channel).await.expect("read");
     let host = ReceivingHost::of(&target).expect("a host");
-    for _ in 0..TEAM_MAX {
+    for _ in 0..MESSAGES_TO_HOST.of_team {
         let now = bench.app.clock.now();
         assert!(bench.app.store.count_send(&host, channel.team, now).await.expect("counted"));
     }

@@ -104,7 +104,9 @@ fn update(schemas: &mut Schemas) -> Operation {
         summary: "Change a site",
         description: "`url` is required; other fields that are omitted stay as they are. \
                       `monitoring_settings` replaces all overrides, and `{}` clears them. The \
-                      site keeps its history and its issues.",
+                      site keeps its history and its issues. If the host or the port of `url` \
+                      changes, or https to http, the site loses the body that its status checks \
+                      post. They then send GET.",
         query: Vec::new(),
         body: Some(request::changed_site(schemas)),
         success: Success::ok("The changed site.", schemas.data::<SiteResource>()),

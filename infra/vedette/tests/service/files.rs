@@ -280,7 +280,8 @@ async fn the_doctor_examines_the_file_of_a_running_service() {
     let table = folder.path().join("vedette.db");
     let filler = rusqlite::Connection::open(&table).expect("a table");
     // Pages at the end of the file, which the service does not use.
-    let fill = "CREATE TABLE filler (bytes); INSERT INTO filler VALUES (zeroblob(100000))";
+    let fill = "INSERT INTO _stream_records (table_name, event_name, keys_json, new_image, sequence_number, shard_id, \
+                created_at) VALUES ('', '', '', zeroblob(100000), '', '', 0)";
     filler.execute_batch(fill).expect("written");
     drop(filler);
     let (service, client) = start(folder.path()).await;

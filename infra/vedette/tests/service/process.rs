@@ -111,6 +111,53 @@ async fn it_stops_when_asked_and_loses_nothing_when_killed() {
     assert_eq!(fs::read(folder.path().join("token")).expect("a token"), token);
 }
 
+/// What the service prints when it starts, up to the line that contains `last`.
+async fn welcome(mut command: Command, last: &str) -> String {
+    let mut child = command.spawn().expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut said = String::new();
+    let read = async {
+        while !said.contains(last) {
+            said += &lines.next_line().await.expect("readable").expect("a line");
+            said.push('\n');
+        }
+    };
+    timeout(PATIENCE, read).await.expect("in time");
+    child.kill().await.expect("killed");
+    said
+}
+
+#[tokio::test]
+async fn only_a_terminal_gets_secrets_except_for_the_first_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    let example = "/me";
+    let said = welcome(command(folder.path()), example).await;
+    let token = fs::read_to_string(&file).expect("a token");
+    assert!(!said.contains(token.trim()) && !said.contains("/sign-in/"), "{said}");
+    for hint in ["`vedette sign-in EMAIL` prints a link", "/token\n", "$(cat '"] {
+        assert!(said.contains(hint), "{hint}: {said}");
+    }
+
+    fs::remove_file(&file).expect("removed");
+    let service = command(folder.path());
+    let words = [service.as_std().get_program()].into_iter().chain(service.as_std().get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    let mut terminal = Command::new("script");
+    terminal.args(["--quiet", "--command", &words.join(" "), "/dev/null"]);
+    terminal.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    let said = welcome(terminal, example).await;
+    let token = fs::read_to_string(&file).expect("a token");
+    assert!(said.contains(token.trim()) && said.contains("/sign-in/"), "{said}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut first = Command::new(env!("CARGO_BIN_EXE_vedette"));
+    first.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path());
+    first.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let said = welcome(first, "API  ").await;
+    assert!(said.contains("/setup/"), "{said}");
+}
+
 #[tokio::test]
 async fn a_link_with_the_former_name_is_the_service() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -27,6 +27,8 @@ const AT_ONCE: usize = 4;
 const STEPS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A number from an environment variable.
+#[expect(clippy::disallowed_methods, reason = "not a setting of the service")]
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }

@@ -1,5 +1,7 @@
 //! Email addresses as people write them.
 
+use crate::text::disrupts_line;
+
 /// The longest address that email can reach, in bytes (RFC 5321).
 const EMAIL_MAX: usize = 254;
 
@@ -16,7 +18,7 @@ pub struct EmailError;
 /// When the text cannot be an address.
 pub fn parse_email(text: &str) -> Result<&str, EmailError> {
     let email = text.trim();
-    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    let is_plain = !email.chars().any(|c| c.is_whitespace() || disrupts_line(c));
     match email.rsplit_once('@') {
         Some((local, domain))
             if is_plain && email.len() <= EMAIL_MAX && !local.is_empty() && !domain.is_empty() =>
@@ -48,9 +50,16 @@ mod tests {
     fn an_address_has_two_parts_and_nothing_to_hide() {
         assert_eq!(parse_email(" ada@example.com "), Ok("ada@example.com"));
         let long = format!("{}@example.com", "a".repeat(243));
-        for other in
-            ["", "ada", "@example.com", "ada@", "ada lace@example.com", "a\n@example.com", &long]
-        {
+        for other in [
+            "",
+            "ada",
+            "@example.com",
+            "ada@",
+            "ada lace@example.com",
+            "a\n@example.com",
+            "\u{202e}ada@example.com",
+            &long,
+        ] {
             assert_eq!(parse_email(other), Err(EmailError), "{other}");
         }
     }

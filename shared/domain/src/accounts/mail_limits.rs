@@ -10,6 +10,7 @@ use uuid::Builder;
 use crate::accounts::email::normalized;
 use crate::id::UserId;
 use crate::rate_limit::RateLimit;
+use crate::shared_limit::SharedLimit;
 
 /// How long a batch of transactional emails may take: all are sent at the same time, each once and within 30 seconds.
 pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
@@ -63,11 +64,10 @@ pub const CONFIRMATIONS_OF_TEAM: Limit =
 /// keep people out of the team.
 pub const INVITATIONS_OF_TEAM: Limit = Limit { times: 50, window: SignedDuration::from_hours(24) };
 
-/// Transactional emails in which a team asks a mailbox for something: to confirm an address, or to join.
-pub const REQUESTS: Limit = Limit { times: 3, window: SignedDuration::from_hours(24) };
-
-/// Transactional emails in which all teams together ask a mailbox for something.
-pub const REQUESTS_TO_MAILBOX: Limit = Limit { times: 12, window: SignedDuration::from_hours(24) };
+/// Transactional emails in which teams ask a mailbox for something: to confirm an address, or to join. All teams
+/// together send 12.
+pub const REQUESTS_TO_MAILBOX: SharedLimit =
+    SharedLimit { of_team: 3, divided: 7, window: SignedDuration::from_hours(24) };
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,12 @@
 
 use url::Host;
 
-/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and case does not matter.
-/// Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is another
+/// Where dots before the `@` do not matter, and the name that all these share
+/// (<https://support.google.com/mail/answer/7436150>).
+const WITHOUT_DOTS: ([&str; 2], &str) = (["gmail.com", "googlemail.com"], "gmail.com");
+
+/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and neither case nor, at
+/// Gmail, dots matter. Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is another
 /// person than `kate`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mailbox(String);
@@ -23,7 +27,11 @@ impl Mailbox {
         // Domains with non-ASCII letters can be written in two ways.
         let domain = domain.strip_suffix('.').unwrap_or(domain);
         let host = Host::parse(domain).map_or_else(|_| domain.to_owned(), |host| host.to_string());
-        Self(format!("{name}@{host}"))
+        let (dotless, shared) = WITHOUT_DOTS;
+        Self(match dotless.contains(&host.as_str()) {
+            true => format!("{}@{shared}", name.replace('.', "")),
+            false => format!("{name}@{host}"),
+        })
     }
 
     /// The mailbox as the shortest address that leads to it.
@@ -53,6 +61,14 @@ mod tests {
         for address in other {
             assert_eq!(Mailbox::of(address).as_str(), address);
         }
+    }
+
+    #[test]
+    fn dots_make_no_other_mailbox_at_gmail() {
+        for address in ["k.a.t.e@gmail.com", "Kate.@GoogleMail.com", "ka.te+x.y@gmail.com."] {
+            assert_eq!(Mailbox::of(address).as_str(), "kate@gmail.com", "{address}");
+        }
+        assert_eq!(Mailbox::of("k.ate@mygmail.com").as_str(), "k.ate@mygmail.com");
     }
 
     #[test]

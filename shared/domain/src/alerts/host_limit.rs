@@ -1,5 +1,5 @@
-//! How much is sent to a host in a minute, by all teams together. Without a limit, somebody could create channels that
-//! lead to another person's host, in any number of teams.
+//! How much is sent to a host in a minute. Without a limit, somebody could create channels that lead to another person's
+//! host, in any number of teams.
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
@@ -7,18 +7,12 @@ use url::{Host, Url};
 
 use super::channel::{ChannelKind, SecretUrl, Target};
 use crate::id::ChannelId;
+use crate::shared_limit::SharedLimit;
 
-/// The most messages to a host in a minute.
-pub const HOST_MAX: u32 = 120;
-/// The most messages of one team to a host in a minute.
-pub const TEAM_MAX: u32 = 60;
-/// Messages to a host in a minute that are reserved for teams that have not used their share.
-pub const RESERVED: u32 = 30;
-/// The share of a team: after this many messages in a minute, it leaves the reserved part to others.
-pub const TEAM_SHARE: u32 = 10;
+/// Messages to a host.
+pub const MESSAGES_TO_HOST: SharedLimit =
+    SharedLimit { of_team: 60, divided: 60, window: SignedDuration::from_mins(1) };
 
-/// The length of the window in which messages are counted.
-pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 /// Channels that wait for the next window are spread over this time.
 const SPREAD_MILLIS: i64 = 5_000;
 
@@ -64,16 +58,11 @@ fn is_shared_service(name: &str) -> bool {
     })
 }
 
-/// The number of the window that contains an instant.
-pub fn window(now: Timestamp) -> i64 {
-    now.as_second().div_euclid(WINDOW.as_secs())
-}
-
 /// When a channel whose message was held back tries again: in the next window, spread over a few seconds.
 pub fn next_try(channel: ChannelId, now: Timestamp) -> Timestamp {
     let digest = Sha256::digest(channel.as_uuid());
     let spread = i64::from(u16::from_be_bytes([digest[0], digest[1]])) % SPREAD_MILLIS;
-    let begins = (window(now) + 1) * WINDOW.as_secs();
+    let begins = (MESSAGES_TO_HOST.window_at(now) + 1) * MESSAGES_TO_HOST.window.as_secs();
     let begins = Timestamp::from_second(begins).unwrap_or(now);
     begins.saturating_add(SignedDuration::from_millis(spread)).unwrap_or(begins)
 }
@@ -119,7 +108,7 @@ mod tests {
         for at in &tries {
             let wait = at.duration_since(minute);
             assert!((0..SPREAD_MILLIS as i128).contains(&wait.as_millis()), "{at}");
-            assert_eq!(window(*at), window(now) + 1);
+            assert_eq!(MESSAGES_TO_HOST.window_at(*at), MESSAGES_TO_HOST.window_at(now) + 1);
         }
         tries.sort_unstable();
         tries.dedup();

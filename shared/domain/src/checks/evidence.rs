@@ -87,8 +87,10 @@ pub struct EvidenceBody {
     pub is_cut: bool,
     /// Bytes that were read, at most 64 KB.
     pub bytes: u64,
-    /// SHA-256 of the bytes that were read.
-    pub sha256: ByteArray<32>,
+    /// SHA-256 of the bytes that were read. If the site is sent a secret, which the bytes might repeat, it is the
+    /// SHA-256 of the text without the secret, and `None` if there is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<ByteArray<32>>,
 }
 
 /// Durations of a check's phases, including redirects, in hundredths of a millisecond; `None` for a phase that did not
@@ -120,8 +122,8 @@ pub struct CheckEvidence {
 
 impl EvidenceBody {
     /// `sha256` in hexadecimal digits.
-    pub fn sha256_hex(&self) -> String {
-        HEXLOWER.encode(self.sha256.as_ref())
+    pub fn sha256_hex(&self) -> Option<String> {
+        Some(HEXLOWER.encode(self.sha256.as_ref()?.as_ref()))
     }
 }
 
@@ -154,8 +156,8 @@ impl Evidence {
         }
         match &self.body {
             Some(EvidenceBody { text: Some(text), .. }) => update_with_words(&mut hasher, text),
-            Some(EvidenceBody { text: None, sha256, .. }) => hasher.update(sha256.as_ref()),
-            None => {}
+            Some(EvidenceBody { sha256: Some(sha256), .. }) => hasher.update(sha256.as_ref()),
+            _ => {}
         }
         hasher.finalize()
     }
@@ -241,7 +243,7 @@ mod tests {
                 text: Some(body.to_owned()),
                 is_cut: false,
                 bytes: body.len() as u64,
-                sha256: ByteArray::new([0; 32]),
+                sha256: Some(ByteArray::new([0; 32])),
             }),
             error: None,
             timing: Timing::default(),

@@ -58,7 +58,7 @@ pub enum NotComparable {
     #[error("a number that is too large")]
     Number,
     /// An escape such as `\ud83d`, which is one half of a character.
-    #[error("a text with half a surrogate pair")]
+    #[error("a string with an incomplete Unicode escape")]
     Text,
 }
 

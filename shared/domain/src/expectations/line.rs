@@ -10,6 +10,7 @@ use super::{
     RESPONSE_TIME_MAX,
 };
 use crate::sites::settings::HEADER_NAME_MAX;
+use crate::text::{disrupts_line, escaped_json};
 
 /// Why something cannot be expected; continues "The … field".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +62,9 @@ impl Expectation {
             Self::HeaderEquals { name, value } | Self::HeaderContains { name, value } => {
                 format!("{name}: {}", spelled(value))
             }
-            Self::JsonEquals { pointer, value } => format!("{pointer} = {value}"),
+            Self::JsonEquals { pointer, value } => {
+                format!("{pointer} = {}", escaped_json(&value.to_string()))
+            }
             Self::ResponseTime { max_ms } => max_ms.to_string(),
         }
     }
@@ -133,8 +136,12 @@ fn header(line: &str) -> Result<(String, String), NotExpectable> {
 
 /// A text as it is, or as a JSON string if it would be read as something else.
 fn spelled(text: &str) -> Cow<'_, str> {
-    let is_plain = !text.starts_with('"') && !text.contains(char::is_control);
-    if is_plain { Cow::Borrowed(text) } else { Cow::Owned(Value::from(text).to_string()) }
+    let is_plain = !text.starts_with('"') && !text.contains(disrupts_line);
+    if is_plain {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(escaped_json(&Value::from(text).to_string()))
+    }
 }
 
 fn text(spelled: &str) -> Result<String, NotExpectable> {
@@ -160,11 +167,13 @@ mod tests {
             (BodyContains, "Welcome to \"us\"", "Welcome to \"us\""),
             (BodyContains, "\"two\\nlines\"", "\"two\\nlines\""),
             (BodyLacks, "\"quoted", "\"\\\"quoted\""),
+            (BodyLacks, "\u{202e}live\u{9b}", "\"\\u202elive\\u009b\""),
             (HeaderEquals, "X-Cache:HIT", "x-cache: HIT"),
             (HeaderContains, "server: a: b", "server: a: b"),
             (JsonEquals, "/status=ok", "/status = \"ok\""),
             (JsonEquals, "/status = \"ok\"", "/status = \"ok\""),
             (JsonEquals, "/a=b = 5", "/a=b = 5"),
+            (JsonEquals, "/a = b\u{2028}c", "/a = \"b\\u2028c\""),
             (JsonEquals, "= null", " = null"),
             (JsonEquals, "/ready = true", "/ready = true"),
             (ResponseTime, " 2000 ", "2000"),

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+
+use crate::shared_limit::SharedLimit;
 
 /// The longest body, in bytes. This is our own limit, which keeps a site's item small: every run reads it.
 pub const POST_BODY_MAX: usize = 4 * 1024;
@@ -10,8 +13,9 @@ pub const POST_BODY_MAX: usize = 4 * 1024;
 pub const CONTENT_TYPE_MAX: usize = 100;
 /// The content type of a body for which none is given.
 pub const CONTENT_TYPE_DEFAULT: &str = "application/json";
-/// The most POSTs in a minute to one address, an IPv4 address or an IPv6 network of 64 bits, over all teams.
-pub const POSTS_PER_MINUTE: u32 = 60;
+/// POSTs to one address, which is an IPv4 address or an IPv6 network of 64 bits.
+pub const POSTS_TO_ADDRESS: SharedLimit =
+    SharedLimit { of_team: 60, divided: 60, window: SignedDuration::from_mins(1) };
 
 /// What a status check posts. The body may contain secrets, so neither `Debug` nor a resource of the API shows it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -45,6 +45,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::text::disrupts_line;
 
     #[test]
     fn a_quotation_is_short_and_shows_what_is_in_it() {
@@ -74,7 +75,7 @@ mod tests {
         fn any_text_can_be_quoted(text in any::<String>()) {
             let quoted = quoted(&text);
             prop_assert!(quoted.chars().count() <= QUOTED_MAX + 3);
-            prop_assert!(!quoted.contains(char::is_control), "{quoted:?}");
+            prop_assert!(!quoted.contains(disrupts_line), "{quoted:?}");
         }
     }
 }

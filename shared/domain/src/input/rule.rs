@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Input, InputField, read_object};
 use crate::name::parse_name;
+use crate::text::disrupts_line;
 use crate::validation::{Errors, Field, Fields};
 
 /// A rule for the values of a field.
@@ -163,7 +164,7 @@ pub const fn line(max: usize) -> TextRule<String> {
 pub const fn lines(max: usize) -> TextRule<String> {
     let parse = |text: &str| {
         let text = text.replace("\r\n", "\n");
-        match text.chars().all(|c| c == '\n' || !c.is_control()) {
+        match text.chars().all(|c| c == '\n' || !disrupts_line(c)) {
             true => Ok(text),
             false => Err("must not contain control characters other than line breaks".to_owned()),
         }

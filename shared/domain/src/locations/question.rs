@@ -12,6 +12,7 @@ use super::Silence;
 use crate::checks::browser_job::JobHeader;
 use crate::checks::check::{CheckError, StatusResult};
 use crate::expectations::CheckMethod;
+use crate::text::disrupts_line;
 
 /// The version of question and answer. A witness with another version refuses to answer.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -135,7 +136,7 @@ impl Answer {
 
 /// A text on one line, at most [`ERROR_MAX`] characters long. Alerts and pages show it.
 fn clipped(text: &str) -> String {
-    let plain = text.trim().chars().map(|char| if char.is_control() { ' ' } else { char });
+    let plain = text.trim().chars().map(|char| if disrupts_line(char) { ' ' } else { char });
     let mut clipped: String = plain.take(ERROR_MAX).collect();
     if text.trim().chars().nth(ERROR_MAX).is_some() {
         clipped.pop();
@@ -186,11 +187,11 @@ mod tests {
             assert_eq!(saw(code, "", ms), Err(AnswerError::Implausible), "{code} {ms}");
         }
         let Ok(Answer::Saw(Sighting { error: Some(error), .. })) =
-            saw(0, &format!("a\nb\u{1b}[31m{}", "é".repeat(500)), 1.0)
+            saw(0, &format!("a\nb\u{1b}[31m\u{202e}c\u{2028}{}", "é".repeat(500)), 1.0)
         else {
             panic!("a sighting")
         };
-        assert!(error.starts_with("a b [31m") && error.ends_with('…'), "{error}");
+        assert!(error.starts_with("a b [31m c ") && error.ends_with('…'), "{error}");
         assert_eq!(error.chars().count(), ERROR_MAX);
         assert_eq!(parse(json!({ "silent": "offline" })), Ok(Answer::Silent(Silence::Offline)));
         for other in [

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::window::{Instance, MaintenanceWindow};
 use super::windows::Windows;
+use crate::text::disrupts_line;
 
 /// How far ahead the feed goes. Programs read it again at least every day.
 const AHEAD: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -66,7 +67,7 @@ fn escaped(text: &str) -> String {
             '\\' | ';' | ',' => {
                 let _ = write!(escaped, "\\{character}");
             }
-            character if character.is_control() => escaped.push(' '),
+            character if disrupts_line(character) => escaped.push(' '),
             character => escaped.push(character),
         }
     }
@@ -119,7 +120,7 @@ mod tests {
         let now = at("2026-10-18T00:30:00Z");
         let weekly = window(
             1,
-            "Updates; all, of\\them",
+            "Updates; all, of\\them\u{2028}\u{202e}",
             "2026-10-18T02:00",
             Some("FREQ=WEEKLY;UNTIL=20261031T000000Z"),
         );
@@ -136,7 +137,7 @@ mod tests {
         DTSTAMP:20261018T003000Z
         DTSTART:20261018T000000Z
         DTEND:20261018T010000Z
-        SUMMARY:Updates\; all\, of\\them
+        SUMMARY:Updates\; all\, of\\them  
         TRANSP:TRANSPARENT
         END:VEVENT
         BEGIN:VEVENT
@@ -144,7 +145,7 @@ mod tests {
         DTSTAMP:20261018T003000Z
         DTSTART:20261025T000000Z
         DTEND:20261025T010000Z
-        SUMMARY:Updates\; all\, of\\them
+        SUMMARY:Updates\; all\, of\\them  
         TRANSP:TRANSPARENT
         END:VEVENT
         END:VCALENDAR

@@ -32,9 +32,6 @@ pub enum SiteRefusal {
     /// The owner of the host has not agreed to POSTs.
     #[error("The method field must not be POST: {0}.")]
     PostNotProven(NotProven),
-    /// The site moves to a host whose owner has not agreed to the POSTs that its status checks send.
-    #[error("The url field must not have another host while status checks send POST: {0}.")]
-    HostNotProven(NotProven),
 }
 
 /// A long text of a site, by the name of its field.

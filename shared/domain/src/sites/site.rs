@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::expectations::Expectations;
 use crate::id::{SiteId, TeamId};
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
-use crate::sites::site_url::SiteUrl;
+use crate::sites::site_url::{SiteUrl, may_share_secrets};
 
 /// A monitored URL, and how its team wants to monitor it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,6 +74,19 @@ impl Site {
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// The site at another URL, without what belongs to its old one: an audited page on another host and, unless the two
+    /// URLs may [share secrets](may_share_secrets), what its checks post. Nobody can read that, but somebody who may
+    /// change the site could otherwise have it sent to a server of their own.
+    #[must_use]
+    pub fn moved_to(&self, url: SiteUrl) -> Self {
+        let mut moved = self.clone();
+        moved.overrides = moved.overrides.moved_to(url.domain());
+        if !may_share_secrets(&self.url.to_url(), &url.to_url()) {
+            moved.expectations.post = None;
+        }
+        Self { url, ..moved }
     }
 
     /// How much the site's own texts add to a list of sites, in bytes of JSON. Its URL appears three times there,

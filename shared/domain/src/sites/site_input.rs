@@ -71,24 +71,21 @@ impl SiteUpdate {
     }
 
     /// The site after the change. A generated name stays when the URL changes, because the team knows the site by it.
-    /// Clearing the expected records also forgets the learned ones, if the site `has_learnt` any.
+    /// What is not sent and belongs to the old URL is removed; see [`Site::moved_to`]. Clearing the expected records also
+    /// forgets the learned ones, if the site `has_learnt` any.
     pub fn apply_to(self, site: &Site, has_learnt: bool) -> Site {
         let Self { input, pinned } = self;
         let clears = input.expected_records.as_ref().is_some_and(BTreeMap::is_empty);
+        let moved = site.moved_to(input.url);
         Site {
-            overrides: input
-                .overrides
-                .unwrap_or_else(|| site.overrides.clone().moved_to(input.url.domain())),
-            name: input.name.unwrap_or_else(|| site.name.clone()),
-            notes: input.notes.unwrap_or_else(|| site.notes.clone()),
-            js_rendered: input.js_rendered.unwrap_or(site.js_rendered),
-            pinned: pinned.unwrap_or(site.pinned),
-            expected_records: input
-                .expected_records
-                .unwrap_or_else(|| site.expected_records.clone()),
-            records: site.records + u64::from(clears && has_learnt),
-            url: input.url,
-            ..site.clone()
+            overrides: input.overrides.unwrap_or(moved.overrides),
+            name: input.name.unwrap_or(moved.name),
+            notes: input.notes.unwrap_or(moved.notes),
+            js_rendered: input.js_rendered.unwrap_or(moved.js_rendered),
+            pinned: pinned.unwrap_or(moved.pinned),
+            expected_records: input.expected_records.unwrap_or(moved.expected_records),
+            records: moved.records + u64::from(clears && has_learnt),
+            ..moved
         }
     }
 }

@@ -156,6 +156,15 @@ fn strip_scheme(text: &str) -> Option<&str> {
     })
 }
 
+/// Whether what was meant for `first`, and may be secret, may also be sent to `url`: to the same scheme, host and port, or
+/// from http to https on the same host. Another port of the host may belong to somebody else.
+pub fn may_share_secrets(first: &Url, url: &Url) -> bool {
+    let is_upgrade = (first.scheme(), url.scheme()) == ("http", "https");
+    let is_same = first.scheme() == url.scheme()
+        && first.port_or_known_default() == url.port_or_known_default();
+    url.host() == first.host() && (is_upgrade || is_same)
+}
+
 impl std::fmt::Display for SiteUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
@@ -193,6 +202,24 @@ mod tests {
         match SiteUrl::parse(text) {
             Ok(url) => url.as_str().to_owned(),
             Err(error) => panic!("{text:?}: {error}"),
+        }
+    }
+
+    #[test]
+    fn secrets_stay_within_an_origin_or_move_to_https() {
+        for (first, next, may_share) in [
+            ("http://a.test/", "http://a.test:80/b", true),
+            ("http://a.test/", "http://a.test:8080/", false),
+            ("http://a.test/", "http://b.a.test/", false),
+            ("http://a.test/", "https://a.test/", true),
+            ("http://a.test:8080/", "https://a.test:8443/", true),
+            ("http://a.test/", "https://b.test/", false),
+            ("https://a.test/", "https://a.test:8443/", false),
+            ("https://a.test/", "http://a.test/", false),
+            ("https://a.test/", "http://a.test:443/", false),
+        ] {
+            let [first_url, next_url] = [first, next].map(|url| url.parse().expect("a URL"));
+            assert_eq!(may_share_secrets(&first_url, &next_url), may_share, "{first} to {next}");
         }
     }
 

@@ -53,7 +53,6 @@ impl From<SiteRefusal> for ApiError {
                 Self::invalid("url", refusal.to_string())
             }
             SiteRefusal::PostNotProven(_) => Self::invalid("method", refusal.to_string()),
-            SiteRefusal::HostNotProven(_) => Self::invalid("url", refusal.to_string()),
             SiteRefusal::TextsTooLong { longest, .. } => {
                 Self::invalid(longest.as_str(), refusal.to_string())
             }

@@ -63,8 +63,9 @@ struct BodyResource {
     is_cut: bool,
     /// Bytes that were read, at most 64 KB.
     bytes: u64,
-    /// SHA-256 of the bytes that were read, in hex.
-    sha256: String,
+    /// SHA-256 of the bytes that were read, in hex. If the site has a request header or gets a POST, it is the SHA-256
+    /// of the text without these secrets; null if the body is not text.
+    sha256: Option<String>,
 }
 
 /// Durations of a check's phases, in milliseconds; null for a phase that did not begin.

@@ -54,7 +54,7 @@ const LAST_YEAR: i16 = 9999;
 /// Finds registrations, and caches them.
 pub(super) struct RdapClient {
     service: Option<Url>,
-    answers: Cache<Result<Option<RdapAnswer>, String>>,
+    answers: Cache<Result<RdapAnswer, Unanswered>>,
     /// Whether there is a registry below a private suffix.
     suffixes: Cache<bool>,
 }
@@ -66,6 +66,33 @@ pub(super) struct RdapAnswer {
     pub(super) registration: Registration,
     /// Which of its dates cannot be read, in words for people.
     pub(super) unread: Option<String>,
+}
+
+/// Why a registry says nothing about a domain.
+#[derive(Debug, Clone, PartialEq)]
+enum Unanswered {
+    /// It does not know the domain.
+    Unknown,
+    /// It does not answer for this domain, but may for the one above. In words for people.
+    NotServed(String),
+    /// It cannot be asked now. In words for people.
+    Failed(String),
+}
+
+impl Unanswered {
+    /// Why the registration of `domain` is unknown, in words for people.
+    fn about(self, domain: &str) -> String {
+        match self {
+            Self::Unknown => format!("the registry does not know {domain}"),
+            Self::NotServed(why) | Self::Failed(why) => why,
+        }
+    }
+}
+
+impl From<String> for Unanswered {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
 }
 
 /// What is known by name, each for some time.
@@ -112,8 +139,9 @@ impl RdapClient {
     /// The registration of the domain of `host`, or why it is unknown, in words for people. The answer comes by `until`
     /// and is judged at `now`.
     ///
-    /// Below a private suffix, the name below it is looked up first. If the registry knows none, this is the domain
-    /// above, and other names below the suffix are not looked up for a day, unless one of them was found.
+    /// Below a private suffix, the name below it is looked up first. If the registry does not answer for it, the domain
+    /// above is looked up. If it does not know the name, this is remembered of the suffix for a day, unless another
+    /// name below it was found.
     pub(super) async fn registration(
         &self,
         guard: &SsrfGuard,
@@ -130,47 +158,47 @@ impl RdapClient {
         if let Some(PrivateDomain { domain, suffix }) = own {
             let has_registry = self.suffixes.get(suffix);
             if has_registry != Some(false) {
-                let found = self.answer(lookup, domain).await?;
-                if found.is_some() || has_registry.is_none() {
-                    self.suffixes.insert(suffix, found.is_some(), SUFFIX_CACHE_TTL);
-                }
-                if let Some(found) = found {
-                    return Ok(found);
+                match self.answer(lookup, domain).await {
+                    Ok(found) => {
+                        self.suffixes.insert(suffix, true, SUFFIX_CACHE_TTL);
+                        return Ok(found);
+                    }
+                    Err(Unanswered::Unknown) if has_registry.is_none() => {
+                        self.suffixes.insert(suffix, false, SUFFIX_CACHE_TTL);
+                    }
+                    Err(Unanswered::Unknown | Unanswered::NotServed(_)) => {}
+                    Err(Unanswered::Failed(why)) => return Err(why),
                 }
             }
         }
-        let found = self.answer(lookup, domain).await?;
-        let mut found = found.ok_or_else(|| format!("the registry knows no {domain}"))?;
+        let found = self.answer(lookup, domain).await;
+        let mut found = found.map_err(|why| why.about(domain))?;
         found.registration.unregistered = own.map(|own| own.domain.to_owned());
         Ok(found)
     }
 
-    /// The registration of `domain`; `None` if the registry does not know it.
+    /// The registration of `domain`.
     async fn answer(
         &self,
         Lookup { guard, service, until, now }: Lookup<'_>,
         domain: &str,
-    ) -> Result<Option<RdapAnswer>, String> {
+    ) -> Result<RdapAnswer, Unanswered> {
         if let Some(known) = self.answers.get(domain) {
             return known;
         }
         let found = timeout_at(until, fetch(guard, service, domain)).await;
-        let found = found.unwrap_or_else(|_| Err("the registry did not answer in time".to_owned()));
-        let known = found.as_ref().ok().and_then(Option::as_ref);
-        let lifetime = if known.is_some() { CACHE_TTL } else { FAILURE_CACHE_TTL };
+        let found =
+            found.unwrap_or_else(|_| Err("the registry did not answer in time".to_owned().into()));
+        let lifetime = if found.is_ok() { CACHE_TTL } else { FAILURE_CACHE_TTL };
         let forgotten_at = now.saturating_add(CACHE_TTL).unwrap_or(now);
-        if !known.is_some_and(|known| known.registration.expires_soon(forgotten_at)) {
+        if !found.as_ref().is_ok_and(|known| known.registration.expires_soon(forgotten_at)) {
             self.answers.insert(domain, found.clone(), lifetime);
         }
         found
     }
 }
 
-async fn fetch(
-    guard: &SsrfGuard,
-    service: &Url,
-    domain: &str,
-) -> Result<Option<RdapAnswer>, String> {
+async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<RdapAnswer, Unanswered> {
     let mut url = service.clone();
     url.path_segments_mut()
         .map_err(|()| "the RDAP service's URL has no path".to_owned())?
@@ -189,27 +217,31 @@ async fn fetch(
         follow_or_keep(response, &url).map_err(|error| format!("the registry: {error}"))
     };
     let response = RedirectChain::new(&url).follow(MAX_REDIRECTS, request).await?;
-    let response = response.ok_or(CIRCLES)?;
+    let response = response.ok_or_else(|| CIRCLES.to_owned())?;
     match response.status().as_u16() {
         200 => {
             let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
-            let body = body.map_err(|_| "the registry's answer is too large")?;
-            read(domain, &body.to_bytes()).map(Some)
+            let body = body.map_err(|_| "the registry's answer is too large".to_owned())?;
+            read(domain, &body.to_bytes())
         }
         // An empty `Location` is the URL itself.
         301 | 302 | 303 | 307 | 308
             if response.headers().get(LOCATION).is_some_and(HeaderValue::is_empty) =>
         {
-            Err(CIRCLES.to_owned())
+            Err(CIRCLES.to_owned().into())
         }
-        301 | 302 | 303 | 307 | 308 => Err("the registry redirects to nowhere".to_owned()),
-        404 => Ok(None),
-        code => Err(format!("the registry answers HTTP {code}")),
+        301 | 302 | 303 | 307 | 308 => Err("the registry redirects to nowhere".to_owned().into()),
+        404 => Err(Unanswered::Unknown),
+        code => {
+            let why = format!("the registry answers HTTP {code}");
+            let is_not_served = code != 429 && matches!(code, 400..=499 | 501);
+            Err(if is_not_served { Unanswered::NotServed(why) } else { Unanswered::Failed(why) })
+        }
     }
 }
 
 /// Reads a domain object (RFC 9083, section 5.3).
-fn read(domain: &str, body: &[u8]) -> Result<RdapAnswer, String> {
+fn read(domain: &str, body: &[u8]) -> Result<RdapAnswer, Unanswered> {
     let object: Value = serde_json::from_slice(body)
         .map_err(|_| "the registry's answer cannot be read".to_owned())?;
     let is_named = |field: &str| {
@@ -217,7 +249,8 @@ fn read(domain: &str, body: &[u8]) -> Result<RdapAnswer, String> {
         matches!(name, Some(Ok(Host::Domain(name))) if name.strip_suffix('.').unwrap_or(&name) == domain)
     };
     if object["objectClassName"] != "domain" || !(is_named("ldhName") || is_named("unicodeName")) {
-        return Err(format!("the registry's answer is not about {domain}"));
+        let why = format!("the registry's answer is not about {domain}");
+        return Err(Unanswered::NotServed(why));
     }
     let mut unread = None;
     let mut latest = |action: &str| {
@@ -230,7 +263,10 @@ fn read(domain: &str, body: &[u8]) -> Result<RdapAnswer, String> {
             _ => {
                 let shown: String =
                     event["eventDate"].to_string().chars().take(NAME_LIMIT).collect();
-                unread = Some(format!("the registry's date of {action} cannot be read: {shown}"));
+                unread = Some(match event["eventDate"] {
+                    Value::Null => format!("the registry's {action} event has no date"),
+                    _ => format!("the registry's {action} date cannot be read: {shown}"),
+                });
                 None
             }
         });
@@ -339,7 +375,7 @@ mod tests {
             status: Vec::new(),
             unregistered: None,
         };
-        let unread = "the registry's date of expiration cannot be read: \"soon\"".to_owned();
+        let unread = "the registry's expiration date cannot be read: \"soon\"".to_owned();
         let expected = RdapAnswer { registration, unread: Some(unread) };
         assert_eq!(read("example.com", bare.to_string().as_bytes()), Ok(expected));
     }
@@ -441,7 +477,8 @@ mod tests {
                 "the registry's answer is not about example.com",
             ),
         ] {
-            assert_eq!(read("example.com", body.as_bytes()), Err(why.to_owned()), "{body}");
+            let unanswered = read("example.com", body.as_bytes()).expect_err("not readable");
+            assert_eq!(unanswered.about("example.com"), why, "{body}");
         }
         let deep = "[".repeat(200_000);
         assert!(read("example.com", deep.as_bytes()).is_err());

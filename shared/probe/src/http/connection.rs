@@ -11,7 +11,7 @@ use h2::Reason;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::client::conn::{http1, http2};
-use hyper::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use hyper::header::HOST;
 use hyper::http::uri::{Authority, Uri};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
@@ -20,7 +20,6 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::error::is_end;
 use super::paced::{Overhead, Paced};
 use super::trace::{Phase, Trace};
 use super::{Error, Versions, dial, secure, server_name};
@@ -168,15 +167,7 @@ impl Connection {
             }
         }?;
         self.overhead.clear();
-        let ends_with_connection = !self.is_multiplexed()
-            && ![CONTENT_LENGTH, TRANSFER_ENCODING]
-                .iter()
-                .any(|it| response.headers().contains_key(it));
-        Ok(response.map(|incoming| ResponseBody {
-            incoming,
-            connection: self,
-            ends_with_connection,
-        }))
+        Ok(response.map(|incoming| ResponseBody { incoming, connection: self }))
     }
 
     /// Waits until the previous response has ended; returns whether another request can be sent.
@@ -217,8 +208,6 @@ impl Connection {
 pub(crate) struct ResponseBody {
     incoming: Incoming,
     connection: Connection,
-    /// Whether the end of the connection ends it, because its head announces neither a length nor chunks.
-    ends_with_connection: bool,
 }
 
 impl ResponseBody {
@@ -236,22 +225,15 @@ impl Body for ResponseBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let Self { incoming, connection, ends_with_connection } = self.get_mut();
+        let Self { incoming, connection } = self.get_mut();
         let frame = |context: &mut Context<'_>| Pin::new(&mut *incoming).poll_frame(context);
         let frame = poll_driven(&mut connection.driver, context, frame);
-        match frame {
-            Poll::Ready(Some(Ok(frame))) => {
-                if frame.data_ref().is_some_and(|data| !data.is_empty()) {
-                    connection.overhead.clear();
-                }
-                Poll::Ready(Some(Ok(frame)))
-            }
-            // Many servers end TLS without saying so (`close_notify`), and browsers accept that.
-            Poll::Ready(Some(Err(error))) if *ends_with_connection && is_end(&error) => {
-                Poll::Ready(None)
-            }
-            frame => frame,
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && frame.data_ref().is_some_and(|data| !data.is_empty())
+        {
+            connection.overhead.clear();
         }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

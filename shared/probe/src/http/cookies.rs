@@ -86,27 +86,38 @@ impl CookieJar {
 
     /// The value of `Cookie` in a request to `url`, if there are cookies for it.
     pub(crate) fn header(&self, url: &Url) -> Option<HeaderValue> {
-        let now = Instant::now();
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sent: Vec<_> = kept.iter().filter(|cookie| cookie.is_for(url, now)).collect();
-        // The most specific paths first, and otherwise in the order in which they were set.
-        sent.sort_by_key(|cookie| Reverse(cookie.path.len()));
-        let pairs: Vec<_> = sent.into_iter().map(Cookie::pair).collect();
-        let mut header = HeaderValue::from_bytes(&pairs.join(&b"; "[..])).ok()?;
-        header.set_sensitive(true);
-        (!pairs.is_empty()).then_some(header)
+        self.header_after(b"", url)
     }
 
     /// Adds the cookies to the headers of a request to `url`, after those that the site's own header contains.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap, url: &Url) {
-        let Some(mut header) = self.header(url) else { return };
-        if let Some(own) = headers.get(COOKIE) {
-            let joined = [own.as_bytes(), b"; ", header.as_bytes()].concat();
-            let Ok(joined) = HeaderValue::from_bytes(&joined) else { return };
-            header = joined;
-            header.set_sensitive(true);
+        let own = headers.get(COOKIE).map_or(&b""[..], HeaderValue::as_bytes);
+        if let Some(header) = self.header_after(own, url) {
+            headers.insert(COOKIE, header);
         }
-        headers.insert(COOKIE, header);
+    }
+
+    /// The pairs of `own`, except those that servers have replaced, and the cookies for `url`. `None` if there are no
+    /// cookies for it.
+    fn header_after(&self, own: &[u8], url: &Url) -> Option<HeaderValue> {
+        let now = Instant::now();
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent: Vec<_> = kept.iter().filter(|cookie| cookie.is_for(url, now)).collect();
+        if sent.is_empty() {
+            return None;
+        }
+        // The most specific paths first, and otherwise in the order in which they were set.
+        sent.sort_by_key(|cookie| Reverse(cookie.path.len()));
+        let is_kept = |pair: &&[u8]| {
+            let name = split_pair(pair).0;
+            !pair.is_empty() && sent.iter().all(|cookie| *cookie.name != *name)
+        };
+        let own = own.split(|byte| *byte == b';').map(<[u8]>::trim_ascii).filter(is_kept);
+        let pairs: Vec<_> =
+            own.map(<[u8]>::to_vec).chain(sent.iter().map(|cookie| cookie.pair())).collect();
+        let mut header = HeaderValue::from_bytes(&pairs.join(&b"; "[..])).ok()?;
+        header.set_sensitive(true);
+        Some(header)
     }
 }
 
@@ -435,6 +446,9 @@ mod tests {
         set(&jar, "http://example.com/", &["a=1"]);
         jar.add_to(&mut headers, &url);
         assert_eq!(headers[COOKIE], "own=1; a=1");
+        headers.insert(COOKIE, HeaderValue::from_static("b=x=1;a=0; c;own=1; a = 2"));
+        jar.add_to(&mut headers, &url);
+        assert_eq!(headers[COOKIE], "b=x=1; c; own=1; a=1");
         assert!(headers[COOKIE].is_sensitive());
     }
 

@@ -112,15 +112,22 @@ impl Error {
     /// The error for a URL to which the target has redirected. If its address is refused, no visitor gets there either,
     /// unless it may belong to a network of the operator's.
     pub(crate) fn after_redirect(self, guard: &SsrfGuard) -> Self {
-        match self {
-            Self::NotAdmitted(NotAdmitted::Forbidden(ForbiddenTarget {
-                url,
-                reason: ForbiddenReason::Address(address),
-                ..
-            })) if !guard.may_be_in_private_network(address.address) => {
-                DeadEnd::Address(quoted(&url), address).into()
+        let Self::NotAdmitted(NotAdmitted::Forbidden(ForbiddenTarget { url, reason })) = self
+        else {
+            return self;
+        };
+        let is_dead_end = match &reason {
+            ForbiddenReason::Scheme(_) => false,
+            ForbiddenReason::Address(it) => !guard.may_be_in_private_network(it.address),
+            // Visitors may reach one on a public address.
+            ForbiddenReason::OwnListener(it) => {
+                let ip = it.ip().to_canonical();
+                ip.is_loopback() || ip.is_unspecified()
             }
-            error => error,
+        };
+        match is_dead_end {
+            true => DeadEnd::Forbidden(quoted(&url), reason).into(),
+            false => NotAdmitted::Forbidden(ForbiddenTarget { url, reason }).into(),
         }
     }
 
@@ -256,11 +263,6 @@ fn of_exchange(error: &hyper::Error) -> String {
     } else {
         "the server broke the HTTP protocol".into()
     }
-}
-
-/// Whether the connection ended while more was expected.
-pub(super) fn is_end(error: &hyper::Error) -> bool {
-    io_source(error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
 }
 
 fn io_source(error: &hyper::Error) -> Option<&io::Error> {

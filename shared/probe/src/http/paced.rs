@@ -66,7 +66,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         let outcome = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         let read = buffer.filled().len() - before;
         self.taken += read;
-        Poll::Ready(outcome.and_then(|()| self.overhead.add(read)))
+        Poll::Ready(match outcome {
+            // Many servers end TLS without saying so (`close_notify`), and browsers accept that.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+            outcome => outcome.and_then(|()| self.overhead.add(read)),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, percent_encode};
 use url::{ParseError, Url};
 use vedette_domain::expectations::quoted;
 
-use crate::ssrf_guard::{ForbiddenAddress, without_credentials};
+use crate::ssrf_guard::{ForbiddenReason, without_credentials};
 
 /// The longest URL that is stored, in bytes: as long as a site's own URL may be, and a limit on what a target can make
 /// us store.
@@ -30,11 +30,11 @@ pub(crate) enum DeadEnd {
     #[error("redirected to a URL of more than 8 KB")]
     TooLong,
     /// The response has several `Location` headers, which browsers do not follow.
-    #[error("redirected to two different URLs at once")]
+    #[error("the response has several Location headers with different URLs")]
     Ambiguous,
-    /// The address is not on the public Internet.
+    /// Only this machine can reach the address, or nobody can.
     #[error("redirected to {0}, but {1}")]
-    Address(String, ForbiddenAddress),
+    Forbidden(String, ForbiddenReason),
 }
 
 /// The URLs requested so far. This outlives the request, so that a probe that runs out of time can still say how far it
@@ -108,9 +108,14 @@ pub(crate) fn location(headers: &HeaderMap, url: &Url) -> Result<Option<Url>, De
     if next.as_str().len() > MAX_FOLLOWED { Err(DeadEnd::TooLong) } else { Ok(Some(next)) }
 }
 
-/// A URL in quotation marks, without what may be a user name and a password.
+/// A URL in quotation marks, without what may be a user name and a password, even if it cannot be parsed.
 fn shown(url: &str) -> String {
-    quoted(url.rsplit_once('@').map_or(url, |(_, rest)| rest))
+    let is_slash = |c: char| matches!(c, '/' | '\\');
+    let authority = url.find(is_slash).map_or("", |at| url[at..].trim_start_matches(is_slash));
+    let (before, authority) = url.split_at(url.len() - authority.len());
+    let end = authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len());
+    let host = authority[..end].rfind('@').map_or(0, |at| at + 1);
+    quoted(&[before, &authority[host..]].concat())
 }
 
 /// A URL as it is stored: its beginning, if it is long.

@@ -21,7 +21,7 @@ use vedette_domain::checks::check::CheckError;
 
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
-use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
+use super::rate_limit::{CrawlLimiter, Permit};
 use crate::http::coding::{ACCEPTED, Undecodable, codings};
 pub(super) use crate::http::coding::{Coding, unpack};
 use crate::http::{
@@ -55,7 +55,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
     guard: &'a SsrfGuard,
-    quota: CrawlQuota<'a>,
+    limiter: &'a CrawlLimiter,
     /// The monitored URL; its host gets `header` and `cookies`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
@@ -119,7 +119,7 @@ impl<'a> Client<'a> {
     ) -> Self {
         Self {
             guard,
-            quota: limiter.quota(),
+            limiter,
             home,
             header,
             cookies: CookieJar::default(),
@@ -151,7 +151,7 @@ impl<'a> Client<'a> {
         let is_own = self.is_own(url);
         let mut retry = None;
         if let Some((peer, mut connection)) = self.pool.take(origin.id) {
-            let Some(permit) = self.quota.acquire(peer.address, is_own).await else {
+            let Some(permit) = self.limiter.acquire(peer.address, is_own).await else {
                 self.pool.keep(peer, connection);
                 return Err(FetchError::Throttled);
             };
@@ -197,7 +197,7 @@ impl<'a> Client<'a> {
         while let Some(address) = untried.next() {
             let peer = Peer { origin: origin.id, address: address.ip().to_canonical() };
             let permit =
-                self.quota.acquire(peer.address, is_own).await.ok_or(FetchError::Throttled)?;
+                self.limiter.acquire(peer.address, is_own).await.ok_or(FetchError::Throttled)?;
             let since = Instant::now();
             let time_limit = if untried.len() > 0 { ATTEMPT_TIMEOUT } else { CONNECT_TIMEOUT };
             let dialed = timeout(time_limit, http::dial_address(*address)).await;

@@ -3,8 +3,8 @@
 //! Anyone with a site chooses what is crawled, and may have several sites, and several names for
 //! the same machine. So a request counts for the address that it is sent to, whichever crawl sends
 //! it. It counts for that address only: otherwise, anyone who lists somebody else's address under
-//! their own name could use up its permits without sending it anything. No crawl gets more than
-//! half of an address's permits.
+//! their own name could use up its permits without sending it anything. The crawls of one team
+//! together get no more than half of an address's permits, and requests that wait take turns.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout_at};
+use vedette_domain::id::TeamId;
 
 /// Addresses tracked before idle ones are dropped.
 const MAX_TRACKED: usize = 1_024;
@@ -51,14 +52,9 @@ impl Default for RateLimits {
 #[derive(Default)]
 pub struct CrawlLimiter {
     limits: RateLimits,
-    addresses: Mutex<HashMap<IpAddr, AddressState>>,
-}
-
-/// What one crawl may send to each address.
-pub(super) struct CrawlQuota<'a> {
-    limiter: &'a CrawlLimiter,
-    /// At most one per link.
-    semaphores: Mutex<HashMap<IpAddr, Semaphores>>,
+    /// The team whose crawls use this; `None` outside a service.
+    team: Option<TeamId>,
+    addresses: Arc<Mutex<HashMap<IpAddr, AddressState>>>,
 }
 
 /// The permits of an address.
@@ -69,7 +65,9 @@ struct Semaphores {
 }
 
 struct AddressState {
-    semaphores: Semaphores,
+    of_all: Semaphores,
+    /// Those of the teams that crawl now.
+    of_teams: HashMap<Option<TeamId>, Semaphores>,
     /// When the requests so far will have used up their share of time.
     busy_until: Instant,
 }
@@ -90,9 +88,10 @@ impl CrawlLimiter {
         self.limits.pause
     }
 
-    /// The quota of a new crawl.
-    pub(super) fn quota(&self) -> CrawlQuota<'_> {
-        CrawlQuota { limiter: self, semaphores: Mutex::default() }
+    /// The same limits for the crawls of a team, which share half of an address's permits.
+    #[must_use]
+    pub fn of_team(&self, team: Option<TeamId>) -> Self {
+        Self { limits: self.limits, team, addresses: Arc::clone(&self.addresses) }
     }
 
     fn with<T>(&self, address: IpAddr, work: impl FnOnce(&mut AddressState) -> T) -> T {
@@ -101,41 +100,31 @@ impl CrawlLimiter {
             let now = Instant::now();
             addresses.retain(|_, known| !known.is_idle(now));
         }
-        work(addresses.entry(address).or_insert_with(|| AddressState {
-            semaphores: Semaphores::new(self.limits.in_flight, self.limits.in_flight_external),
-            busy_until: Instant::now(),
-        }))
+        work(addresses.entry(address).or_insert_with(|| AddressState::new(&self.limits)))
     }
-}
 
-impl CrawlQuota<'_> {
     /// Waits for permission to send a request to `address`; `own` says whether it is the site's
     /// own. An external request waits only for a moment: `None` if it gets no permit in time.
     pub(super) async fn acquire(&self, address: IpAddr, own: bool) -> Option<Permit> {
-        let CrawlLimiter { limits, .. } = self.limiter;
-        let half = |permits: usize| permits.div_ceil(2);
-        let of_crawl = {
-            let mut semaphores = self.semaphores.lock().unwrap_or_else(PoisonError::into_inner);
-            let new = || Semaphores::new(half(limits.in_flight), half(limits.in_flight_external));
-            semaphores.entry(address).or_insert_with(new).clone()
-        };
-        let of_all = self.limiter.with(address, |known| known.semaphores.clone());
-        // The crawl's own permits first, so that waiting for them blocks no other crawl.
+        let limits = &self.limits;
+        let (of_team, of_all) =
+            self.with(address, |known| (known.of_team(self.team, limits), known.of_all.clone()));
+        // The team's own permits first, so that waiting for them blocks no other team.
         if own {
-            let permits = vec![permit(of_crawl.all).await, permit(of_all.all).await];
+            let permits = vec![permit(of_team.all).await, permit(of_all.all).await];
             return Some(Permit { _permits: permits.into_iter().flatten().collect() });
         }
         let until = Instant::now() + limits.max_wait;
         let permits = async {
             [
-                permit(of_crawl.external).await,
+                permit(of_team.external).await,
                 permit(of_all.external).await,
                 permit(of_all.all).await,
             ]
         };
         let permits = timeout_at(until, permits).await.ok()?.into_iter().flatten().collect();
         let now = Instant::now();
-        let start = self.limiter.with(address, |known| known.reserve(now, until, limits))?;
+        let start = self.with(address, |known| known.reserve(now, until, limits))?;
         sleep_until(start).await;
         Some(Permit { _permits: permits })
     }
@@ -150,9 +139,30 @@ impl Semaphores {
     fn new(all: usize, external: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(all)), external: Arc::new(Semaphore::new(external)) }
     }
+
+    /// Whether nobody holds a permit, or waits for one.
+    fn is_idle(&self) -> bool {
+        [&self.all, &self.external].iter().all(|semaphore| Arc::strong_count(semaphore) == 1)
+    }
 }
 
 impl AddressState {
+    fn new(limits: &RateLimits) -> Self {
+        Self {
+            of_all: Semaphores::new(limits.in_flight, limits.in_flight_external),
+            of_teams: HashMap::new(),
+            busy_until: Instant::now(),
+        }
+    }
+
+    /// The permits of a team: half of all.
+    fn of_team(&mut self, team: Option<TeamId>, limits: &RateLimits) -> Semaphores {
+        self.of_teams.retain(|_, permits| !permits.is_idle());
+        let half = |permits: usize| permits.div_ceil(2);
+        let new = || Semaphores::new(half(limits.in_flight), half(limits.in_flight_external));
+        self.of_teams.entry(team).or_insert_with(new).clone()
+    }
+
     /// Reserves the next start of a request; `None` if that is later than `until`.
     fn reserve(&mut self, now: Instant, until: Instant, limits: &RateLimits) -> Option<Instant> {
         let ahead = limits.interval * limits.burst.saturating_sub(1);
@@ -166,9 +176,8 @@ impl AddressState {
 
     /// Whether nothing is in flight, waiting, or still counted.
     fn is_idle(&self, now: Instant) -> bool {
-        [&self.semaphores.all, &self.semaphores.external]
-            .iter()
-            .all(|semaphore| Arc::strong_count(semaphore) == 1)
+        self.of_all.is_idle()
+            && self.of_teams.values().all(Semaphores::is_idle)
             && self.busy_until <= now
     }
 }
@@ -179,6 +188,11 @@ mod tests {
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
+    fn of_team(limiter: &CrawlLimiter, number: u32) -> CrawlLimiter {
+        let team = TeamId::parse(&format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e0{number}"));
+        limiter.of_team(Some(team.expect("an id")))
+    }
+
     /// Without any waiting.
     fn hasty() -> RateLimits {
         RateLimits { max_wait: Duration::ZERO, interval: Duration::ZERO, ..RateLimits::default() }
@@ -188,8 +202,7 @@ mod tests {
     fn some_requests_follow_at_once_and_the_others_at_intervals_while_they_can_be_waited_for() {
         let limits =
             RateLimits { burst: 3, interval: Duration::from_millis(100), ..RateLimits::default() };
-        let mut address =
-            AddressState { semaphores: Semaphores::new(1, 1), busy_until: Instant::now() };
+        let mut address = AddressState::new(&limits);
         let now = address.busy_until;
         let mut starts = |now: Instant, count| -> Vec<_> {
             let until = now + Duration::from_millis(300);
@@ -204,12 +217,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_crawl_has_the_last_place_at_an_address() {
+    async fn no_team_has_the_last_place_at_an_address() {
         let limiter = CrawlLimiter::with_limits(hasty());
-        let (one, other) = (limiter.quota(), limiter.quota());
+        let (one, other) = (of_team(&limiter, 1), of_team(&limiter, 2));
         let mut permits = Vec::new();
         for _ in 0..2 {
-            permits.push(one.acquire(ADDRESS, false).await.expect("a place"));
+            // Each is by another crawl.
+            permits.push(of_team(&limiter, 1).acquire(ADDRESS, false).await.expect("a place"));
         }
         assert!(one.acquire(ADDRESS, false).await.is_none());
         permits.push(other.acquire(ADDRESS, false).await.expect("a place"));
@@ -223,9 +237,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn crawls_share_the_places_at_an_address() {
+    async fn teams_share_the_places_at_an_address() {
         let limiter = CrawlLimiter::with_limits(hasty());
-        let shares: Vec<_> = (0..3).map(|_| limiter.quota()).collect();
+        let shares = [1, 2, 3].map(|team| of_team(&limiter, team));
         let mut permits = Vec::new();
         for share in &shares[..2] {
             for _ in 0..2 {
@@ -244,10 +258,9 @@ mod tests {
             burst: 2,
             ..hasty()
         });
-        let share = limiter.quota();
         let mut permits = Vec::new();
         for own in [false, false, false, true] {
-            permits.push(share.acquire(ADDRESS, own).await.is_some());
+            permits.push(limiter.acquire(ADDRESS, own).await.is_some());
         }
         assert_eq!(permits, [true, true, false, true]);
     }
@@ -256,7 +269,7 @@ mod tests {
     async fn addresses_at_rest_are_let_go() {
         let limiter = CrawlLimiter::default();
         for number in 0..2 * MAX_TRACKED as u32 {
-            limiter.quota().acquire(IpAddr::V4(number.into()), true).await;
+            limiter.acquire(IpAddr::V4(number.into()), true).await;
         }
         assert!(limiter.addresses.lock().expect("no panic").len() <= MAX_TRACKED);
     }

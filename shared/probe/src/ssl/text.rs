@@ -2,6 +2,7 @@
 
 use data_encoding::HEXLOWER;
 use ring::digest::{Algorithm, digest};
+use vedette_domain::text::printable;
 use x509_parser::der_parser::Oid;
 use x509_parser::der_parser::asn1_rs::{Any, Tag};
 use x509_parser::objects::{oid_registry, oid2abbrev};
@@ -20,17 +21,16 @@ pub(super) fn bounded<T>(items: impl IntoIterator<Item = T>, limit: usize) -> (V
     (kept, items.count())
 }
 
-/// `text` without control characters, cut after [`MAX_TEXT`] characters.
+/// `text` on one line, cut after [`MAX_TEXT`] characters.
 pub(super) fn text(text: &str) -> String {
     clipped(text, MAX_TEXT)
 }
 
-/// `text` without control characters, cut to `limit` characters with an ellipsis as the last.
+/// `text` on one line, cut to `limit` characters with an ellipsis as the last.
 pub(super) fn clipped(text: &str, limit: usize) -> String {
     let cut = text.chars().nth(limit).is_some();
     let kept = text.chars().take(if cut { limit.saturating_sub(1) } else { limit });
-    let kept = kept.map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
-    kept.chain(cut.then_some('…')).collect()
+    printable(&kept.chain(cut.then_some('…')).collect::<String>())
 }
 
 /// Bytes in hexadecimal, cut like texts.
@@ -105,7 +105,10 @@ mod tests {
     fn texts_are_cut_and_cleaned() {
         assert_eq!(text(&"é".repeat(256)), "é".repeat(256));
         assert_eq!(text(&"é".repeat(257)), format!("{}…", "é".repeat(255)));
-        assert_eq!(text("a\0b\nc\u{7f}\u{85}"), "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}");
+        assert_eq!(
+            text("a\0b\nc\u{7f}\u{85}\u{202e}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}\u{fffd}"
+        );
         assert_eq!(hex(&[0x0a, 0xff]), "0aff");
         assert_eq!(hex(&[0xab; 128]), "ab".repeat(128));
         assert_eq!(hex(&[0xab; 60_000]), format!("{}a…", "ab".repeat(127)));

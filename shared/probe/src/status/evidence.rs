@@ -3,11 +3,13 @@
 use std::iter;
 
 use hyper::header::{HeaderMap, SET_COOKIE};
+use ring::digest;
 use serde_bytes::ByteArray;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::evidence::{
     Evidence, EvidenceBody, EvidenceHeader, EvidenceRequest, HEADERS_KEPT, REDACTED, Redaction,
 };
+use vedette_domain::text::disrupts_line;
 
 use super::{BodyRead, Seen};
 
@@ -75,14 +77,13 @@ fn body_of(body: &[u8], read: BodyRead, redaction: &Redaction) -> EvidenceBody {
         };
         printable(&text)
     });
-    let mut digest = [0; 32];
-    digest.copy_from_slice(sha256.finish().as_ref());
-    EvidenceBody {
-        is_cut: is_beginning || text.is_none(),
-        text,
-        bytes,
-        sha256: ByteArray::new(digest),
-    }
+    // A digest of the secret would show whether a guess is right.
+    let sha256 = match redaction.is_empty() {
+        true => Some(sha256.finish()),
+        false => text.as_ref().map(|text| digest::digest(&digest::SHA256, text.as_bytes())),
+    };
+    let sha256 = sha256.and_then(|digest| digest.as_ref().try_into().ok()).map(ByteArray::new);
+    EvidenceBody { is_cut: is_beginning || text.is_none(), text, bytes, sha256 }
 }
 
 /// The body as text, if it is UTF-8 without zero bytes, so neither an image nor compressed. A beginning may end inside
@@ -98,14 +99,14 @@ fn text_of(body: &[u8], is_beginning: bool) -> Option<&str> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Makes characters visible that would change how the text is displayed: control characters, and those that change the
-/// writing direction.
+/// Makes characters visible that would change how the text is displayed: those that break a line or change the direction
+/// of the text, including direction marks.
 fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c,
         '\r' => '\n',
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => UNSHOWN,
-        _ if c.is_control() => UNSHOWN,
+        '\u{200e}' | '\u{200f}' => UNSHOWN,
+        _ if disrupts_line(c) => UNSHOWN,
         _ => c,
     };
     text.replace("\r\n", "\n").chars().map(shown).collect()
@@ -113,6 +114,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::HEXLOWER;
     use hyper::header::{HeaderName, HeaderValue};
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -150,6 +152,22 @@ mod tests {
     }
 
     #[test]
+    fn the_digest_of_a_body_tells_nothing_about_a_secret() {
+        let hash = |body: &[u8], redaction: &Redaction| {
+            let mut read = read(body.len(), true);
+            read.sha256.update(body);
+            body_of(body, read, redaction).sha256_hex()
+        };
+        let of =
+            |text: &str| HEXLOWER.encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+        let (none, secret) = (Redaction::default(), Redaction::of("Bearer of-the-site"));
+        assert_eq!(hash(b"sent of-the-site", &none), Some(of("sent of-the-site")));
+        assert_eq!(hash(b"sent of-the-site", &secret), Some(of("sent [redacted]")));
+        assert_eq!(hash(b"\0of-the-site", &none), Some(of("\0of-the-site")));
+        assert_eq!(hash(b"\0of-the-site", &secret), None);
+    }
+
+    #[test]
     fn a_body_that_is_no_text_is_not_kept() {
         for bytes in [&b"\x89PNG\r\n\x1a\n\0\0"[..], b"\x1f\x8b\x08", b"abc\0def", b"\xff"] {
             let body = body_of(bytes, read(bytes.len(), true), &Redaction::default());
@@ -158,9 +176,12 @@ mod tests {
         // A beginning may end inside a character.
         let body = body_of(b"pass\xc3", read(9_000, false), &Redaction::default());
         assert_eq!((body.text.as_deref(), body.is_cut), (Some("pass"), true));
-        let body =
-            body_of("\u{202e}\u{7}a\r\nb\rc".as_bytes(), read(9, true), &Redaction::default());
-        assert_eq!(body.text.as_deref(), Some("\u{fffd}\u{fffd}a\nb\nc"));
+        let body = body_of(
+            "\u{202e}\u{7}a\r\nb\rc\u{2028}d".as_bytes(),
+            read(9, true),
+            &Redaction::default(),
+        );
+        assert_eq!(body.text.as_deref(), Some("\u{fffd}\u{fffd}a\nb\nc\u{fffd}d"));
     }
 
     proptest! {
@@ -176,7 +197,7 @@ mod tests {
             bytes.truncate(end);
             let body = body_of(&bytes, read(bytes.len(), is_whole), &Redaction::of("Bearer 0f-the-site"));
             let text = body.text.unwrap_or_default();
-            prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
+            prop_assert!(!text.contains(|c: char| disrupts_line(c) && !matches!(c, '\n' | '\t')), "{text:?}");
             prop_assert!(!text.contains("0f-the-Site"), "{text:?}");
         }
     }

@@ -5,17 +5,15 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::alerts::channel::{Channel, PublicTarget, Target};
-use vedette_domain::alerts::host_limit::{
-    self, HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE, WINDOW,
-};
+use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_domain::id::{ChannelId, TeamId};
 
 use super::ChannelRef;
-use crate::item::{Item, Stored, attributes, item, key_of, number, stored, string};
-use crate::keys::{self, TTL};
-use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::item::{Item, Stored, attributes, item, key_of, stored, string};
+use crate::keys;
+use crate::table::{Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{Audit, StoreError, unless_conflict};
+use crate::{Audit, StoreError};
 
 stored!(attributes: Target, UrlClaim);
 
@@ -189,29 +187,8 @@ impl Store {
         team: TeamId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let window = host_limit::window(now);
-        let key = keys::host(&host.name, host.is_apart.then_some(team), window);
-        let all = if host.is_apart { TEAM_MAX } else { HOST_MAX };
-        let open = if host.is_apart { TEAM_MAX } else { HOST_MAX - RESERVED };
-        let change = Change {
-            expression: "ADD n :one, #team :one SET #ttl = :ttl".into(),
-            names: vec![
-                ("#team", format!("t{}", team.as_uuid().simple())),
-                ("#ttl", TTL.to_owned()),
-            ],
-            values: vec![(":one", number(1)), (":ttl", number((window + 2) * WINDOW.as_secs()))],
-        };
-        let has_room = Condition::When(
-            "(attribute_not_exists(#team) OR #team < :most) \
-             AND (attribute_not_exists(n) OR n < :open \
-             OR (n < :all AND (attribute_not_exists(#team) OR #team < :share)))",
-            vec![
-                (":most", number(TEAM_MAX)),
-                (":open", number(open)),
-                (":all", number(all)),
-                (":share", number(TEAM_SHARE)),
-            ],
-        );
-        unless_conflict(self.update(&key, change, Some(has_room)).await.map(drop))
+        let (limit, of_team) = (MESSAGES_TO_HOST, host.is_apart.then_some(team));
+        let key = keys::host(&host.name, of_team, limit.window_at(now));
+        Ok(limit.admits(self.add_shared(&key, team, limit, now).await?))
     }
 }

@@ -105,6 +105,8 @@ async fn names_are_trimmed_strings_of_at_most_255_characters() {
         (json!(" \t"), "The name field must not be empty."),
         (json!("Shop\u{1b}[31m"), "The name field must not contain control characters."),
         (json!("Sh\nop"), "The name field must not contain control characters."),
+        (json!("Sh\u{2028}op"), "The name field must not contain control characters."),
+        (json!("\u{202e}pohS"), "The name field must not contain control characters."),
         (json!("\u{200b}\u{2060}"), "The name field must contain a visible character."),
         (json!(5), "The name field must be a string."),
         (json!({}), "The name field must be a string."),

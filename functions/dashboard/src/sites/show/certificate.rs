@@ -32,7 +32,7 @@ pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'
             }
         }
         @if let Some(first) = &result.first_to_expire {
-            p { bdi { (first.subject) } " in the chain expires before the certificate, on " (clock.certificate_time(&first.valid_to)) ". No browser trusts the certificate after that." }
+            p { bdi { (first.subject) } ", an intermediate certificate in the chain, expires on " (clock.certificate_time(&first.valid_to)) ", before the site’s own certificate. After that, browsers no longer trust the chain." }
         }
         @if !stored.site.url.is_https() && result.valid_to.is_some() {
             p.quiet.small { "The site is monitored over http://. This is the certificate on port " (port) " of its host." }

@@ -54,8 +54,8 @@ fn ending(crawl: &Crawl) -> String {
     let reason = why_ended(crawl.finish_reason);
     let pages = match crawl.skipped.partly_read {
         0 => return reason.to_owned(),
-        1 => "1 page not read to its end.".to_owned(),
-        several => format!("{several} pages not read to their end."),
+        1 => "1 page was not read to its end.".to_owned(),
+        several => format!("{several} pages were not read to their end."),
     };
     match crawl.finish_reason {
         FinishReason::Completed => format!("Completed, {pages}"),
@@ -90,12 +90,12 @@ mod tests {
     fn the_page_says_what_the_crawl_did_not_see() {
         for (reason, partly_read, said) in [
             ("completed", 0, "The whole site was crawled."),
-            ("completed", 1, "Completed, 1 page not read to its end."),
-            ("completed", 2, "Completed, 2 pages not read to their end."),
+            ("completed", 1, "Completed, 1 page was not read to its end."),
+            ("completed", 2, "Completed, 2 pages were not read to their end."),
             (
                 "page_limit",
                 1,
-                "The site has more pages than Vedette crawls. 1 page not read to its end.",
+                "The site has more pages than Vedette crawls. 1 page was not read to its end.",
             ),
         ] {
             let crawl = json!({

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::secret::SecretUrl;
 use crate::alerts::send_outcome::SendOutcome;
+use crate::text::disrupts_line;
 
 /// The longest delay that a receiver can ask for.
 const LONGEST_DELAY: Duration = Duration::from_hours(24);
@@ -119,7 +120,7 @@ impl ChannelRequest {
         if text.trim_start().starts_with('<') || secrets.any(|secret| text.contains(secret)) {
             return None;
         }
-        let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+        let words = text.split(|c: char| c.is_whitespace() || disrupts_line(c));
         let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
         let shown: String = words.join(" ").chars().take(EXCERPT).collect();
         Some(shown).filter(|shown| !shown.is_empty())

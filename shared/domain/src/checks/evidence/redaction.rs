@@ -1,8 +1,9 @@
 //! Redacts what a site is sent, the value of its request header and the body of a POST, wherever a response repeats it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER};
 use serde_json::Value;
 use url::form_urlencoded;
 
@@ -11,16 +12,19 @@ pub const REDACTED: &str = "[redacted]";
 
 /// A part of a value is redacted on its own if it has at least this many bytes; shorter parts occur in any text.
 const PART_MIN: usize = 6;
-/// The longest escape of a character (`&#x10ffff;`), in bytes.
-const ESCAPE_MAX: usize = 10;
+/// How often a character may be percent-encoded: `"` is `%22`, `%2522` or `%252522`.
+const PERCENTS_MAX: usize = 3;
+/// The longest escape of a character: of four bytes, each encoded that often.
+const ESCAPE_MAX: usize = 4 * (1 + 2 * PERCENTS_MAX);
 /// The most backslashes before a character: JSON in JSON in JSON has seven.
 const SLASHES_MAX: usize = 7;
 
-/// Finds a secret in texts, in any case and escaping. Not `Debug`, since it contains the secret.
+/// Finds a secret in texts, in any case and escaping, and in base64 and hexadecimal. Not `Debug`, since it contains the
+/// secret.
 #[derive(Clone, Default)]
 pub struct Redaction {
-    /// Longest first.
-    needles: Vec<Vec<char>>,
+    /// By their first characters in lower case. They begin at few places of a text.
+    needles: BTreeMap<char, BTreeSet<Vec<char>>>,
 }
 
 impl Redaction {
@@ -62,13 +66,21 @@ impl Redaction {
     /// Also finds a text, and those of its parts that are long enough.
     fn with(self, whole: &str, mut parts: Vec<String>) -> Self {
         parts.retain(|part| part.len() >= PART_MIN);
-        let secrets = iter::once(whole.to_owned()).chain(parts);
+        parts.push(whole.to_owned());
+        let encoded = parts.iter().filter(|part| part.len() >= PART_MIN).flat_map(|it| encoded(it));
+        let encoded: Vec<String> = encoded.collect();
         let mut needles = self.needles;
-        needles.extend(secrets.map(|secret| secret.chars().collect::<Vec<char>>()));
-        needles.retain(|needle| !needle.is_empty());
-        needles.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        needles.dedup();
+        for secret in parts.into_iter().chain(encoded) {
+            let Some(first) = secret.chars().next() else { continue };
+            let needle = secret.chars().collect();
+            needles.entry(first.to_ascii_lowercase()).or_default().insert(needle);
+        }
         Self { needles }
+    }
+
+    /// Whether it finds nothing, because there is no secret.
+    pub fn is_empty(&self) -> bool {
+        self.needles.is_empty()
     }
 
     /// The text without the secret.
@@ -76,7 +88,7 @@ impl Redaction {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            let found = self.needles.iter().find_map(|needle| spelling_of(needle, rest));
+            let found = self.beginning(rest).filter_map(|needle| spelling_of(needle, rest)).max();
             let length = found.unwrap_or(first.len_utf8());
             kept.push_str(if found.is_some() { REDACTED } else { &rest[..length] });
             rest = &rest[length..];
@@ -84,11 +96,22 @@ impl Redaction {
         kept
     }
 
+    /// The needles that may begin where a text begins.
+    fn beginning(&self, text: &str) -> impl Iterator<Item = &Vec<char>> {
+        let begins = |(first, _): &(&char, _)| spellings_of_char(**first, text).next().is_some();
+        self.needles.iter().filter(begins).flat_map(|(_, needles)| needles)
+    }
+
     /// Like [`Redaction::apply`], but for the beginning of a longer text: also removes an end that may be the beginning
     /// of the secret.
     pub fn apply_to_beginning(&self, text: &str) -> String {
-        let begins =
-            |from: usize| self.needles.iter().any(|needle| may_go_on(needle, &text[from..]));
+        let may_begin = |text: &str| {
+            let all = self.needles.values().flatten();
+            // The text may end within the escape of the first character.
+            let near_end = all.filter(|_| text.len() < ESCAPE_MAX);
+            near_end.chain(self.beginning(text)).any(|needle| may_go_on(needle, text))
+        };
+        let begins = |from: usize| may_begin(&text[from..]);
         let end = text.char_indices().map(|(from, _)| from).find(|from| begins(*from));
         self.apply(&text[..end.unwrap_or(text.len())])
     }
@@ -109,10 +132,21 @@ fn scalars(document: &Value) -> Vec<String> {
     texts
 }
 
+/// A secret in hexadecimal and in both alphabets of base64. The characters of base64 depend on the number of bytes that
+/// precede the secret; those that it shares with its neighbors are left out, so up to two at each end are not found.
+fn encoded(secret: &str) -> Vec<String> {
+    let mut found = vec![HEXLOWER.encode(secret.as_bytes())];
+    for (before, begin) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes = [&[0; 2][..before], secret.as_bytes()].concat();
+        for base64 in [BASE64_NOPAD, BASE64URL_NOPAD] {
+            found.push(base64.encode(&bytes)[begin..bytes.len() * 8 / 6].to_owned());
+        }
+    }
+    found
+}
+
 /// The length of the longest spelling of the needle at the beginning of a text, in bytes.
 fn spelling_of(needle: &[char], text: &str) -> Option<usize> {
-    // The needle begins at few places of a text.
-    spellings_of_char(*needle.first()?, text).next()?;
     needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text))?.into_iter().max()
 }
 
@@ -140,6 +174,7 @@ fn after(c: char, begins: &[usize], text: &str) -> Option<Vec<usize>> {
         .iter()
         .flat_map(|begin| spellings_of_char(c, &text[*begin..]).map(move |length| begin + length));
     let mut ends: Vec<usize> = ends.collect();
+    ends.sort_unstable();
     ends.dedup();
     (!ends.is_empty()).then_some(ends)
 }
@@ -147,7 +182,7 @@ fn after(c: char, begins: &[usize], text: &str) -> Option<Vec<usize>> {
 /// How many bytes at the beginning of a text are the character: as it is, and escaped. `&amp;` is read in two ways: as
 /// an escaped `&`, and as a `&` that other characters follow.
 fn spellings_of_char(c: char, text: &str) -> impl Iterator<Item = usize> {
-    [plain(c, text), escaped(c, text)].into_iter().flatten()
+    plain(c, text).into_iter().chain(escaped(c, text))
 }
 
 fn plain(c: char, text: &str) -> Option<usize> {
@@ -156,22 +191,26 @@ fn plain(c: char, text: &str) -> Option<usize> {
 }
 
 /// Escaped for a URL, for HTML or for JSON, which may be in HTML or in JSON again.
-fn escaped(c: char, text: &str) -> Option<usize> {
+fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
     let slashes = text.bytes().take(SLASHES_MAX).take_while(|byte| *byte == b'\\').count();
     let rest = &text[slashes..];
-    let encoded = |rest| entity_of(c, rest).or_else(|| percent_encoding_of(c, rest));
-    let length = match slashes {
-        0 if c == ' ' && rest.starts_with('+') => 1,
-        0 => encoded(rest)?,
-        _ => unicode_of(c, rest).or_else(|| encoded(rest)).or_else(|| plain(c, rest))?,
-    };
-    Some(slashes + length)
+    let is_plus = slashes == 0 && c == ' ' && rest.starts_with('+');
+    let in_json = if slashes > 0 { [unicode_of(c, rest), plain(c, rest)] } else { [None; 2] };
+    let others = [is_plus.then_some(1), entity_of(c, rest)];
+    // A space may have become a plus before it was escaped again.
+    let spelled = [Some(c), (c == ' ').then_some('+')].into_iter().flatten();
+    let percents = spelled.flat_map(move |c| {
+        (0..PERCENTS_MAX).filter_map(move |level| percent_encoding_of(c, level, rest))
+    });
+    let lengths = in_json.into_iter().chain(others).flatten().chain(percents);
+    lengths.map(move |length| slashes + length)
 }
 
 /// The digits of JSON's `\u0022`, after the backslash.
 fn unicode_of(c: char, text: &str) -> Option<usize> {
     let hex = text.strip_prefix('u')?.get(..4)?;
-    (u32::from_str_radix(hex, 16) == Ok(u32::from(c))).then_some(5)
+    let found = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
+    found.eq_ignore_ascii_case(&c).then_some(5)
 }
 
 fn entity_of(c: char, text: &str) -> Option<usize> {
@@ -180,18 +219,22 @@ fn entity_of(c: char, text: &str) -> Option<usize> {
     entity(&rest[..end])?.eq_ignore_ascii_case(&c).then_some(end + 2)
 }
 
-fn percent_encoding_of(c: char, text: &str) -> Option<usize> {
+/// Percent-encoded, and this many times more.
+fn percent_encoding_of(c: char, level: usize, text: &str) -> Option<usize> {
     let mut buffer = [0; 4];
-    let bytes = c.encode_utf8(&mut buffer).bytes();
-    let mut length = 0;
-    for byte in bytes {
-        let hex = text.get(length..)?.strip_prefix('%')?.get(..2)?;
+    let mut rest = text;
+    for byte in c.encode_utf8(&mut buffer).bytes() {
+        rest = rest.strip_prefix('%')?;
+        for _ in 0..level {
+            rest = rest.strip_prefix("25")?;
+        }
+        let (hex, after) = rest.split_at_checked(2)?;
         if !u8::from_str_radix(hex, 16).is_ok_and(|found| found.eq_ignore_ascii_case(&byte)) {
             return None;
         }
-        length += 3;
+        rest = after;
     }
-    Some(length)
+    Some(text.len() - rest.len())
 }
 
 /// The character of an HTML entity, without `&` and `;`.
@@ -235,6 +278,38 @@ mod tests {
             assert!(!shown.contains("more"), "{shown}");
         }
         assert_eq!(redaction.apply("Bearer of bad news"), "Bearer of bad news");
+    }
+
+    #[test]
+    fn a_secret_is_found_in_other_encodings() {
+        let body = "user=ada>>>???&password=correct+horse%21";
+        let redaction = Redaction::default().and_body(body);
+        for before in ["", "a", "ab", "abc"] {
+            for after in ["", "a", "ab"] {
+                let whole = format!("{before}{body}{after}");
+                let bytes = whole.as_bytes();
+                for text in [
+                    BASE64.encode(bytes),
+                    BASE64URL_NOPAD.encode(bytes),
+                    BASE64.encode(bytes).replace('/', "\\/"),
+                    BASE64.encode(bytes).replace('+', "%2B").replace('/', "%252F"),
+                    HEXLOWER.encode(bytes),
+                    HEXLOWER.encode(bytes).to_uppercase(),
+                ] {
+                    let shown = redaction.apply(&text);
+                    let left = shown.replacen(REDACTED, "", 1);
+                    let most = 2 * (before.len() + after.len()) + 6;
+                    assert!(shown != text && left.len() <= most, "{shown} of {text}");
+                }
+            }
+        }
+        let once: String = form_urlencoded::byte_serialize(b"correct horse!").collect();
+        let twice: String = form_urlencoded::byte_serialize(once.as_bytes()).collect();
+        for text in [once, twice, "correct%252520horse%252521".to_owned()] {
+            assert_eq!(redaction.apply(&text), REDACTED, "{text}");
+        }
+        let half = &BASE64.encode(body.as_bytes())[..20];
+        assert_eq!(redaction.apply_to_beginning(&format!("sent {half}")), "sent ");
     }
 
     #[test]

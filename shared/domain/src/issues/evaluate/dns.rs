@@ -203,7 +203,7 @@ fn expiring(result: &DnsResult, settings: &DnsSettings, now: Timestamp) -> Optio
         (None, Some((end, days))) => {
             let date = TimeZone::UTC.to_datetime(end).date();
             match days {
-                _ if !down => format!("does not expire soon: on {date}"),
+                _ if !down => format!("does not expire soon (it expires on {date})"),
                 ..0 => format!("expired on {date}"),
                 _ => format!("expires on {date}"),
             }

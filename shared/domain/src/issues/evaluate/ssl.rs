@@ -57,20 +57,23 @@ fn invalid(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
 }
 
 fn expiring(result: &SslResult, expiry_days: NonZeroU32, now: Timestamp) -> Evaluation {
-    // No number of days left, since people also read the issue on later days.
-    let end = match (&result.first_to_expire, &result.valid_to) {
-        (Some(first), _) => {
-            let (subject, end) = (clipped(&first.subject), clipped(&first.valid_to));
-            format!("\"{subject}\" in its chain expires on {end} UTC")
-        }
-        (None, Some(end)) => format!("{} UTC", clipped(end)),
-        (None, None) => "its end is unknown".to_owned(),
-    };
     let days = i64::from(expiry_days.get());
     let chain_ends = result.first_to_expire.as_ref().and_then(FirstToExpire::ends_at);
     let chain_ends_soon =
         chain_ends.is_some_and(|end| end.as_second() - now.as_second() < DAY_SECONDS * days);
     let down = result.days_left <= days || chain_ends_soon;
+    // No number of days left, since people also read the issue on later days.
+    let end = match (&result.first_to_expire, &result.valid_to) {
+        (Some(first), _) => {
+            let (subject, end) = (clipped(&first.subject), clipped(&first.valid_to));
+            match down {
+                true => format!("\"{subject}\" in its chain expires on {end} UTC"),
+                false => format!("its chain ends on {end} UTC, with \"{subject}\""),
+            }
+        }
+        (None, Some(end)) => format!("{} UTC", clipped(end)),
+        (None, None) => "its end is unknown".to_owned(),
+    };
     let state = if down { "expires soon" } else { "does not expire soon" };
     Evaluation {
         fingerprint: Fingerprint::SslExpiring,
@@ -239,10 +242,15 @@ pub(super) mod tests {
             let evaluations = ssl(&result, days(limit), now());
             let [invalid, expiring] = &evaluations[..] else { panic!("{evaluations:?}") };
             assert_eq!((invalid.outcome, expiring.outcome), (Outcome::Up, Outcome::of(is_soon)));
-            let state = if is_soon { "expires soon" } else { "does not expire soon" };
-            let summary = format!(
-                "the certificate of example.com {state}: \"CN=R12\" in its chain expires on {valid_to} UTC"
-            );
+            let state = match is_soon {
+                true => format!("expires soon: \"CN=R12\" in its chain expires on {valid_to} UTC"),
+                false => {
+                    format!(
+                        "does not expire soon: its chain ends on {valid_to} UTC, with \"CN=R12\""
+                    )
+                }
+            };
+            let summary = format!("the certificate of example.com {state}");
             assert_eq!(expiring.summary, summary);
             assert!(expiring.has_past(), "{summary}");
             let measured = json!({ "subject": "CN=R12", "valid_to": valid_to });

@@ -2,6 +2,8 @@
 
 use url::Url;
 
+use crate::text::disrupts_line;
+
 /// The longest page URL, in characters; the same as for a site's own URL.
 pub const PAGE_URL_MAX: usize = 2_048;
 
@@ -29,7 +31,7 @@ pub fn check_page_url(page: &str, domain: &str) -> Result<(), PageUrlError> {
     // The URL parser drops tabs and line breaks and adds missing slashes; here these are errors.
     let lower = page.get(..8).unwrap_or(page).to_ascii_lowercase();
     if page.chars().count() > PAGE_URL_MAX
-        || page.chars().any(|c| c.is_control() || c.is_whitespace())
+        || page.chars().any(|c| disrupts_line(c) || c.is_whitespace())
         || !(lower.starts_with("http://") || lower.starts_with("https://"))
     {
         return Err(PageUrlError::Invalid);

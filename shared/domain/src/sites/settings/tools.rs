@@ -113,7 +113,7 @@ own_settings! {
     StatusSettings as "StatusSettings", StatusOverrides, of Status {
         /// Response codes that count as failed; a missing response always counts. Codes that cannot be listed count like
         /// 400 (4xx) or 500 (all higher ones).
-        #[form("Failure status codes", "Responses that count as a failure. A missing response always counts. Codes that are not listed here count like 400 (4xx) or 500 (all higher ones).")]
+        #[form("Failure status codes", "Responses that count as a failure. A missing response always counts. A code that is not listed counts like 400 if it is a 4xx code, and like 500 if it is 5xx or higher.")]
         incident_status_codes: Optional<BTreeSet<u16>> = ListRule::new(0, CHOICES_MAX, NumberRule(STATUS_INCIDENT_CODES.map(|option| option.code.into()))), or STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect();
         /// Failed checks in a row before an issue opens.
         #[form("Failures to open an issue", "Failed checks in a row.")]

@@ -216,7 +216,7 @@ async fn without_a_registration_it_is_told_why() {
     let tls = || scene.authority.server(&["127.0.0.1"], CURRENT, &[]);
     let inner = "https://192.168.0.1/domain/example.com";
     for (answer, why) in [
-        (status(404), "the registry knows no example.com"),
+        (status(404), "the registry does not know example.com"),
         (status(429), "the registry answers HTTP 429"),
         (page("<html>"), "the registry's answer cannot be read"),
         (page(&object("example.net")), "the registry's answer is not about example.com"),
@@ -264,6 +264,11 @@ async fn a_suffix_without_a_registry_is_remembered() {
         match domain.as_str() {
             "github.io" | "uk.com" | "one.uk.com" | "two.uk.com" => page(&object(&domain)),
             "limited.web.app" => status(429),
+            "down.web.app" => status(503),
+            "odd.web.app" => status(400),
+            "refused.web.app" => status(403),
+            "none.web.app" => status(501),
+            "above.web.app" => page(&object("web.app")),
             _ => status(404),
         }
     })
@@ -276,8 +281,13 @@ async fn a_suffix_without_a_registry_is_remembered() {
         ("one.uk.com", &["one.uk.com"]),
         ("gone.uk.com", &["gone.uk.com", "uk.com"]),
         ("two.uk.com", &["two.uk.com"]),
-        // Another failure says nothing about the suffix.
+        // Other answers say nothing about the suffix.
         ("limited.web.app", &["limited.web.app"]),
+        ("down.web.app", &["down.web.app"]),
+        ("odd.web.app", &["odd.web.app", "web.app"]),
+        ("refused.web.app", &["refused.web.app"]),
+        ("none.web.app", &["none.web.app"]),
+        ("above.web.app", &["above.web.app"]),
     ] {
         let url = format!("https://{host}/");
         let result = scene.probe_with(&both, &url).await.expect("completed");

@@ -166,8 +166,9 @@ fn one_page_cannot_fill_the_memory() {
     let anchors =
         |count: usize| (0..count).map(|n| format!("<a href={n}></a>")).collect::<String>();
     for (count, is_cut) in [(LINKS_LIMIT, false), (LINKS_LIMIT + 1, true)] {
-        // Neither fragments nor repetitions count.
-        let page = format!("{}{}{}", "<a href=#x></a>".repeat(9), anchors(count), anchors(9));
+        // Neither fragments, other schemes nor repetitions count.
+        let others = (0..9).map(|n| format!("<a href='#{n}'></a><a href='mailto:{n}'></a>"));
+        let page = [others.collect(), anchors(count), anchors(9)].concat();
         let links = extract(None, &[page.as_bytes()]);
         assert_eq!((links.iter().count(), links.is_cut), (LINKS_LIMIT, is_cut));
     }

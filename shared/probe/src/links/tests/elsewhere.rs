@@ -1,11 +1,19 @@
 //! What a crawl requests from hosts that did not ask to be crawled.
 
+use vedette_domain::id::TeamId;
+
 use super::*;
 use crate::loopback::guard_of;
 use crate::loopback::names::{Entry, NameServer};
 use crate::ssrf_guard::Outbound;
 
 const LINKS: u32 = 3_000;
+
+/// The crawls of a team.
+fn of_team(limiter: &CrawlLimiter, number: usize) -> CrawlLimiter {
+    let team = TeamId::parse(&format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e0{number}"));
+    limiter.of_team(Some(team.expect("an id")))
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_crawls_at_once_are_no_weapon() {
@@ -29,7 +37,7 @@ async fn four_crawls_at_once_are_no_weapon() {
         let site = Site::of(&[("/", &anchors((0..LINKS).map(link)))]).await;
         let url = site.url("/");
         let deadline = Duration::from_secs(120);
-        crawl_with(&guard, &limiter, &LinksProbe { deadline, ..of(&url) }).await
+        crawl_with(&guard, &of_team(&limiter, crawl), &LinksProbe { deadline, ..of(&url) }).await
     };
     for result in futures::future::join_all((0..4).map(crawl)).await {
         assert_eq!((result.found, result.crawl.links), (0, 1 + 500));
@@ -127,7 +135,7 @@ async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
         // Nothing listens at its first address.
         ("second", "127.0.0.3", 1),
     ] {
-        let others = limiter.quota();
+        let others = of_team(&limiter, 1);
         let _turn = others.acquire(busy.parse().expect("an address"), true).await.expect("a turn");
         let url = format!("http://{name}.example:{}/", site.address.port());
         let url = url.parse().expect("a URL");
@@ -152,7 +160,7 @@ async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
     let pace =
         RateLimits { in_flight: 1, max_wait: Duration::from_millis(20), ..RateLimits::default() };
     let limiter = CrawlLimiter::with_limits(pace);
-    let others = limiter.quota();
+    let others = of_team(&limiter, 1);
     let address = "127.0.0.3".parse().expect("an address");
     let _turn = others.acquire(address, true).await.expect("a turn");
     let url = site.url("/");

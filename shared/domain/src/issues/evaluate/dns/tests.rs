@@ -237,8 +237,8 @@ pub(in crate::issues::evaluate) fn sound() -> DnsResult {
 #[test]
 fn a_domain_that_ends_within_thirty_days_is_down() {
     for (end, down, said) in [
-        ("2027-08-13T04:00:00Z", false, "does not expire soon: on 2027-08-13"),
-        ("2026-12-23T12:00:00Z", false, "does not expire soon: on 2026-12-23"),
+        ("2027-08-13T04:00:00Z", false, "does not expire soon (it expires on 2027-08-13)"),
+        ("2026-12-23T12:00:00Z", false, "does not expire soon (it expires on 2026-12-23)"),
         ("2026-12-23T11:59:59Z", true, "expires on 2026-12-23"),
         ("2026-12-04T12:00:00Z", true, "expires on 2026-12-04"),
         ("2026-11-23T23:30:00+02:00", true, "expires on 2026-11-23"),
