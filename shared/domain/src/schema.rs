@@ -13,11 +13,11 @@ use crate::sites::settings::{TIME_OF_DAY, TimeOfDay};
 
 /// At least one character that is not blank; surrounding blanks are trimmed.
 pub const NOT_BLANK: &str = r"\S";
-/// The same, but on one line and without control characters.
+/// The same, but without characters for which [`disrupts_line`](crate::text::disrupts_line) is true.
 pub const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
 /// The pattern [`NAME`], or blank, which counts as null.
 const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
-/// Lines of visible text, without other control characters, or blank.
+/// Lines of text, each without characters that disrupt it, or blank.
 const TEXT_OR_BLANK: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
 /// The same, with at least one character that is not blank.
 const TEXT: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
