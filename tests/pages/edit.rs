@@ -197,7 +197,7 @@ async fn the_body_of_a_post_does_not_follow_a_site_to_another_server() {
     let before = stored(&service, id).await;
 
     let page = browser.get(&path).await;
-    let warning = "If you change its host or port, or https to http,";
+    let warning = "If you change its host or port, or change https to http,";
     assert!(said(&page).contains(warning), "{}", said(&page));
     let other_page = browser.get(&format!("/sites/{plain}/edit")).await;
     assert!(!said(&other_page).contains(warning), "{}", said(&other_page));

@@ -119,7 +119,7 @@ fn not_made(error: BackupError) -> Failure {
         BackupError::Folder(_) | BackupError::Unreadable { .. } | BackupError::Damaged(_) => {
             Failure::Unreachable(why)
         }
-        BackupError::InDataFolder(_) => Failure::Usage(why),
+        BackupError::InDataFolder(_) | BackupError::Partial(_) => Failure::Usage(why),
         BackupError::Exists(_)
         | BackupError::UnderWay(_)
         | BackupError::Cancelled

@@ -51,7 +51,7 @@ pub use failure::Failure;
 use crate::aws::Account;
 use crate::doctor::Doctor;
 use crate::maintenance::{OpensTable, run_in_window};
-use crate::output::Output;
+use crate::output::{Output, printable};
 use crate::target::{Deployed, Target, open_deployment};
 
 /// The heading for the options that every command has.
@@ -337,7 +337,9 @@ pub fn finish(done: Result<(), Failure>) -> ExitCode {
         Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
             // If even standard error is closed, only the exit code reports the error.
-            let _ = writeln!(io::stderr(), "vedette: {failure}");
+            let text = failure.to_string();
+            let lines: Vec<_> = text.lines().map(printable).collect();
+            let _ = writeln!(io::stderr(), "vedette: {}", lines.join("\n"));
             ExitCode::from(failure.exit_code())
         }
     }

@@ -19,8 +19,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// The minimum, however short a monitoring minute is.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(50);
 
-/// Refuses a table whose file is damaged, as far as a check of one second can tell.
+/// Refuses a table that is incomplete, or whose file is damaged, as far as a check of one second can tell.
 pub(crate) async fn examine_table(folder: &Folder) -> Result<(), DatabaseError> {
+    folder.judge()?;
     if examine(folder.path(), Some(EXAMINE_FOR)).await? == Examination::Unfinished {
         info!(
             "the table is too large to be examined at the start; `vedette doctor` examines all of it"

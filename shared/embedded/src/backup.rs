@@ -111,6 +111,9 @@ pub enum BackupError {
     /// Something already has the backup's name.
     #[error("{} already exists, and a backup never replaces a file; choose another name", .0.display())]
     Exists(PathBuf),
+    /// The next backup would take it for an unfinished one.
+    #[error("{} has the name of an unfinished backup; choose another name", .0.display())]
+    Partial(PathBuf),
     /// A backup next to its table would be lost with it.
     #[error(
         "{} is the data folder itself: choose another folder, preferably on another disk", .0.display()
@@ -198,7 +201,7 @@ pub fn back_up(
     cancellation: &Cancellation,
 ) -> Result<Backup, BackupError> {
     let table = data.join(DATABASE);
-    if !table.exists() {
+    if !folder::has_table(data)? {
         return Err(BackupError::NoTable(data.to_owned()));
     }
     files::judge_all(data).map_err(FolderError::File)?;
@@ -234,6 +237,10 @@ impl Place {
         let failed = |path: &Path, error| BackupError::Io { path: path.to_owned(), error };
         let (folder, file, keep) = match destination {
             BackupDestination::File(file) => {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                if name.contains(PARTIAL) {
+                    return Err(BackupError::Partial(file.clone()));
+                }
                 let folder = file.parent().filter(|folder| *folder != Path::new(""));
                 (folder.unwrap_or(Path::new(".")).to_owned(), file.clone(), None)
             }
@@ -831,6 +838,42 @@ mod tests {
             let copied = to_file(&data, &path(&elsewhere, "copy.db")).expect_err("refused");
             assert!(copied.to_string().contains(found), "{copied}");
         }
+    }
+
+    #[tokio::test]
+    async fn nothing_comes_from_a_rollback_journal() {
+        let (data, folder, database) = data(0..5).await;
+        database.close().await;
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let (journal, file) = (path(&data, "vedette.db-journal"), path(&elsewhere, "copy.db"));
+        fs::write(&journal, [0; 512]).expect("written");
+        to_file(&data, &file).expect("a journal without contents is harmless");
+        for is_link in [false, true] {
+            fs::remove_file(&journal).expect("removed");
+            match is_link {
+                false => fs::write(&journal, [0xd9; 512]).expect("written"),
+                true => std::os::unix::fs::symlink("elsewhere", &journal).expect("made"),
+            }
+            let opened = Database::open(&folder, Fsync::EverySecond).await.expect_err("refused");
+            let examined = integrity::examine(data.path(), None).await.expect_err("refused");
+            let copied = to_file(&data, &path(&elsewhere, "b.db")).expect_err("refused");
+            for refused in [opened.to_string(), examined.to_string(), copied.to_string()] {
+                assert!(refused.contains("has a rollback journal"), "{refused}");
+            }
+        }
+        // One next to the draft of a restore is removed.
+        let target = tempfile::tempdir().expect("a folder");
+        fs::write(path(&target, "vedette.db.new-journal"), [0xd9; 512]).expect("written");
+        let folder = Folder::alone(target.path()).await;
+        folder.restore(&file, true).expect("restored");
+    }
+
+    #[test]
+    fn a_backup_does_not_have_the_name_of_an_unfinished_one() {
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let destination = BackupDestination::File(path(&elsewhere, "mine.vedette.partial"));
+        let refused = Place::take(elsewhere.path(), &destination, Timestamp::UNIX_EPOCH);
+        assert!(matches!(refused, Err(BackupError::Partial(_))));
     }
 
     #[tokio::test]

@@ -23,7 +23,7 @@ use crate::lookup::{Lookup, Opened};
 use crate::operation::Access;
 use crate::refusals::{self, Noted, Refusals};
 use crate::sync::{Fsync, Syncer};
-use crate::{files, integrity, layout, operation};
+use crate::{files, folder, integrity, layout, operation};
 
 /// The most threads that read. Each has two connections with a cache of 2 MB each: one for items by their keys, and one
 /// for everything else.
@@ -128,7 +128,7 @@ impl Database {
     /// When the file is unusable.
     pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
         let file = folder.database();
-        if folder.has_table()? {
+        if folder::has_table(folder.path())? {
             let format = folder.check_format()?;
             integrity::recognize(&file)?;
             if format == Format::Older {

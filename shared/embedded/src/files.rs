@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,6 +103,27 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+/// Reads a small text file, of which anything beyond 4 KiB does not belong to Vedette.
+pub(crate) fn read_beginning(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(4096).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Whether SQLite would write the contents of a rollback journal into a database before it reads it. Vedette's tables
+/// have logs instead. A journal whose first byte is zero has no contents.
+pub(crate) fn has_journal(file: &Path) -> io::Result<bool> {
+    let journal = with_suffix(file, "-journal");
+    Ok(match Found::at(&journal)? {
+        None => false,
+        Some(Found { kind: Kind::Regular, .. }) => {
+            let mut first = [0];
+            File::open(&journal)?.read(&mut first)? == 1 && first != [0]
+        }
+        Some(_) => true,
+    })
 }
 
 /// The URI with which SQLite reads a database without the files next to it, and without locks. `None` if its log may

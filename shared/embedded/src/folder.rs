@@ -206,31 +206,18 @@ impl Folder {
         Ok(!present(path, &of_a_table)?.is_empty())
     }
 
-    /// Whether the folder has a table; otherwise one may be created.
+    /// Refuses a folder with an incomplete table, or one of another version. Call this before anything opens the table,
+    /// because SQLite creates and removes files next to it.
     ///
     /// # Errors
     ///
-    /// When there is no table although there was one, when the table is incomplete, or the system refuses access.
-    pub(crate) fn has_table(&self) -> Result<bool, FolderError> {
-        let failed = |error| FolderError::Io { path: self.path.clone(), error };
-        let present = |names: &[&'static str]| present(&self.path, names).map_err(failed);
-        if !present(&[files::DATABASE])?.is_empty() {
-            // SQLite creates the log before its index, and removes it after the index.
-            return match present(&[files::LOG, files::LOG_INDEX])?[..] {
-                [files::LOG_INDEX] => Err(FolderError::NoLog(self.path.join(files::LOG))),
-                _ => Ok(true),
-            };
+    /// When there is no table although there was one, when the table is incomplete or of another version, or when the
+    /// system refuses access.
+    pub fn judge(&self) -> Result<(), FolderError> {
+        if has_table(&self.path)? {
+            self.check_format()?;
         }
-        if !present(&[RESTORING])?.is_empty() {
-            return Err(FolderError::Restoring(self.path.clone()));
-        }
-        let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
-        // An interrupted first start leaves a draft of the table, and at most the format file.
-        let is_first = !present(&[CREATING])?.is_empty();
-        if left.is_empty() || (is_first && left == [files::FORMAT]) {
-            return Ok(false);
-        }
-        Err(FolderError::NoTable { path: self.database(), left: left.join(", ") })
+        Ok(())
     }
 
     /// Records the format of the table.
@@ -326,9 +313,9 @@ impl Folder {
     }
 
     fn cleared(draft: PathBuf) -> Result<PathBuf, FolderError> {
-        // SQLite keeps two more files next to its own.
-        for path in [draft.clone(), with_suffix(&draft, "-wal"), with_suffix(&draft, "-shm")] {
-            remove(&path)?;
+        // SQLite keeps more files next to its own.
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            remove(&with_suffix(&draft, suffix))?;
         }
         Ok(draft)
     }
@@ -340,6 +327,33 @@ impl Folder {
     }
 }
 
+/// Whether a folder has a table; otherwise one may be created.
+///
+/// # Errors
+///
+/// When there is no table although there was one, when the table is incomplete, or when the system refuses access.
+pub(crate) fn has_table(folder: &Path) -> Result<bool, FolderError> {
+    let failed = |error| FolderError::Io { path: folder.to_owned(), error };
+    let present = |names: &[&'static str]| present(folder, names).map_err(failed);
+    if !present(&[files::DATABASE])?.is_empty() {
+        // SQLite creates the log before its index, and removes it after the index.
+        return match present(&[files::LOG, files::LOG_INDEX])?[..] {
+            [files::LOG_INDEX] => Err(FolderError::NoLog(folder.join(files::LOG))),
+            _ => Ok(true),
+        };
+    }
+    if !present(&[RESTORING])?.is_empty() {
+        return Err(FolderError::Restoring(folder.to_owned()));
+    }
+    let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
+    // An interrupted first start leaves a draft of the table, and at most the format file.
+    let is_first = !present(&[CREATING])?.is_empty();
+    if left.is_empty() || (is_first && left == [files::FORMAT]) {
+        return Ok(false);
+    }
+    Err(FolderError::NoTable { path: folder.join(files::DATABASE), left: left.join(", ") })
+}
+
 /// Creates a folder if it is missing, with access for its owner only.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(path)
@@ -348,7 +362,7 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
 /// The format of a data folder's table, if this version can read it.
 pub(crate) fn read_format(folder: &Path) -> Result<u32, FolderError> {
     let path = folder.join(files::FORMAT);
-    match fs::read_to_string(&path) {
+    match files::read_beginning(&path) {
         Ok(found) if found.trim().is_empty() => Err(FolderError::NoFormat(path)),
         Ok(found) => match found.trim().parse() {
             Ok(format @ OLDEST_FORMAT..=FORMAT_VERSION) => Ok(format),

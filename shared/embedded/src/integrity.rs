@@ -56,6 +56,9 @@ pub enum Damage {
         /// Kind and name of what was found first.
         object: String,
     },
+    /// There is a rollback journal, whose contents SQLite would write into it.
+    #[error("has a rollback journal, vedette.db-journal, which Vedette did not create")]
+    Journal,
     /// The system does not allow SQLite to read it.
     #[error("cannot be examined: {why}")]
     Unreadable {
@@ -93,8 +96,12 @@ impl TableFault {
                 self.file.display()
             ),
             Damage::Unknown { .. } => {
-                "use a file to which only Vedette has written, or remove what \
-                                       somebody else has added, with `sqlite3`"
+                "use a file that only Vedette has written to, or remove what somebody else has added, with \
+                 `sqlite3`"
+                    .to_owned()
+            }
+            Damage::Journal => {
+                "move the journal away, or let `sqlite3` apply it if you know where it comes from"
                     .to_owned()
             }
             Damage::Unreadable { .. } => "look at the disk and its permissions".to_owned(),
@@ -192,6 +199,14 @@ pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
     // SQLite takes an empty file as an empty database.
     if fs::metadata(file).is_ok_and(|found| found.len() == 0) {
         return Err(TableFault { file: file.to_owned(), damage: Damage::Empty });
+    }
+    let damage = match files::has_journal(file) {
+        Ok(false) => None,
+        Ok(true) => Some(Damage::Journal),
+        Err(error) => Some(Damage::Unreadable { why: error.to_string() }),
+    };
+    if let Some(damage) = damage {
+        return Err(TableFault { file: file.to_owned(), damage });
     }
     let judge = |connection| Ok(schema::judge(&connection)?.map(Damage::from));
     let judged = open(file).and_then(judge).or_else(|error| match damage_of(&error) {

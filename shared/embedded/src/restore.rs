@@ -10,7 +10,7 @@ use rusqlite::OpenFlags;
 use sha2::{Digest as _, Sha256};
 
 use crate::backup::{BackupRecord, Counts, RECORD, checksum_file};
-use crate::files::FORMAT_VERSION;
+use crate::files::{self, FORMAT_VERSION};
 use crate::folder::{Folder, FolderError, OLDEST_FORMAT};
 use crate::integrity::{self, TableFault};
 
@@ -169,7 +169,7 @@ fn failed(path: &Path, error: io::Error) -> RestoreError {
 /// The SHA-256 that a backup should have.
 fn read_checksum(backup: &Path) -> Result<String, RestoreError> {
     let file = checksum_file(backup);
-    match fs::read_to_string(&file) {
+    match files::read_beginning(&file) {
         Ok(text) => Ok(text.split_whitespace().next().unwrap_or_default().to_owned()),
         // If the backup is missing as well, report that instead.
         Err(error) if error.kind() == io::ErrorKind::NotFound && backup.exists() => {

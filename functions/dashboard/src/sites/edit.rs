@@ -26,7 +26,7 @@ const RECORDS: &str = "dns_expected_records";
 /// A checkbox that is not a field of the API: it sends an empty list even if the site had no expected records.
 const FORGET: &str = "forget_records";
 /// What a change of the URL means for the body of a POST.
-const BODY_STAYS: &str = "If you change its host or port, or https to http, enter the body of the POST again. Vedette doesn’t send it to another server.";
+const BODY_STAYS: &str = "If you change its host or port, or change https to http, enter the body of the POST again. Vedette doesn’t send it to another server.";
 
 /// Shows the form.
 pub(crate) async fn ask_to_edit(

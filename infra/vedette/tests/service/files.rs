@@ -54,6 +54,20 @@ fn text(path: &Path) -> String {
 }
 
 #[tokio::test]
+async fn a_table_without_its_newest_changes_is_left_as_it_is() {
+    let folder = used().await;
+    let data = folder.path();
+    fs::write(data.join("vedette.db-shm"), "").expect("written");
+    is_refused_with(data, &["vedette.db-wal is missing"]).await;
+    let backup = data.with_extension("backup");
+    let refused = vedette(data, &format!("backup {}", text(&backup))).await;
+    let why = refused.expect_err("refused").to_string();
+    assert!(why.contains("vedette.db-wal is missing"), "{why}");
+    is_refused_with(data, &["vedette.db-wal is missing"]).await;
+    assert!(!data.join("vedette.db-wal").exists() && !backup.exists());
+}
+
+#[tokio::test]
 async fn a_lost_table_is_not_replaced_by_an_empty_one() {
     let folder = used().await;
     let data = folder.path();

@@ -1,5 +1,6 @@
 //! Redacts what a site is sent, the value of its request header and the body of a POST, wherever a response repeats it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
@@ -18,6 +19,9 @@ const PERCENTS_MAX: usize = 3;
 const ESCAPE_MAX: usize = 4 * (1 + 2 * PERCENTS_MAX);
 /// The most backslashes before a character: JSON in JSON in JSON has seven.
 const SLASHES_MAX: usize = 7;
+/// How many places of a text are compared with a character of a secret. Texts of a few characters, such as `aaaa`, have
+/// many more places where a secret of the same characters may begin, and a site could choose both.
+const STEPS_MAX: usize = 300_000;
 
 /// Finds a secret in texts, in any case and escaping, and in base64 and hexadecimal. Not `Debug`, since it contains the
 /// secret.
@@ -83,12 +87,18 @@ impl Redaction {
         self.needles.is_empty()
     }
 
-    /// The text without the secret.
+    /// The text without the secret. If it takes too long to find this out, the rest of the text is removed.
     pub fn apply(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
+        let steps = Cell::new(STEPS_MAX);
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            let found = self.beginning(rest).filter_map(|needle| spelling_of(needle, rest)).max();
+            let needles = self.beginning(rest);
+            let found = needles.filter_map(|needle| spelling_of(needle, rest, &steps)).max();
+            if steps.get() == 0 {
+                kept.push_str(REDACTED);
+                break;
+            }
             let length = found.unwrap_or(first.len_utf8());
             kept.push_str(if found.is_some() { REDACTED } else { &rest[..length] });
             rest = &rest[length..];
@@ -105,13 +115,14 @@ impl Redaction {
     /// Like [`Redaction::apply`], but for the beginning of a longer text: also removes an end that may be the beginning
     /// of the secret.
     pub fn apply_to_beginning(&self, text: &str) -> String {
+        let steps = Cell::new(STEPS_MAX);
         let may_begin = |text: &str| {
             let all = self.needles.values().flatten();
             // The text may end within the escape of the first character.
             let near_end = all.filter(|_| text.len() < ESCAPE_MAX);
-            near_end.chain(self.beginning(text)).any(|needle| may_go_on(needle, text))
+            near_end.chain(self.beginning(text)).any(|needle| may_go_on(needle, text, &steps))
         };
-        let begins = |from: usize| may_begin(&text[from..]);
+        let begins = |from: usize| may_begin(&text[from..]) || steps.get() == 0;
         let end = text.char_indices().map(|(from, _)| from).find(|from| begins(*from));
         self.apply(&text[..end.unwrap_or(text.len())])
     }
@@ -146,12 +157,12 @@ fn encoded(secret: &str) -> Vec<String> {
 }
 
 /// The length of the longest spelling of the needle at the beginning of a text, in bytes.
-fn spelling_of(needle: &[char], text: &str) -> Option<usize> {
-    needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text))?.into_iter().max()
+fn spelling_of(needle: &[char], text: &str, steps: &Cell<usize>) -> Option<usize> {
+    needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text, steps))?.into_iter().max()
 }
 
 /// Whether a text consists only of the beginning of the needle.
-fn may_go_on(needle: &[char], text: &str) -> bool {
+fn may_go_on(needle: &[char], text: &str, steps: &Cell<usize>) -> bool {
     let is_end = |end: usize| {
         // The text may end within an escape.
         let rest = &text[end..];
@@ -162,14 +173,19 @@ fn may_go_on(needle: &[char], text: &str) -> bool {
         if ends.iter().any(|end| is_end(*end)) {
             return true;
         }
-        let Some(next) = after(*c, &ends, text) else { return false };
+        let Some(next) = after(*c, &ends, text, steps) else { return false };
         ends = next;
     }
     false
 }
 
-/// Where the character ends that begins at one of these places; `None` if it begins at none of them.
-fn after(c: char, begins: &[usize], text: &str) -> Option<Vec<usize>> {
+/// Where the character ends that begins at one of these places; `None` if it begins at none of them, or if no steps are
+/// left.
+fn after(c: char, begins: &[usize], text: &str, steps: &Cell<usize>) -> Option<Vec<usize>> {
+    steps.set(steps.get().saturating_sub(begins.len()));
+    if steps.get() == 0 {
+        return None;
+    }
     let ends = begins
         .iter()
         .flat_map(|begin| spellings_of_char(c, &text[*begin..]).map(move |length| begin + length));
@@ -195,7 +211,10 @@ fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
     let slashes = text.bytes().take(SLASHES_MAX).take_while(|byte| *byte == b'\\').count();
     let rest = &text[slashes..];
     let is_plus = slashes == 0 && c == ' ' && rest.starts_with('+');
-    let in_json = if slashes > 0 { [unicode_of(c, rest), plain(c, rest)] } else { [None; 2] };
+    let in_json = match slashes {
+        0 => [None; 3],
+        _ => [unicode_of(c, rest), short_escape_of(c, rest), plain(c, rest)],
+    };
     let others = [is_plus.then_some(1), entity_of(c, rest)];
     // A space may have become a plus before it was escaped again.
     let spelled = [Some(c), (c == ' ').then_some('+')].into_iter().flatten();
@@ -206,11 +225,30 @@ fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
     lengths.map(move |length| slashes + length)
 }
 
-/// The digits of JSON's `\u0022`, after the backslash.
+/// JSON's `\u0022`, or two of these for a character beyond U+FFFF, after the first backslash.
 fn unicode_of(c: char, text: &str) -> Option<usize> {
-    let hex = text.strip_prefix('u')?.get(..4)?;
-    let found = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
-    found.eq_ignore_ascii_case(&c).then_some(5)
+    let (mut units, mut rest) = ([0; 2], text);
+    for unit in c.encode_utf16(&mut units) {
+        let (hex, after) = rest.trim_start_matches('\\').strip_prefix('u')?.split_at_checked(4)?;
+        let found = u16::from_str_radix(hex, 16).ok()?;
+        let is_same = found == *unit
+            || u8::try_from(found).is_ok_and(|found| char::from(found).eq_ignore_ascii_case(&c));
+        rest = is_same.then_some(after)?;
+    }
+    Some(text.len() - rest.len())
+}
+
+/// The letter of JSON's `\n`, after the backslash.
+fn short_escape_of(c: char, text: &str) -> Option<usize> {
+    let letter = match c {
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        '\u{8}' => 'b',
+        '\u{c}' => 'f',
+        _ => return None,
+    };
+    text.starts_with(letter).then_some(1)
 }
 
 fn entity_of(c: char, text: &str) -> Option<usize> {
@@ -310,6 +348,33 @@ mod tests {
         }
         let half = &BASE64.encode(body.as_bytes())[..20];
         assert_eq!(redaction.apply_to_beginning(&format!("sent {half}")), "sent ");
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_or_with_symbols_is_found_in_json() {
+        let body = "<login>\r\n\t<pw>hunter2 \u{1f600}</pw>\n</login>";
+        let redaction = Redaction::default().and_body(body);
+        let json = serde_json::to_string(body).expect("JSON");
+        let ascii = json.replace('\u{1f600}', "\\uD83d\\uDE00");
+        for text in [&json, &ascii, &serde_json::to_string(&ascii).expect("JSON")] {
+            assert!(!redaction.apply(text).contains("hunter2"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_takes_too_long_is_removed() {
+        for (secret, text) in [("\\", "\\"), ("a", "a"), ("%", "%25"), (" ", "+"), ("&", "&amp;")] {
+            let redaction = Redaction::default().and_body(&(secret.repeat(4_000) + "b"));
+            let text = "x".repeat(100) + &text.repeat(8_000);
+            let shown = redaction.apply(&text);
+            assert!(shown == text || shown.len() < text.len() && shown.ends_with(REDACTED));
+            assert!(text.starts_with(&redaction.apply_to_beginning(&text)));
+        }
+        let long = "a".repeat(4_000);
+        let redaction = Redaction::default().and_body(&format!("{long}b"));
+        let shown = redaction.apply(&format!("x {}", long.repeat(2)));
+        assert!(shown.len() < 1_000 && shown.ends_with("a[redacted]"), "{shown}");
+        assert_eq!(redaction.apply(&format!("x {long}b y")), "x [redacted] y");
     }
 
     #[test]
