@@ -1,8 +1,9 @@
 //! Redacts what a site is sent, the value of its request header and the body of a POST, wherever a response repeats it.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER};
 use serde_json::Value;
@@ -19,9 +20,9 @@ const PERCENTS_MAX: usize = 3;
 const ESCAPE_MAX: usize = 4 * (1 + 2 * PERCENTS_MAX);
 /// The most backslashes before a character: JSON in JSON in JSON has seven.
 const SLASHES_MAX: usize = 7;
-/// How many places of a text are compared with a character of a secret. Texts of a few characters, such as `aaaa`, have
-/// many more places where a secret of the same characters may begin, and a site could choose both.
-const STEPS_MAX: usize = 300_000;
+/// How many places of the texts of a check are compared with a character of a secret.
+/// Texts such as `aaaa` have many places where a secret such as `aaab` may begin, and a site could choose both.
+const STEPS_MAX: usize = 200_000;
 
 /// Finds a secret in texts, in any case and escaping, and in base64 and hexadecimal. Not `Debug`, since it contains the
 /// secret.
@@ -29,6 +30,21 @@ const STEPS_MAX: usize = 300_000;
 pub struct Redaction {
     /// By their first characters in lower case. They begin at few places of a text.
     needles: BTreeMap<char, BTreeSet<Vec<char>>>,
+    steps: Steps,
+}
+
+/// The comparisons so far. Clones share one count.
+#[derive(Clone, Default)]
+struct Steps(Arc<AtomicUsize>);
+
+impl Steps {
+    fn add(&self, steps: usize) {
+        self.0.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    fn are_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > STEPS_MAX
+    }
 }
 
 impl Redaction {
@@ -79,7 +95,7 @@ impl Redaction {
             let needle = secret.chars().collect();
             needles.entry(first.to_ascii_lowercase()).or_default().insert(needle);
         }
-        Self { needles }
+        Self { needles, steps: self.steps }
     }
 
     /// Whether it finds nothing, because there is no secret.
@@ -87,15 +103,15 @@ impl Redaction {
         self.needles.is_empty()
     }
 
-    /// The text without the secret. If it takes too long to find this out, the rest of the text is removed.
+    /// The text without the secret. If the search takes too long, the rest of the text is removed, and all further
+    /// texts.
     pub fn apply(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
-        let steps = Cell::new(STEPS_MAX);
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let needles = self.beginning(rest);
-            let found = needles.filter_map(|needle| spelling_of(needle, rest, &steps)).max();
-            if steps.get() == 0 {
+            let found = needles.filter_map(|needle| spelling_of(needle, rest, &self.steps)).max();
+            if self.steps.are_used_up() {
                 kept.push_str(REDACTED);
                 break;
             }
@@ -115,14 +131,13 @@ impl Redaction {
     /// Like [`Redaction::apply`], but for the beginning of a longer text: also removes an end that may be the beginning
     /// of the secret.
     pub fn apply_to_beginning(&self, text: &str) -> String {
-        let steps = Cell::new(STEPS_MAX);
         let may_begin = |text: &str| {
             let all = self.needles.values().flatten();
             // The text may end within the escape of the first character.
             let near_end = all.filter(|_| text.len() < ESCAPE_MAX);
-            near_end.chain(self.beginning(text)).any(|needle| may_go_on(needle, text, &steps))
+            near_end.chain(self.beginning(text)).any(|needle| may_go_on(needle, text, &self.steps))
         };
-        let begins = |from: usize| may_begin(&text[from..]) || steps.get() == 0;
+        let begins = |from: usize| may_begin(&text[from..]) || self.steps.are_used_up();
         let end = text.char_indices().map(|(from, _)| from).find(|from| begins(*from));
         self.apply(&text[..end.unwrap_or(text.len())])
     }
@@ -157,12 +172,12 @@ fn encoded(secret: &str) -> Vec<String> {
 }
 
 /// The length of the longest spelling of the needle at the beginning of a text, in bytes.
-fn spelling_of(needle: &[char], text: &str, steps: &Cell<usize>) -> Option<usize> {
+fn spelling_of(needle: &[char], text: &str, steps: &Steps) -> Option<usize> {
     needle.iter().try_fold(vec![0], |ends, c| after(*c, &ends, text, steps))?.into_iter().max()
 }
 
 /// Whether a text consists only of the beginning of the needle.
-fn may_go_on(needle: &[char], text: &str, steps: &Cell<usize>) -> bool {
+fn may_go_on(needle: &[char], text: &str, steps: &Steps) -> bool {
     let is_end = |end: usize| {
         // The text may end within an escape.
         let rest = &text[end..];
@@ -181,9 +196,9 @@ fn may_go_on(needle: &[char], text: &str, steps: &Cell<usize>) -> bool {
 
 /// Where the character ends that begins at one of these places; `None` if it begins at none of them, or if no steps are
 /// left.
-fn after(c: char, begins: &[usize], text: &str, steps: &Cell<usize>) -> Option<Vec<usize>> {
-    steps.set(steps.get().saturating_sub(begins.len()));
-    if steps.get() == 0 {
+fn after(c: char, begins: &[usize], text: &str, steps: &Steps) -> Option<Vec<usize>> {
+    steps.add(begins.len());
+    if steps.are_used_up() {
         return None;
     }
     let ends = begins
@@ -363,18 +378,20 @@ mod tests {
 
     #[test]
     fn a_text_that_takes_too_long_is_removed() {
-        for (secret, text) in [("\\", "\\"), ("a", "a"), ("%", "%25"), (" ", "+"), ("&", "&amp;")] {
+        for (secret, text) in [("\\", "\\"), ("a", "a")] {
             let redaction = Redaction::default().and_body(&(secret.repeat(4_000) + "b"));
             let text = "x".repeat(100) + &text.repeat(8_000);
             let shown = redaction.apply(&text);
-            assert!(shown == text || shown.len() < text.len() && shown.ends_with(REDACTED));
-            assert!(text.starts_with(&redaction.apply_to_beginning(&text)));
+            assert!(shown.len() < 1_000 && shown.ends_with(REDACTED), "{shown}");
+            // The same check has no further texts.
+            assert_eq!(
+                (redaction.apply("x"), redaction.apply_to_beginning("x")),
+                (REDACTED.to_owned(), String::new())
+            );
         }
-        let long = "a".repeat(4_000);
-        let redaction = Redaction::default().and_body(&format!("{long}b"));
-        let shown = redaction.apply(&format!("x {}", long.repeat(2)));
-        assert!(shown.len() < 1_000 && shown.ends_with("a[redacted]"), "{shown}");
-        assert_eq!(redaction.apply(&format!("x {long}b y")), "x [redacted] y");
+        let long = "a".repeat(4_000) + "b";
+        let redaction = Redaction::default().and_body(&long);
+        assert_eq!(redaction.apply(&format!("x {long} y")), "x [redacted] y");
     }
 
     #[test]
