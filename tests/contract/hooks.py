@@ -85,11 +85,10 @@ RULES = re.compile(
             r"The post\.body field must not be longer than 4096 bytes\.",
             r"The method field must not be POST: the DNS TXT record .+",
             r"The method field must not be POST: the host is an IP address or too long a name.+",
-            r"The url field must not have another host while status checks send POST: .+",
             # Patterns say which characters a host name has, but not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
-            # Quotation marks around nothing.
-            r"The dns_expected_records\.TXT\.[0-9]+ field must not be empty\.",
+            # Quotation marks around nothing, or a space outside ASCII.
+            r"The dns_expected_records\.(CNAME|MX|NS|TXT)\.[0-9]+ field must not be empty\.",
         ]
     )
 )
