@@ -12,7 +12,7 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub use fields::{Field, Fields, YES};
+pub use fields::{Field, Fields, INTEGER_MAX, YES};
 
 /// The most messages in one answer. This is our own limit, which keeps the answer to a hostile body smaller than what a
 /// Lambda function may return.

@@ -6,8 +6,11 @@ use std::ops::RangeInclusive;
 
 use super::{ECHO_MAX, Errors, echo};
 use crate::name::parse_name;
-use crate::sites::settings::INTEGER_MAX;
 use serde_json::{Map, Number, Value};
+
+/// The largest integer if the API names no bound of its own: the largest signed 32-bit integer, which every client
+/// language has.
+pub const INTEGER_MAX: u32 = 2_147_483_647;
 
 /// The text of a ticked box.
 pub const YES: &str = "yes";

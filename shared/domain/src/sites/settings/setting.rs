@@ -5,11 +5,9 @@ use std::num::NonZeroU16;
 
 use super::page::PAGE_URL_MAX;
 use crate::input::{FieldRule, InputShape, IntegerRule, ListRule, TextKind, TextRule};
+pub use crate::validation::INTEGER_MAX;
 use crate::validation::{Errors, Field};
 
-/// The largest integer if the API names no bound of its own: the largest signed 32-bit integer, which every client
-/// language has.
-pub const INTEGER_MAX: u32 = 2_147_483_647;
 /// The most entries in a list of a few possible values, including repetitions. This is our own limit.
 pub const CHOICES_MAX: usize = 100;
 /// The longest item of `ignore_paths`, in characters.
