@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 
 use crate::validation::{Errors, Field, Fields, ValidationError, parse_body};
 
-pub(crate) use rule::read_variant;
 pub use rule::{
     FieldRule, FlagRule, InputShape, InputVariant, IntegerRule, ListRule, MinutesRule, NumberRule,
     ObjectRule, TextKind, TextRule, VerbatimRule, instant, line, lines,
@@ -56,6 +55,16 @@ fn parse<T: Input>(fields: &Fields<'_>) -> Result<T, ValidationError> {
 
 /// Reads an input with its rules about several fields.
 pub(crate) fn read_object<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
+    read_beside(&[], fields, errors)
+}
+
+/// Reads an object of a kind, which its field `kind` names.
+pub(crate) fn read_variant<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
+    read_beside(&["kind"], fields, errors)
+}
+
+/// Reads an input whose object also has `others`, which are read elsewhere.
+fn read_beside<T: Input>(others: &[&str], fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
     for InputField { name, needs, .. } in T::FIELDS.iter().filter(|_| !T::IS_NEW) {
         if !needs.is_empty() && fields.field(name).is_sent() && !fields.field(needs).is_sent() {
             fields.field(needs).refuse(errors, format_args!("is required with a {name}"));
@@ -63,7 +72,8 @@ pub(crate) fn read_object<T: Input>(fields: &Fields<'_>, errors: &mut Errors) ->
     }
     let read = T::read(fields, errors);
     let names = T::FIELDS.iter().flat_map(|field| [field.name, field.former.0]);
-    fields.only(&names.filter(|name| !name.is_empty()).collect::<Vec<_>>(), errors);
+    let names = names.filter(|name| !name.is_empty()).chain(others.iter().copied());
+    fields.only(&names.collect::<Vec<_>>(), errors);
     read
 }
 

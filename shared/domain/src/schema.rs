@@ -11,16 +11,35 @@ use crate::input::{FieldPresence, InputField, InputShape, InputVariant, TextKind
 use crate::issues::Fingerprint;
 use crate::sites::settings::{TIME_OF_DAY, TimeOfDay};
 
+/// The characters, as in a regular expression, for which [`disrupts_line`](crate::text::disrupts_line) is true, with
+/// these control characters of ASCII.
+macro_rules! disrupting {
+    ($control:literal) => {
+        concat!($control, r"\x7f-\x9f\u2028-\u202e\u2066-\u2069")
+    };
+}
+macro_rules! of_line {
+    () => {
+        disrupting!(r"\x00-\x1f")
+    };
+}
+/// The same, without line breaks.
+macro_rules! of_text {
+    () => {
+        disrupting!(r"\x00-\x09\x0b\x0c\x0e-\x1f")
+    };
+}
+
 /// At least one character that is not blank; surrounding blanks are trimmed.
 pub const NOT_BLANK: &str = r"\S";
-/// The same, but without characters for which [`disrupts_line`](crate::text::disrupts_line) is true.
-pub const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
+/// The same, but without characters that disrupt a line.
+pub const NAME: &str = concat!("^[^", of_line!(), r"]*[^\s", of_line!(), "][^", of_line!(), "]*$");
 /// The pattern [`NAME`], or blank, which counts as null.
-const NAME_OR_BLANK: &str = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
+const NAME_OR_BLANK: &str = concat!("^[^", of_line!(), "]*$");
 /// Lines of text, each without characters that disrupt it, or blank.
-const TEXT_OR_BLANK: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
+const TEXT_OR_BLANK: &str = concat!("^[^", of_text!(), "]*$");
 /// The same, with at least one character that is not blank.
-const TEXT: &str = r"^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069][^\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$";
+const TEXT: &str = concat!("^[^", of_text!(), r"]*[^\s", of_line!(), "][^", of_text!(), "]*$");
 
 impl JsonSchema for TimeOfDay {
     fn inline_schema() -> bool {

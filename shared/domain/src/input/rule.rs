@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Input, InputField, read_object};
 use crate::name::parse_name;
 use crate::text::disrupts_line;
-use crate::validation::{Errors, Field, Fields};
+use crate::validation::{Errors, Field};
 
 /// A rule for the values of a field.
 pub trait FieldRule<T> {
@@ -284,10 +284,7 @@ impl<R, T> ListRule<R, T> {
 
 impl<T, C: FromIterator<T>, R: FieldRule<T>> FieldRule<C> for ListRule<R, T> {
     fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<C> {
-        // All items are read before a failure counts, so that every invalid one is reported.
-        let items = field.items(self.min..=self.max, errors)?;
-        let values: Vec<_> = items.iter().map(|item| self.items.read(item, errors)).collect();
-        values.into_iter().collect()
+        field.list(self.min..=self.max, errors, |item, errors| self.items.read(item, errors))
     }
 
     fn shape(&self) -> InputShape {
@@ -307,12 +304,4 @@ impl<T: Input> FieldRule<T> for ObjectRule {
     fn shape(&self) -> InputShape {
         InputShape::Object(T::FIELDS)
     }
-}
-
-/// Reads the fields of an object that its field `kind` describes.
-pub(crate) fn read_variant<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
-    let read = T::read(fields, errors);
-    let names = T::FIELDS.iter().map(|field| field.name).chain(["kind"]);
-    fields.only(&names.collect::<Vec<_>>(), errors);
-    read
 }

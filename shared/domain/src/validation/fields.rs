@@ -235,17 +235,17 @@ impl<'a> Field<'a> {
         Some(items.iter().enumerate().map(at).collect())
     }
 
-    /// A list of at most `max` values, each read on its own; `None` if any of them is wrong. The collection type
-    /// decides about order and duplicates.
+    /// A list whose length is within bounds, of values that are each read on its own; `None` if any of them is wrong.
+    /// The collection type decides about order and duplicates.
     pub fn list<T, C: FromIterator<T>>(
         &self,
-        max: usize,
+        length: RangeInclusive<usize>,
         errors: &mut Errors,
         read: impl Fn(&Field<'a>, &mut Errors) -> Option<T>,
     ) -> Option<C> {
         // All items are read before a failure counts, so that every invalid one is reported.
         let values: Vec<Option<T>> =
-            self.items(0..=max, errors)?.iter().map(|item| read(item, errors)).collect();
+            self.items(length, errors)?.iter().map(|item| read(item, errors)).collect();
         values.into_iter().collect()
     }
 

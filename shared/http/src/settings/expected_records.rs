@@ -27,7 +27,7 @@ pub fn parse_expected_records(field: &Field<'_>, errors: &mut Errors) -> Expecte
         let values: Option<BTreeSet<String>> =
             fields
                 .field(kind.as_str())
-                .list(VALUES_MAX, errors, |item, errors| read_value(kind, item, errors));
+                .list(0..=VALUES_MAX, errors, |item, errors| read_value(kind, item, errors));
         if let Some(values) = values.filter(|values| !values.is_empty()) {
             records.insert(kind, values.into_iter().collect());
         }
