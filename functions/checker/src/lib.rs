@@ -353,32 +353,16 @@ async fn begin(
     Ok(Begun::Wanted { message, context: Box::new(context), runs })
 }
 
-/// Saves a finished run, after those before it that could not be saved. If that fails, it is kept for the message's next
-/// delivery.
+/// Saves a finished run. If that fails, it is kept for the message's next delivery.
 async fn save(
     app: &App,
     engines: &Engines,
     unsaved: Arc<Unsaved>,
     state: ToolState,
 ) -> Result<Handled, CheckerError> {
-    for earlier in engines.unsaved.before(unsaved.run.check) {
-        let Unsaved { run, finish, evidence, .. } = &*earlier;
-        // The state is read again if it has changed, as it has after the first of them.
-        let recorded = record_run(app, run, state.clone(), finish, evidence.as_deref()).await;
-        if let Err(error) = recorded {
-            engines.unsaved.keep(unsaved);
-            return Err(error.into());
-        }
-        engines.unsaved.forget(run.check);
-    }
-    let Unsaved { run, finish, evidence, lag, probe_time } = &*unsaved;
-    let recorded = match record_run(app, run, state, finish, evidence.as_deref()).await {
-        Ok(recorded) => recorded,
-        Err(error) => {
-            engines.unsaved.keep(unsaved);
-            return Err(error.into());
-        }
-    };
+    let recorded = record(app, engines, &unsaved, state).await;
+    let recorded = recorded.inspect_err(|_| engines.unsaved.keep(Arc::clone(&unsaved)))?;
+    let Unsaved { run, lag, probe_time, .. } = &*unsaved;
     engines.unsaved.forget(run.check);
     Ok(match recorded {
         Recorded::Discarded(discard) => Handled::Dropped(discard.into()),
@@ -391,6 +375,23 @@ async fn save(
             probe_time: *probe_time,
         })),
     })
+}
+
+/// Records a finished run, after those before it that could not be saved.
+async fn record(
+    app: &App,
+    engines: &Engines,
+    unsaved: &Unsaved,
+    state: ToolState,
+) -> Result<Recorded, StoreError> {
+    for earlier in engines.unsaved.before(unsaved.run.check) {
+        let Unsaved { run, finish, evidence, .. } = &*earlier;
+        // The state is read again if it has changed, as it has after the first of them.
+        record_run(app, run, state.clone(), finish, evidence.as_deref()).await?;
+        engines.unsaved.forget(run.check);
+    }
+    let Unsaved { run, finish, evidence, .. } = unsaved;
+    record_run(app, run, state, finish, evidence.as_deref()).await
 }
 
 /// The message with a slot that no other check has. After the clock is set back, slots repeat. A scheduled run then

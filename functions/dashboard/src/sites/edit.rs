@@ -204,9 +204,7 @@ fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -
 
 fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
-    let controls = setting::of_header();
-    let is_wrong =
-        controls.iter().any(|control| input.problems(control.name()).invalid().is_some());
+    let is_wrong = input.is_wrong_below(&format!("{TEAM_PATH}.request_header"));
     html! {
         details.card.part open[is_wrong] {
             summary { h2 { "Request header" } }
@@ -214,7 +212,7 @@ fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
                 "Sent with status, broken link and performance checks. Without a name, the team’s header is used: "
                 @match team { Some(name) => { bdi { (name) } } None => "none" } "."
             }
-            div.fields { @for control in &controls { (control.shown(input)) } }
+            div.fields { @for control in setting::of_header() { (control.shown(input)) } }
         }
     }
 }
