@@ -196,17 +196,19 @@ pub(crate) fn recognize(file: &Path) -> Result<(), TableFault> {
 
 /// The same for a file that this process may have open: only SQLite reads it, which keeps its locks.
 pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
+    judge(file).map_or(Ok(()), |damage| Err(TableFault { file: file.to_owned(), damage }))
+}
+
+/// What is wrong with a file, apart from its structure.
+fn judge(file: &Path) -> Option<Damage> {
     // SQLite takes an empty file as an empty database.
     if fs::metadata(file).is_ok_and(|found| found.len() == 0) {
-        return Err(TableFault { file: file.to_owned(), damage: Damage::Empty });
+        return Some(Damage::Empty);
     }
-    let damage = match files::has_journal(file) {
-        Ok(false) => None,
-        Ok(true) => Some(Damage::Journal),
-        Err(error) => Some(Damage::Unreadable { why: error.to_string() }),
-    };
-    if let Some(damage) = damage {
-        return Err(TableFault { file: file.to_owned(), damage });
+    match files::has_journal(file) {
+        Ok(false) => {}
+        Ok(true) => return Some(Damage::Journal),
+        Err(error) => return Some(Damage::Unreadable { why: error.to_string() }),
     }
     let judge = |connection| Ok(schema::judge(&connection)?.map(Damage::from));
     let judged = open(file).and_then(judge).or_else(|error| match damage_of(&error) {
@@ -220,10 +222,9 @@ pub(crate) fn recognize_open(file: &Path) -> Result<(), TableFault> {
             None => Err(error),
         },
     });
-    let damage = judged.unwrap_or_else(|error| {
+    judged.unwrap_or_else(|error| {
         Some(damage_of(&error).unwrap_or_else(|| Damage::Unreadable { why: error.to_string() }))
-    });
-    damage.map_or(Ok(()), |damage| Err(TableFault { file: file.to_owned(), damage }))
+    })
 }
 
 /// Opens a file read-only, so that nothing in it changes, whatever it is.

@@ -64,7 +64,7 @@ CREATE TABLE "vedette" (
     PRIMARY KEY (pk, sk)
 ) WITHOUT ROWID;
 
--- Versions before 0d066b59 laid it out by row numbers.
+-- Earlier versions laid it out by row numbers.
 CREATE TABLE "vedette" (
     pk TEXT NOT NULL,
     sk TEXT NOT NULL DEFAULT '',

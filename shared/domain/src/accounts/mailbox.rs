@@ -2,13 +2,9 @@
 
 use url::Host;
 
-/// Where dots before the `@` do not matter, and the name that all these share
-/// (<https://support.google.com/mail/answer/7436150>).
-const WITHOUT_DOTS: ([&str; 2], &str) = (["gmail.com", "googlemail.com"], "gmail.com");
-
-/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and neither case nor, at
-/// Gmail, dots matter. Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is another
-/// person than `kate`.
+/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and neither case nor, at Gmail,
+/// dots matter. Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is
+/// another person than `kate`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mailbox(String);
 
@@ -27,10 +23,10 @@ impl Mailbox {
         // Domains with non-ASCII letters can be written in two ways.
         let domain = domain.strip_suffix('.').unwrap_or(domain);
         let host = Host::parse(domain).map_or_else(|_| domain.to_owned(), |host| host.to_string());
-        let (dotless, shared) = WITHOUT_DOTS;
-        Self(match dotless.contains(&host.as_str()) {
-            true => format!("{}@{shared}", name.replace('.', "")),
-            false => format!("{name}@{host}"),
+        Self(match host.as_str() {
+            // https://support.google.com/mail/answer/7436150
+            "gmail.com" | "googlemail.com" => format!("{}@gmail.com", name.replace('.', "")),
+            _ => format!("{name}@{host}"),
         })
     }
 
