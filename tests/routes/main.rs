@@ -1,5 +1,7 @@
-//! Every route, one file each, named as in the API's source. `refusals` and `fallback` contain what all routes share.
+//! Every route, one file each, named as in the API's source. `access`, `refusals` and `fallback` contain
+//! what all routes share.
 
+mod access;
 mod checks;
 mod expectations;
 mod fallback;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use lambda_http::Body;
 use serde_json::json;
-use vedette_api::{BODY_MAX, ROUTES, Route};
+use vedette_api::{BODY_MAX, ROUTES};
 use vedette_domain::accounts::account::{Membership, Role, Scope, User};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
@@ -14,80 +14,9 @@ use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
-    colleague, join, new_site, new_token, suspend,
+    bearer, colleague, join, new_site, new_token, some_path, suspend,
 };
 use vedette_store::Audit;
-
-/// The scope that the specification requires, by method and path, and the scopes of routes that we have added.
-const SCOPES: [(&str, &str, Scope); 46] = [
-    ("GET", "/me", Scope::TeamsRead),
-    ("GET", "/teams", Scope::TeamsRead),
-    ("GET", "/teams/{team}", Scope::TeamsRead),
-    ("GET", "/teams/{team}/monitoring", Scope::TeamsRead),
-    ("PATCH", "/teams/{team}/monitoring", Scope::TeamsWrite),
-    ("GET", "/teams/{team}/sites", Scope::SitesRead),
-    ("POST", "/teams/{team}/sites", Scope::SitesWrite),
-    ("POST", "/teams/{team}/sites/bulk", Scope::SitesWrite),
-    ("GET", "/sites/{site}", Scope::SitesRead),
-    ("PATCH", "/sites/{site}", Scope::SitesWrite),
-    ("DELETE", "/sites/{site}", Scope::SitesDelete),
-    ("GET", "/sites/{site}/checks", Scope::ChecksRead),
-    ("POST", "/sites/{site}/checks", Scope::ChecksRun),
-    ("GET", "/checks/{check}", Scope::ChecksRead),
-    ("DELETE", "/checks/{check}", Scope::ChecksDelete),
-    ("GET", "/sites/{site}/reports/uptime", Scope::SitesRead),
-    ("GET", "/sites/{site}/reports/performance", Scope::SitesRead),
-    ("GET", "/issues", Scope::IssuesRead),
-    ("GET", "/issues/{issue}", Scope::IssuesRead),
-    ("GET", "/teams/{team}/time-zone", Scope::TeamsRead),
-    ("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite),
-    ("GET", "/me/time-zone", Scope::TeamsRead),
-    ("PATCH", "/me/time-zone", Scope::TeamsWrite),
-    ("GET", "/teams/{team}/maintenance-calendar", Scope::SitesRead),
-    ("POST", "/teams/{team}/maintenance-calendar", Scope::SitesWrite),
-    ("DELETE", "/teams/{team}/maintenance-calendar", Scope::SitesWrite),
-    ("GET", "/sites/{site}/expectations", Scope::SitesRead),
-    ("PUT", "/sites/{site}/expectations", Scope::SitesWrite),
-    ("GET", "/issues/{issue}/evidence", Scope::IssuesRead),
-    ("GET", "/teams/{team}/metrics", Scope::MetricsRead),
-    ("GET", "/teams/{team}/maintenance-windows", Scope::SitesRead),
-    ("POST", "/teams/{team}/maintenance-windows", Scope::SitesWrite),
-    ("GET", "/teams/{team}/maintenance-windows/{window}", Scope::SitesRead),
-    ("PATCH", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
-    ("DELETE", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite),
-    ("POST", "/teams/{team}/maintenance-windows/{window}/end", Scope::SitesWrite),
-    ("GET", "/teams/{team}/status-pages", Scope::SitesRead),
-    ("POST", "/teams/{team}/status-pages", Scope::SitesWrite),
-    ("GET", "/teams/{team}/status-pages/{status_page}", Scope::SitesRead),
-    ("PATCH", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite),
-    ("DELETE", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite),
-    ("GET", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesRead),
-    ("POST", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesWrite),
-    ("GET", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesRead),
-    ("PATCH", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite),
-    ("DELETE", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite),
-];
-
-fn scope_of(route: &Route) -> Scope {
-    let asked = SCOPES.into_iter().find(|(method, path, _)| {
-        (*method, route.path.strip_prefix("/api/v1")) == (route.method, Some(path))
-    });
-    asked.expect("a route of the specification").2
-}
-
-/// A path below `/api/v1` that matches a route's template, but leads to nothing that exists.
-fn some_path(template: &str) -> String {
-    let path = template.strip_prefix("/api/v1").expect("below the base");
-    let parts = path.split('/').map(|part| match part.strip_prefix('{') {
-        Some(_) => "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01",
-        None => part,
-    });
-    parts.collect::<Vec<_>>().join("/")
-}
-
-fn bearer(secret: &str) -> String {
-    format!("Bearer {secret}")
-}
 
 #[track_caller]
 fn assert_unauthenticated(answer: &ApiResponse, message: &str) {
@@ -218,35 +147,6 @@ async fn nobody_is_let_in_before_their_address_is_verified() {
     let now = service.test.now();
     service.test.app.store.verify_email(member.user, now).await.expect("a user");
     assert_eq!(service.client(&member).get("/me").await.status, 200);
-}
-
-#[tokio::test]
-async fn every_route_asks_for_its_own_scope_and_for_no_other() {
-    // The secrets of a test repeat after 62.
-    for routes in ROUTES.chunks(10) {
-        let (service, owner) = Service::with_team().await;
-        for route in routes {
-            let (path, scope) = (some_path(route.path), scope_of(route));
-            let others: Vec<_> = Scope::ALL.into_iter().filter(|other| *other != scope).collect();
-            let without = new_token(&service, owner.user, &others).await;
-            let client = service.client_with(Some(&bearer(&without)));
-            // 403 although nothing is there, and although the body is not JSON.
-            let refused = client.send(route.method, &path, "{".into()).await;
-            let message = format!("The access token lacks the {} scope.", scope.as_str());
-            assert_refused(&refused, 403, &message);
-
-            let with = new_token(&service, owner.user, &[scope]).await;
-            let client = service.client_with(Some(&bearer(&with)));
-            let answer = client.send(route.method, &path, Body::Empty).await;
-            let expected = match route.method {
-                _ if path.contains("0b2c7a52") => 404,
-                "GET" => 200,
-                // The body is empty.
-                _ => 422,
-            };
-            assert_eq!(answer.status, expected, "{}", route.name);
-        }
-    }
 }
 
 #[tokio::test]

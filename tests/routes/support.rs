@@ -151,6 +151,21 @@ pub(crate) fn assert_role_required(answer: &ApiResponse) {
     assert_refused(answer, 403, "Your role in this team does not permit this.");
 }
 
+/// A path below `/api/v1` that matches a route's template, but leads to nothing that exists.
+pub(crate) fn some_path(template: &str) -> String {
+    let path = template.strip_prefix("/api/v1").expect("below the base");
+    let parts = path.split('/').map(|part| match part.strip_prefix('{') {
+        Some(_) => "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01",
+        None => part,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// The `Authorization` header of a token.
+pub(crate) fn bearer(secret: &str) -> String {
+    format!("Bearer {secret}")
+}
+
 /// Spellings that a UUID may have elsewhere, but not in a path.
 pub(crate) fn odd_spellings(uuid: &impl ToString) -> Vec<String> {
     let uuid = uuid.to_string();

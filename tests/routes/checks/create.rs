@@ -14,8 +14,7 @@ use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
 use vedette_tests::Service;
 
 use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    masked, new_site, new_site_with, new_token, odd_spellings, suspend,
+    assert_invalid, colleague, masked, new_site, new_site_with, new_token, suspend,
 };
 
 const QUOTA: &str = "Your current plan has reached its monthly on-demand check limit.";
@@ -545,39 +544,4 @@ async fn on_demand_results_open_no_issue_and_do_not_count_towards_one() {
     service.advance_minutes(1);
     service.run_scheduled(site, Tool::Status).await;
     assert_eq!(client.get("/issues").await.body["meta"]["total"], 1);
-}
-
-#[tokio::test]
-async fn members_run_checks_and_viewers_do_not() {
-    let (service, owner) = Service::with_team().await;
-    for (n, role) in Role::ALL.into_iter().enumerate() {
-        let site = new_site(&service, &owner, &format!("https://example.com/{n}")).await;
-        let member = colleague(&service, &owner, role).await;
-        let answer = run(&service, &member, site, &["dns"]).await;
-        match role {
-            Role::Viewer => assert_role_required(&answer),
-            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 202),
-        }
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&run(&service, &stranger, site, &["dns"]).await);
-    for spelling in odd_spellings(&site) {
-        let path = format!("/sites/{spelling}/checks");
-        assert_not_found(&service.client(&owner).post(&path, &json!({})).await);
-    }
-    assert_eq!(used(&service, &owner).await, 0);
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_is_queued() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&run(&service, &owner, site, &["dns"]).await);
 }

@@ -17,7 +17,7 @@ use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
-    colleague, new_site, odd_spellings, set_plan, suspend,
+    colleague, new_site, set_plan, suspend,
 };
 
 const AUTOMATIC: &str = "Automatic checks cannot be deleted.";
@@ -315,31 +315,12 @@ async fn an_automatic_check_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn members_delete_checks_and_viewers_do_not() {
-    let (service, owner, _target, site) = watched().await;
-    for role in [Role::Member, Role::Admin, Role::Owner] {
-        let member = colleague(&service, &owner, role).await;
-        let check = run(&service, &owner, site, "status").await;
-        assert_eq!(delete(&service, &member, &check).await.status, 204, "{role:?}");
-    }
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    let check = run(&service, &owner, site, "status").await;
-    assert_role_required(&delete(&service, &viewer, &check).await);
-    assert_eq!(get(&service, &owner, &check).await.status, 200);
-}
-
-#[tokio::test]
 async fn what_is_no_check_of_the_callers_teams_is_not_found() {
     let (service, owner, _target, site) = watched().await;
     let automatic = listed(&service, &owner, site).await.remove(0);
     let check = run(&service, &owner, site, "status").await;
     let stranger = new_team(&service.test, Plan::Agency).await;
-    for known in [&automatic, &check] {
-        assert_not_found(&delete(&service, &stranger, known).await);
-    }
-    for spelling in odd_spellings(&check) {
-        assert_not_found(&delete(&service, &owner, &spelling).await);
-    }
+    assert_not_found(&delete(&service, &stranger, &automatic).await);
     // Ids in our form that belong to no check, and other ids.
     let id = CheckId::parse(&check).expect("an id");
     let other = CheckId::on_demand(site, Tool::Dns, id.created_at(), id.unique());

@@ -4,7 +4,6 @@ use std::mem::swap;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -13,8 +12,7 @@ use vedette_testkit::{ApiResponse, Member, WebServer, laid_out, new_team};
 use vedette_tests::Service;
 
 use crate::support::{
-    WRONG_PAGES, assert_empty_list, assert_invalid, assert_not_found, assert_plan_required,
-    colleague, guarded, new_site, new_site_with, odd_spellings, set_plan, suspend, with_rows_named,
+    WRONG_PAGES, assert_empty_list, assert_invalid, guarded, new_site, set_plan, with_rows_named,
 };
 
 async fn list(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
@@ -537,36 +535,4 @@ async fn pages_do_not_move_when_the_day_turns() {
         assert_eq!(after["meta"], before["meta"]);
     }
     assert_eq!(list(&service, &owner, site, "").await.body["meta"]["total"], 7);
-}
-
-#[tokio::test]
-async fn every_role_may_view_checks() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(list(&service, &member, site, "").await.status, 200, "{role:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    // Regardless of what else is wrong with the request.
-    assert_not_found(&list(&service, &stranger, site, "?page=0").await);
-    for spelling in odd_spellings(&site) {
-        let path = format!("/sites/{spelling}/checks");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_checks_are_not_listed() {
-    let (service, owner) = Service::with_team().await;
-    let off = json!({ "tools": { "status": { "enabled": false } } });
-    let site = new_site_with(&service, &owner, "https://example.com", &off).await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&list(&service, &owner, site, "?page=0").await);
 }

@@ -1,7 +1,6 @@
 //! `PUT /sites/{site}/expectations`: what can be expected, who may say so, and what follows.
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::audit::AuditEvent;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
@@ -11,7 +10,7 @@ use vedette_testkit::{Member, NameServices, new_team};
 use vedette_tests::Service;
 
 use super::{get, put, record, without_record};
-use crate::support::{assert_invalid, assert_role_required, colleague, new_site};
+use crate::support::{assert_invalid, new_site};
 
 async fn scene() -> (Service, Member, SiteId) {
     let (service, owner) = Service::with_team().await;
@@ -183,18 +182,6 @@ async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
         assert_invalid(&answer, field, &format!("The {field} field {message}."));
     }
     assert_eq!(get(&service, &owner, site).await.body, before.body);
-}
-
-#[tokio::test]
-async fn who_manages_sites_says_what_they_are_expected_to_do() {
-    let (service, owner, site) = scene().await;
-    let body = json!({ "expectations": [] });
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&put(&service, &viewer, site, &body).await);
-    for role in [Role::Member, Role::Admin] {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(put(&service, &member, site, &body).await.status, 200, "{role:?}");
-    }
 }
 
 #[tokio::test]

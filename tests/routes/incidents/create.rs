@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
-use vedette_testkit::new_team;
 
 use super::{arranged, delays, post};
-use crate::support::{assert_invalid, assert_not_found, assert_role_required, colleague};
+use crate::support::assert_invalid;
 
 #[tokio::test]
 async fn an_incident_has_what_was_written() {
@@ -126,15 +123,4 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
         assert_invalid(&post(&service, &owner, &path, &with(field, value)).await, at, message);
     }
     assert_eq!(service.client(&owner).get(&path).await.body["data"], json!([]));
-}
-
-#[tokio::test]
-async fn members_of_the_team_write_incidents() {
-    let (service, owner, path) = arranged().await;
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&post(&service, &other, &path, &delays()).await);
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&post(&service, &viewer, &path, &delays()).await);
-    let member = colleague(&service, &owner, Role::Member).await;
-    assert_eq!(post(&service, &member, &path, &delays()).await.status, 201);
 }

@@ -1,10 +1,9 @@
 //! `PATCH /teams/{team}/status-pages/{status_page}/incidents/{incident}`.
 
 use serde_json::json;
-use vedette_domain::accounts::account::Role;
 
 use super::{arranged, written};
-use crate::support::{assert_invalid, assert_role_required, colleague};
+use crate::support::assert_invalid;
 
 #[tokio::test]
 async fn a_text_adds_an_update_and_other_fields_change_the_incident() {
@@ -55,9 +54,6 @@ async fn a_text_adds_an_update_and_other_fields_change_the_incident() {
         assert_invalid(&client.patch(&incident, &body).await, field, message);
     }
     assert_eq!(client.patch(&incident, &json!({})).await.body, before);
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    let text = json!({ "text": "More." });
-    assert_role_required(&service.client(&viewer).patch(&incident, &text).await);
 }
 
 #[tokio::test]

@@ -1,15 +1,13 @@
 //! `GET /issues/{issue}/evidence`: what checks of an issue and their target sent each other.
 
 use serde_json::json;
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::IssueId;
 use vedette_domain::issues::Fingerprint;
-use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_testkit::{ApiResponse, Member};
 use vedette_tests::Service;
 
 use super::{broken, next_run, open};
-use crate::support::{assert_not_found, colleague, masked, new_site, odd_spellings};
+use crate::support::{masked, new_site};
 
 async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> ApiResponse {
     service.client(caller).get(&format!("/issues/{}/evidence", uuid.to_string())).await
@@ -90,18 +88,4 @@ async fn an_issue_of_another_tool_has_none() {
     let answer = get(&service, &owner, issue).await;
     let none = json!({ "first": null, "newest": null, "last_good": null });
     assert_eq!((answer.status, &answer.body["data"]), (200, &none));
-}
-
-#[tokio::test]
-async fn evidence_is_for_the_members_of_a_team_who_may_read_issues() {
-    let (service, owner) = Service::with_team().await;
-    let (_site, _target) = broken(&service, &owner).await;
-    let issue = only(&service, &owner).await;
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_eq!(get(&service, &viewer, issue).await.status, 200);
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&get(&service, &stranger, issue).await);
-    for spelling in odd_spellings(&issue) {
-        assert_not_found(&get(&service, &owner, spelling).await);
-    }
 }

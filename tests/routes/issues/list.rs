@@ -10,8 +10,8 @@ use vedette_tests::Service;
 
 use super::{broken, next_run, open};
 use crate::support::{
-    WRONG_PAGES, assert_empty_list, assert_invalid, assert_not_found, assert_plan_required,
-    colleague, join, masked, new_site, odd_spellings, suspend,
+    WRONG_PAGES, assert_empty_list, assert_invalid, assert_not_found, assert_plan_required, join,
+    masked, new_site, odd_spellings, suspend,
 };
 
 async fn list(service: &Service, caller: &Member, query: &str) -> ApiResponse {
@@ -410,17 +410,6 @@ async fn teams_without_an_active_plan_are_left_out_unless_they_are_named() {
     assert_plan_required(&list(&service, &owner, &format!("?site={}", sites[1])).await);
     suspend(&service, &owner).await;
     assert_eq!(listed(&service, &owner, "").await, [""; 0]);
-}
-
-#[tokio::test]
-async fn every_role_may_view_issues() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    open(&service, site, Fingerprint::StatusDown).await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(listed(&service, &member, "").await.len(), 1, "{role:?}");
-    }
 }
 
 #[tokio::test]

@@ -1,11 +1,9 @@
 //! `POST /teams/{team}/maintenance-calendar`: a new address, which replaces the one before.
 
 use serde_json::json;
-use vedette_domain::accounts::account::Role;
 use vedette_tests::Service;
 
 use super::path;
-use crate::support::{assert_role_required, colleague};
 
 #[tokio::test]
 async fn each_address_replaces_the_one_before() {
@@ -26,13 +24,4 @@ async fn each_address_replaces_the_one_before() {
         assert_eq!(client.get(&path(&owner)).await.data("url"), url);
         before = url;
     }
-}
-
-#[tokio::test]
-async fn viewers_create_none() {
-    let (service, owner) = Service::with_team().await;
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&service.client(&viewer).post(&path(&owner), &json!({})).await);
-    let answer = service.client(&owner).get(&path(&owner)).await;
-    assert_eq!(answer.body["data"]["url"], json!(null));
 }

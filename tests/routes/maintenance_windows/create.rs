@@ -1,16 +1,12 @@
 //! `POST /teams/{team}/maintenance-windows`: what is a window, who may add one, and how many there may be.
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 
 use super::{path, post, weekly};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    new_site, suspend,
-};
+use crate::support::{assert_invalid, new_site};
 
 #[tokio::test]
 async fn a_window_has_what_was_asked_for() {
@@ -153,21 +149,6 @@ async fn a_team_has_fifty_windows_and_those_that_are_over_do_not_count() {
     assert_invalid(&post(&service, &owner, &weekly()).await, "window", message);
     service.advance_minutes(1);
     assert_eq!(post(&service, &owner, &weekly()).await.status, 201);
-}
-
-#[tokio::test]
-async fn members_add_windows_of_their_own_team() {
-    let (service, owner) = Service::with_team().await;
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&post(&service, &viewer, &weekly()).await);
-    for role in [Role::Member, Role::Admin] {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(post(&service, &member, &weekly()).await.status, 201);
-    }
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&service.client(&other).post(&path(&owner), &weekly()).await);
-    suspend(&service, &owner).await;
-    assert_plan_required(&post(&service, &owner, &weekly()).await);
 }
 
 #[tokio::test]

@@ -1,12 +1,9 @@
 //! `DELETE /teams/{team}/maintenance-windows/{window}`.
 
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
-use vedette_testkit::new_team;
 use vedette_tests::Service;
 
-use super::{added, path, weekly};
-use crate::support::{assert_not_found, assert_role_required, colleague};
+use super::{added, weekly};
+use crate::support::assert_not_found;
 
 #[tokio::test]
 async fn a_window_is_removed_and_leaves_nothing_in_the_table() {
@@ -23,17 +20,4 @@ async fn a_window_is_removed_and_leaves_nothing_in_the_table() {
     let team = store.team(owner.team, now).await.expect("read").expect("a team").team;
     assert!(team.windows.is_empty());
     assert_eq!(team.windows_rev, 4, "so that no write is lost");
-}
-
-#[tokio::test]
-async fn members_of_the_team_remove_windows() {
-    let (service, owner) = Service::with_team().await;
-    let window = added(&service, &owner, &weekly()).await;
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&service.client(&other).delete(&window).await);
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&service.client(&viewer).delete(&window).await);
-    let member = colleague(&service, &owner, Role::Member).await;
-    assert_eq!(service.client(&member).delete(&window).await.status, 204);
-    assert!(window.starts_with(&path(&owner)));
 }

@@ -8,10 +8,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_not_found, assert_plan_required, assert_refused, colleague, new_site, new_site_with,
-    odd_spellings, suspend,
-};
+use crate::support::{assert_refused, colleague, new_site, new_site_with};
 
 async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{team}/metrics")).await
@@ -148,17 +145,4 @@ async fn prometheus_reads_it_every_minute_and_nobody_more_often() {
         service.advance_minutes(1);
         assert_eq!(get(&service, &viewer, owner.team).await.status, 200);
     }
-}
-
-#[tokio::test]
-async fn strangers_learn_nothing() {
-    let (service, owner) = Service::with_team().await;
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&get(&service, &other, owner.team).await);
-    for uuid in odd_spellings(&owner.team) {
-        let path = format!("/teams/{uuid}/metrics");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-    suspend(&service, &owner).await;
-    assert_plan_required(&get(&service, &owner, owner.team).await);
 }

@@ -1,15 +1,12 @@
 //! `GET /teams/{team}/monitoring`: settings and choices on each plan.
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 
 use super::{get, setting};
-use crate::support::{
-    assert_not_found, assert_plan_required, colleague, odd_spellings, set_plan, suspend,
-};
+use crate::support::set_plan;
 
 #[tokio::test]
 async fn a_new_team_has_the_defaults_and_may_choose_of_everything() {
@@ -112,26 +109,4 @@ async fn after_a_downgrade_cadences_read_as_the_plan_allows_and_come_back_with_i
         assert_eq!(setting(&answer, "tools.status.cadence_minutes"), minutes, "{plan}");
         assert_eq!(setting(&answer, "tools.broken-links.cadence_minutes"), 10080, "{plan}");
     }
-}
-
-#[tokio::test]
-async fn everybody_in_the_team_sees_it_and_nobody_else() {
-    let (service, owner) = Service::with_team().await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(get(&service, &member, owner.team).await.status, 200, "{role:?}");
-    }
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&get(&service, &stranger, owner.team).await);
-    for spelling in odd_spellings(&owner.team) {
-        let path = format!("/teams/{spelling}/monitoring");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_there_is_nothing_to_see() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&get(&service, &owner, owner.team).await);
 }

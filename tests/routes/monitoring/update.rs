@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_testkit::{ApiResponse, Member, laid_out, new_team};
@@ -11,10 +10,7 @@ use vedette_tests::Service;
 
 use super::{get, patch, setting};
 use crate::limits::{broken_headers, broken_settings};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    new_site, new_site_with, odd_spellings, set_plan, suspend,
-};
+use crate::support::{assert_invalid, new_site, new_site_with, set_plan};
 
 /// PATCHes settings together with one tool, since every PATCH needs a tool.
 async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> ApiResponse {
@@ -515,33 +511,4 @@ async fn a_body_is_a_json_object() {
     ] {
         assert_invalid(&client.send("PATCH", &path, body.into()).await, field, message);
     }
-}
-
-#[tokio::test]
-async fn admins_and_owners_change_it_and_nobody_else() {
-    let (service, owner) = Service::with_team().await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        let settings = json!({ "escalation": { "enabled": true } });
-        let answer = patch_settings(&service, &member, &settings).await;
-        match role {
-            Role::Viewer | Role::Member => assert_role_required(&answer),
-            Role::Admin | Role::Owner => assert_eq!(answer.status, 200),
-        }
-    }
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    let body = json!({});
-    let path = format!("/teams/{}/monitoring", owner.team);
-    assert_not_found(&service.client(&stranger).patch(&path, &body).await);
-    for spelling in odd_spellings(&owner.team) {
-        let path = format!("/teams/{spelling}/monitoring");
-        assert_not_found(&service.client(&owner).patch(&path, &body).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_changes() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&patch(&service, &owner, &json!({})).await);
 }

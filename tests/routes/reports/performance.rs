@@ -2,7 +2,6 @@
 
 use jiff::civil::{Date, date};
 use serde_json::json;
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::history::{Day, Kind, Sum, day_start};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
@@ -12,10 +11,7 @@ use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 
 use super::{WRONG_DAYS, days, report, set_clock};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, colleague, new_site, odd_spellings,
-    suspend,
-};
+use crate::support::{assert_invalid, new_site};
 
 async fn performance(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
     report(service, caller, site, &format!("performance{query}")).await
@@ -172,31 +168,4 @@ async fn the_report_is_where_the_site_says_it_is() {
     let url = shown.body["data"]["reports"]["performance"].as_str().expect("a URL");
     let path = url.strip_prefix("https://monitor.test/api/v1").expect("our own");
     assert_eq!(service.client(&owner).get(path).await.status, 200);
-}
-
-#[tokio::test]
-async fn every_role_may_view_the_report() {
-    let (service, owner, site) = watched().await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(performance(&service, &member, site, "").await.status, 200, "{role:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found() {
-    let (service, owner, site) = watched().await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&performance(&service, &stranger, site, "?days=0").await);
-    for spelling in odd_spellings(&site) {
-        let path = format!("/sites/{spelling}/reports/performance");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_there_is_no_report() {
-    let (service, owner, site) = watched().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&performance(&service, &owner, site, "?days=0").await);
 }

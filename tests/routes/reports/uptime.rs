@@ -1,7 +1,6 @@
 //! `GET /sites/{site}/reports/uptime`: the days of a report and their percentages.
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::check::{CheckError, Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -11,10 +10,7 @@ use vedette_testkit::{ApiResponse, Member, WebServer, new_team, status_result};
 use vedette_tests::Service;
 
 use super::{WRONG_DAYS, days, report, set_clock};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, colleague, new_site, odd_spellings,
-    set_plan, suspend,
-};
+use crate::support::{assert_invalid, new_site, set_plan};
 
 async fn uptime(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
     report(service, caller, site, &format!("uptime{query}")).await
@@ -279,33 +275,4 @@ async fn the_report_is_where_the_site_says_it_is() {
     let url = shown.body["data"]["reports"]["uptime"].as_str().expect("a URL");
     let path = url.strip_prefix("https://monitor.test/api/v1").expect("our own");
     assert_eq!(service.client(&owner).get(path).await.status, 200);
-}
-
-#[tokio::test]
-async fn every_role_may_view_the_report() {
-    let (service, owner, site) = quiet(Plan::Agency).await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(uptime(&service, &member, site, "").await.status, 200, "{role:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found() {
-    let (service, owner, site) = quiet(Plan::Agency).await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&uptime(&service, &stranger, site, "?days=0").await);
-    for spelling in odd_spellings(&site) {
-        let path = format!("/sites/{spelling}/reports/uptime");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-    let other = format!("/sites/{site}/reports/speed");
-    assert_not_found(&service.client(&owner).get(&other).await);
-}
-
-#[tokio::test]
-async fn without_an_active_plan_there_is_no_report() {
-    let (service, owner, site) = quiet(Plan::Agency).await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&uptime(&service, &owner, site, "?days=0").await);
 }

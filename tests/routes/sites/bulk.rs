@@ -6,7 +6,6 @@ use std::time::Duration;
 use futures::future::join_all;
 use lambda_http::Body;
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
@@ -14,10 +13,7 @@ use vedette_runtime::Clock;
 use vedette_testkit::{ApiResponse, Fault, Member, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
-    colleague, new_site, odd_spellings, suspend,
-};
+use crate::support::{assert_invalid, assert_refused, new_site};
 
 const LIMIT: &str = "Your current plan has reached its site limit.";
 const MONITORED: &str = "This URL is already monitored by the team.";
@@ -436,36 +432,4 @@ async fn a_body_is_a_json_object() {
     assert_invalid(&broken, "body", "The request body must be valid JSON.");
     let other = client.get(&path).await;
     assert_refused(&other, 405, "The GET method is not supported for this resource.");
-}
-
-#[tokio::test]
-async fn members_create_sites_and_viewers_do_not() {
-    let (service, owner) = Service::with_team().await;
-    for role in [Role::Member, Role::Admin, Role::Owner] {
-        let member = colleague(&service, &owner, role).await;
-        let url = format!("https://example.com/{}", role.as_str());
-        assert_eq!(urls(&bulk(&service, &member, &[&url]).await, "created"), [url], "{role:?}");
-    }
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    assert_role_required(&post(&service, &viewer, &json!({ "sites": [] })).await);
-}
-
-#[tokio::test]
-async fn what_is_no_team_of_the_callers_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    let path = |team: &str| format!("/teams/{team}/sites/bulk");
-    let body = json!({ "sites": [] });
-    let there = path(&owner.team.to_string());
-    assert_not_found(&service.client(&stranger).post(&there, &body).await);
-    for spelling in odd_spellings(&owner.team) {
-        assert_not_found(&service.client(&owner).post(&path(&spelling), &body).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_is_created() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&post(&service, &owner, &json!({ "sites": [] })).await);
 }

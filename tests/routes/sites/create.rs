@@ -17,10 +17,7 @@ use vedette_domain::sites::settings::Settings;
 use vedette_testkit::{ApiResponse, Client, Fault, Member, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    odd_spellings, suspend,
-};
+use crate::support::assert_invalid;
 
 /// A client that creates sites in its team.
 struct Creator<'a> {
@@ -575,40 +572,5 @@ async fn a_body_is_json_whatever_its_content_type_says() {
         creator.client = creator.client.with_header("content-type", kind);
         let created = creator.post(&json!({ "url": format!("https://example.com/{n}") })).await;
         assert_eq!(created.status, 201, "{kind}");
-    }
-}
-
-#[tokio::test]
-async fn what_the_client_may_not_see_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    let client = service.client(&owner);
-    let body = json!({ "url": "https://example.com" });
-    let elsewhere = client.post(&format!("/teams/{}/sites", stranger.team), &body).await;
-    assert_not_found(&elsewhere);
-    for spelling in odd_spellings(&owner.team) {
-        assert_not_found(&client.post(&format!("/teams/{spelling}/sites"), &body).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_is_created() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    let creator = Creator::new(&service, &owner);
-    assert_plan_required(&creator.post(&json!({ "url": "https://example.com" })).await);
-}
-
-#[tokio::test]
-async fn members_create_sites_and_viewers_do_not() {
-    let (service, owner) = Service::with_team().await;
-    for (n, role) in Role::ALL.into_iter().enumerate() {
-        let member = colleague(&service, &owner, role).await;
-        let creator = Creator::new(&service, &member);
-        let answer = creator.post(&json!({ "url": format!("https://example.com/{n}") })).await;
-        match role {
-            Role::Viewer => assert_role_required(&answer),
-            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 201),
-        }
     }
 }

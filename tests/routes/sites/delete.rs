@@ -5,18 +5,13 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::json;
 use vedette_checker::{Dropped, Handled};
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer};
 use vedette_tests::{Service, scheduled};
 
-use crate::support::{
-    assert_not_found, assert_plan_required, assert_role_required, colleague, new_site,
-    new_site_with, odd_spellings, suspend,
-};
+use crate::support::{assert_not_found, new_site, new_site_with};
 
 async fn delete(service: &Service, caller: &Member, site: SiteId) -> ApiResponse {
     service.client(caller).delete(&format!("/sites/{site}")).await
@@ -160,39 +155,4 @@ async fn other_sites_stay() {
     service.consume().await;
     let answer = service.client(&owner).get(&format!("/sites/{other}")).await;
     assert_eq!(answer.status, 200);
-}
-
-#[tokio::test]
-async fn members_delete_sites_and_viewers_do_not() {
-    let (service, owner) = Service::with_team().await;
-    for (n, role) in Role::ALL.into_iter().enumerate() {
-        let site = new_site(&service, &owner, &format!("https://example.com/{n}")).await;
-        let member = colleague(&service, &owner, role).await;
-        let answer = delete(&service, &member, site).await;
-        match role {
-            Role::Viewer => assert_role_required(&answer),
-            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 204),
-        }
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found_and_stays() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&delete(&service, &stranger, site).await);
-    for spelling in odd_spellings(&site) {
-        assert_not_found(&service.client(&owner).delete(&format!("/sites/{spelling}")).await);
-    }
-    let answer = service.client(&owner).get(&format!("/sites/{site}")).await;
-    assert_eq!(answer.status, 200);
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_is_deleted() {
-    let (service, owner) = Service::with_team().await;
-    let site = new_site(&service, &owner, "https://example.com").await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&delete(&service, &owner, site).await);
 }

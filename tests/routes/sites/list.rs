@@ -5,7 +5,6 @@ mod filters;
 use futures::future::join_all;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -13,10 +12,7 @@ use vedette_domain::message::Message;
 use vedette_testkit::{ApiResponse, Member, WebServer, laid_out, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    WRONG_PAGES, assert_empty_list, assert_invalid, assert_not_found, assert_plan_required,
-    colleague, new_site, odd_spellings, suspend, with_rows_named,
-};
+use crate::support::{WRONG_PAGES, assert_empty_list, assert_invalid, new_site, with_rows_named};
 
 async fn list(service: &Service, caller: &Member, query: &str) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{}/sites{query}", caller.team)).await
@@ -295,33 +291,4 @@ async fn the_latest_check_is_that_of_each_site() {
         let alone = service.client(&owner).get(&format!("/sites/{uuid}")).await;
         assert_eq!(row, alone.body["data"]);
     }
-}
-
-#[tokio::test]
-async fn every_role_may_list_sites() {
-    let (service, owner) = Service::with_team().await;
-    new_site(&service, &owner, "https://example.com").await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(rows(&list(&service, &member, "").await).len(), 1, "{role:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_team_of_the_callers_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    let path = format!("/teams/{}/sites?page=0", owner.team);
-    assert_not_found(&service.client(&stranger).get(&path).await);
-    for spelling in odd_spellings(&owner.team) {
-        let path = format!("/teams/{spelling}/sites");
-        assert_not_found(&service.client(&owner).get(&path).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_sites_are_not_listed() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&list(&service, &owner, "?page=0").await);
 }

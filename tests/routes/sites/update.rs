@@ -5,20 +5,15 @@ mod watching;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::sites::site::{LISTED_TEXTS_MAX, Site};
 use vedette_store::{Audit, DirectoryRow};
-use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_testkit::{ApiResponse, Member, WebServer};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    masked, new_site, new_site_with, odd_spellings, suspend,
-};
+use crate::support::{assert_invalid, assert_not_found, masked, new_site, new_site_with};
 
 const URL: &str = "https://example.com";
 
@@ -473,40 +468,11 @@ async fn a_body_is_a_json_object() {
 }
 
 #[tokio::test]
-async fn members_change_sites_and_viewers_do_not() {
-    let scene = Scene::start().await;
-    for role in Role::ALL {
-        let member = colleague(&scene.service, &scene.owner, role).await;
-        let client = scene.service.client(&member);
-        let body = json!({ "url": URL, "notes": format!("{role:?}") });
-        let answer = client.patch(&format!("/sites/{}", scene.site), &body).await;
-        match role {
-            Role::Viewer => assert_role_required(&answer),
-            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 200),
-        }
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_site_of_the_callers_teams_is_not_found() {
+async fn a_deleted_site_cannot_be_changed() {
     let scene = Scene::start().await;
     let body = json!({ "url": URL });
-    let stranger = new_team(&scene.service.test, Plan::Agency).await;
-    let path = format!("/sites/{}", scene.site);
-    assert_not_found(&scene.service.client(&stranger).patch(&path, &body).await);
-    let client = scene.service.client(&scene.owner);
-    for spelling in odd_spellings(&scene.site) {
-        assert_not_found(&client.patch(&format!("/sites/{spelling}"), &body).await);
-    }
-    client.delete(&path).await;
+    scene.service.client(&scene.owner).delete(&format!("/sites/{}", scene.site)).await;
     assert_not_found(&scene.patch(&body).await);
-}
-
-#[tokio::test]
-async fn without_an_active_plan_nothing_changes() {
-    let scene = Scene::start().await;
-    suspend(&scene.service, &scene.owner).await;
-    assert_plan_required(&scene.patch(&json!({})).await);
 }
 
 #[tokio::test]

@@ -1,16 +1,12 @@
 //! `POST /teams/{team}/status-pages`: what a status page is, who may create one, and how many there may be.
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 
 use super::{added, path, post};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    new_site, suspend,
-};
+use crate::support::{assert_invalid, new_site};
 
 #[tokio::test]
 async fn a_page_has_what_was_asked_for() {
@@ -190,18 +186,4 @@ async fn a_team_has_five_pages_at_most() {
     let body = json!({ "slug": "one-more", "name": "Meridian" });
     let refused = post(&service, &owner, &body).await;
     assert_invalid(&refused, "status_page", "A team has at most 5 status pages.");
-}
-
-#[tokio::test]
-async fn admins_of_a_team_with_a_plan_create_pages() {
-    let (service, owner) = Service::with_team().await;
-    let body = json!({ "slug": "meridian", "name": "Meridian" });
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&service.client(&other).post(&path(&owner), &body).await);
-    let member = colleague(&service, &owner, Role::Member).await;
-    assert_role_required(&service.client(&member).post(&path(&owner), &body).await);
-    let admin = colleague(&service, &owner, Role::Admin).await;
-    assert_eq!(service.client(&admin).post(&path(&owner), &body).await.status, 201);
-    suspend(&service, &owner).await;
-    assert_plan_required(&post(&service, &owner, &body).await);
 }

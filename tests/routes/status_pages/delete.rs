@@ -1,12 +1,9 @@
 //! `DELETE /teams/{team}/status-pages/{status_page}`.
 
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::plan::Plan;
-use vedette_testkit::new_team;
 use vedette_tests::Service;
 
 use super::added;
-use crate::support::{assert_not_found, assert_role_required, colleague};
+use crate::support::assert_not_found;
 
 #[tokio::test]
 async fn a_page_is_deleted_and_the_team_has_room_for_another() {
@@ -24,16 +21,4 @@ async fn a_page_is_deleted_and_the_team_has_room_for_another() {
     let team = store.team(owner.team, now).await.expect("read").expect("a team").team;
     assert!(team.status_pages.is_empty());
     added(&service, &owner, "one").await;
-}
-
-#[tokio::test]
-async fn admins_of_the_team_delete_pages() {
-    let (service, owner) = Service::with_team().await;
-    let page = added(&service, &owner, "meridian").await;
-    let other = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&service.client(&other).delete(&page).await);
-    let member = colleague(&service, &owner, Role::Member).await;
-    assert_role_required(&service.client(&member).delete(&page).await);
-    let admin = colleague(&service, &owner, Role::Admin).await;
-    assert_eq!(service.client(&admin).delete(&page).await.status, 204);
 }

@@ -7,9 +7,7 @@ use vedette_domain::id::TeamId;
 use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_not_found, assert_plan_required, colleague, new_site, odd_spellings, set_plan, suspend,
-};
+use crate::support::{colleague, new_site, set_plan};
 
 async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{team}")).await
@@ -127,32 +125,4 @@ async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
     let upper = owner.team.to_string().to_uppercase();
     let answer = service.client(&owner).get(&format!("/teams/{upper}")).await;
     assert_eq!((answer.status, answer.data("uuid")), (200, owner.team.to_string()));
-}
-
-#[tokio::test]
-async fn every_role_may_view_the_team() {
-    let (service, owner) = Service::with_team().await;
-    for role in Role::ALL {
-        let member = colleague(&service, &owner, role).await;
-        assert_eq!(get(&service, &member, owner.team).await.status, 200, "{role:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_team_of_the_callers_is_not_found() {
-    let (service, owner) = Service::with_team().await;
-    let stranger = new_team(&service.test, Plan::Agency).await;
-    assert_not_found(&get(&service, &owner, stranger.team).await);
-    let nobody = service.test.app.entropy.team_id().expect("an id");
-    assert_not_found(&get(&service, &owner, nobody).await);
-    for spelling in odd_spellings(&owner.team) {
-        assert_not_found(&service.client(&owner).get(&format!("/teams/{spelling}")).await);
-    }
-}
-
-#[tokio::test]
-async fn without_an_active_plan_the_team_is_not_shown() {
-    let (service, owner) = Service::with_team().await;
-    suspend(&service, &owner).await;
-    assert_plan_required(&get(&service, &owner, owner.team).await);
 }

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_domain::accounts::account::Role;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::Destination;
 use vedette_tests::Service;
 
 use super::{get, patch};
-use crate::support::{assert_invalid, assert_role_required, colleague};
+use crate::support::assert_invalid;
 
 #[tokio::test]
 async fn a_zone_is_chosen_in_any_case_and_given_up_again() {
@@ -52,18 +51,6 @@ async fn what_is_no_zone_is_refused_and_changes_nothing() {
     }
     let kept = get(&service, &owner, owner.team).await;
     assert_eq!(kept.body, json!({ "data": { "time_zone": "Europe/Berlin" } }));
-}
-
-#[tokio::test]
-async fn admins_and_owners_choose() {
-    let (service, owner) = Service::with_team().await;
-    let berlin = json!({ "time_zone": "Europe/Berlin" });
-    for role in [Role::Viewer, Role::Member] {
-        let member = colleague(&service, &owner, role).await;
-        assert_role_required(&patch(&service, &member, &berlin).await);
-    }
-    let admin = colleague(&service, &owner, Role::Admin).await;
-    assert_eq!(patch(&service, &admin, &berlin).await.status, 200);
 }
 
 #[tokio::test]

@@ -1,0 +1,226 @@
+//! Who may use which route: which scope and role it takes, and that strangers and teams without a plan are refused.
+
+use lambda_http::Body;
+use serde_json::json;
+use vedette_api::{ROUTES, Route};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_testkit::{ApiResponse, Member, WebServer, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::support::{
+    assert_not_found, assert_plan_required, assert_refused, assert_role_required, bearer,
+    colleague, new_site_with, new_token, odd_spellings, set_plan, some_path, suspend,
+};
+
+/// What a route requires.
+struct Rule {
+    method: &'static str,
+    /// Below `/api/v1`.
+    path: &'static str,
+    scope: Scope,
+    /// The weakest role that may use it.
+    role: Role,
+    /// A body that it accepts in [`Scene`].
+    body: &'static str,
+}
+
+const fn rule(
+    method: &'static str,
+    path: &'static str,
+    scope: Scope,
+    role: Role,
+    body: &'static str,
+) -> Rule {
+    Rule { method, path, scope, role, body }
+}
+
+/// Of each route, in the order of the specification, and then of those that we have added.
+#[rustfmt::skip]
+const RULES: [Rule; 46] = [
+    rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
+    rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/monitoring", Scope::TeamsRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/monitoring", Scope::TeamsWrite, Role::Admin, r#"{"monitoring_settings": {"tools": {"dns": {"enabled": true, "cadence_minutes": 60}}}}"#),
+    rule("GET", "/teams/{team}/sites", Scope::SitesRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/sites", Scope::SitesWrite, Role::Member, r#"{"url": "https://example.com"}"#),
+    rule("POST", "/teams/{team}/sites/bulk", Scope::SitesWrite, Role::Member, r#"{"sites": [{"url": "https://example.com"}]}"#),
+    rule("GET", "/sites/{site}", Scope::SitesRead, Role::Viewer, ""),
+    rule("PATCH", "/sites/{site}", Scope::SitesWrite, Role::Member, r#"{"url": "https://example.com"}"#),
+    rule("DELETE", "/sites/{site}", Scope::SitesDelete, Role::Member, ""),
+    rule("GET", "/sites/{site}/checks", Scope::ChecksRead, Role::Viewer, ""),
+    rule("POST", "/sites/{site}/checks", Scope::ChecksRun, Role::Member, r#"{"tools": ["dns"]}"#),
+    rule("GET", "/checks/{check}", Scope::ChecksRead, Role::Viewer, ""),
+    rule("DELETE", "/checks/{check}", Scope::ChecksDelete, Role::Member, ""),
+    rule("GET", "/sites/{site}/reports/uptime", Scope::SitesRead, Role::Viewer, ""),
+    rule("GET", "/sites/{site}/reports/performance", Scope::SitesRead, Role::Viewer, ""),
+    rule("GET", "/issues", Scope::IssuesRead, Role::Viewer, ""),
+    rule("GET", "/issues/{issue}", Scope::IssuesRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/time-zone", Scope::TeamsRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite, Role::Admin, r#"{"time_zone": "Europe/Berlin"}"#),
+    rule("GET", "/me/time-zone", Scope::TeamsRead, Role::Viewer, ""),
+    rule("PATCH", "/me/time-zone", Scope::TeamsWrite, Role::Viewer, r#"{"time_zone": "Europe/Berlin"}"#),
+    rule("GET", "/teams/{team}/maintenance-calendar", Scope::SitesRead, Role::Member, ""),
+    rule("POST", "/teams/{team}/maintenance-calendar", Scope::SitesWrite, Role::Member, r#"{}"#),
+    rule("DELETE", "/teams/{team}/maintenance-calendar", Scope::SitesWrite, Role::Member, ""),
+    rule("GET", "/sites/{site}/expectations", Scope::SitesRead, Role::Viewer, ""),
+    rule("PUT", "/sites/{site}/expectations", Scope::SitesWrite, Role::Member, r#"{"expectations": []}"#),
+    rule("GET", "/issues/{issue}/evidence", Scope::IssuesRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/metrics", Scope::MetricsRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/maintenance-windows", Scope::SitesRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/maintenance-windows", Scope::SitesWrite, Role::Member, r#"{"duration_minutes": 5}"#),
+    rule("GET", "/teams/{team}/maintenance-windows/{window}", Scope::SitesRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite, Role::Member, r#"{"duration_minutes": 60}"#),
+    rule("DELETE", "/teams/{team}/maintenance-windows/{window}", Scope::SitesWrite, Role::Member, ""),
+    rule("POST", "/teams/{team}/maintenance-windows/{window}/end", Scope::SitesWrite, Role::Member, ""),
+    rule("GET", "/teams/{team}/status-pages", Scope::SitesRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/status-pages", Scope::SitesWrite, Role::Admin, r#"{"slug": "second", "name": "Second"}"#),
+    rule("GET", "/teams/{team}/status-pages/{status_page}", Scope::SitesRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite, Role::Admin, r#"{"name": "Second"}"#),
+    rule("DELETE", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite, Role::Admin, ""),
+    rule("GET", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesWrite, Role::Member, r#"{"title": "Delays", "text": "We are looking into it."}"#),
+    rule("GET", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite, Role::Member, r#"{"text": "It is fixed."}"#),
+    rule("DELETE", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesWrite, Role::Member, ""),
+];
+
+fn rule_of(route: &Route) -> &'static Rule {
+    let found = RULES.iter().find(|rule| {
+        (rule.method, Some(rule.path)) == (route.method, route.path.strip_prefix("/api/v1"))
+    });
+    found.unwrap_or_else(|| panic!("{} {} has no rule", route.method, route.path))
+}
+
+/// A team that has one of everything that a path can name.
+struct Scene {
+    service: Service,
+    owner: Member,
+    ids: [(&'static str, String); 7],
+    _target: WebServer,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let (service, owner) = Service::with_team().await;
+        let target = WebServer::start().await;
+        target.answer(503);
+        let settings = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
+        let site = new_site_with(&service, &owner, &target.url, &settings).await;
+        service.consume().await;
+        let client = service.client(&owner);
+        let add = async |path: &str, body: &str| {
+            let answer = client.send("POST", path, body.into()).await;
+            assert!(answer.status < 300, "{path}: {}", answer.shown());
+            answer
+        };
+        let queued = add(&format!("/sites/{site}/checks"), r#"{"tools": ["ssl"]}"#).await;
+        let check = &queued.body["data"][0]["uuid"];
+        let issues = client.get("/issues").await;
+        let issue = &issues.body["data"][0]["uuid"];
+        let team = format!("/teams/{}", owner.team);
+        let windows = format!("{team}/maintenance-windows");
+        let window = add(&windows, r#"{"duration_minutes": 10000}"#).await.data("uuid");
+        let pages = format!("{team}/status-pages");
+        let page = add(&pages, r#"{"slug": "first", "name": "First"}"#).await.data("uuid");
+        let incidents = format!("{pages}/{page}/incidents");
+        let incident =
+            add(&incidents, r#"{"title": "Delays", "text": "Soon."}"#).await.data("uuid");
+        let text = |id: &serde_json::Value| id.as_str().expect("an id").to_owned();
+        let ids = [
+            ("{team}", owner.team.to_string()),
+            ("{site}", site.to_string()),
+            ("{check}", text(check)),
+            ("{issue}", text(issue)),
+            ("{window}", window),
+            ("{status_page}", page),
+            ("{incident}", incident),
+        ];
+        Self { service, owner, ids, _target: target }
+    }
+
+    /// A path to what the team has.
+    fn path(&self, template: &str) -> String {
+        self.ids.iter().fold(template.to_owned(), |path, (name, id)| path.replace(name, id))
+    }
+
+    /// A request in the next minute, so that no limit of a minute refuses it.
+    async fn send(&self, caller: &Member, rule: &Rule, path: &str) -> ApiResponse {
+        self.service.advance_minutes(1);
+        self.service.client(caller).send(rule.method, path, rule.body.into()).await
+    }
+}
+
+#[tokio::test]
+async fn every_route_asks_for_its_own_scope_and_for_no_other() {
+    // The secrets of a test repeat after 62.
+    for routes in ROUTES.chunks(10) {
+        let (service, owner) = Service::with_team().await;
+        for route in routes {
+            let (path, scope) = (some_path(route.path), rule_of(route).scope);
+            let others: Vec<_> = Scope::ALL.into_iter().filter(|other| *other != scope).collect();
+            let without = new_token(&service, owner.user, &others).await;
+            let client = service.client_with(Some(&bearer(&without)));
+            // 403 although nothing is there, and although the body is not JSON.
+            let refused = client.send(route.method, &path, "{".into()).await;
+            let message = format!("The access token lacks the {} scope.", scope.as_str());
+            assert_refused(&refused, 403, &message);
+
+            let with = new_token(&service, owner.user, &[scope]).await;
+            let client = service.client_with(Some(&bearer(&with)));
+            let answer = client.send(route.method, &path, Body::Empty).await;
+            let expected = match route.method {
+                _ if path.contains("0b2c7a52") => 404,
+                "GET" => 200,
+                // The body is empty.
+                _ => 422,
+            };
+            assert_eq!(answer.status, expected, "{}", route.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_asks_for_its_role_and_for_an_active_plan() {
+    for route in ROUTES {
+        let rule = rule_of(route);
+        let scene = Scene::start().await;
+        let path = scene.path(rule.path);
+        let (weaker, allowed): (Vec<_>, Vec<_>) =
+            Role::ALL.into_iter().partition(|role| *role < rule.role);
+        for role in weaker {
+            let member = colleague(&scene.service, &scene.owner, role).await;
+            assert_role_required(&scene.send(&member, rule, &path).await);
+        }
+        if path != rule.path {
+            suspend(&scene.service, &scene.owner).await;
+            assert_plan_required(&scene.send(&scene.owner, rule, &path).await);
+            set_plan(&scene.service, scene.owner.team, Plan::Agency, true).await;
+        }
+        // What has been deleted cannot be deleted again.
+        let once = if rule.method == "GET" { allowed.len() } else { 1 };
+        for role in allowed.into_iter().take(once) {
+            let team = scene.owner.team;
+            let member = member_of(&scene.service.test, team, role, &[rule.scope]).await;
+            let answer = scene.send(&member, rule, &path).await;
+            assert!(answer.status < 300, "{} as {role:?}: {}", route.name, answer.shown());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_of_the_callers_teams_is_not_found() {
+    let scene = Scene::start().await;
+    let stranger = new_team(&scene.service.test, Plan::Agency).await;
+    for rule in RULES.iter().filter(|rule| rule.path.contains('{')) {
+        let path = scene.path(rule.path);
+        assert_not_found(&scene.send(&stranger, rule, &path).await);
+        for (name, id) in scene.ids.iter().filter(|(name, _)| rule.path.contains(name)) {
+            for spelling in odd_spellings(id) {
+                let odd = scene.path(&rule.path.replace(name, &spelling));
+                assert_not_found(&scene.send(&scene.owner, rule, &odd).await);
+            }
+        }
+    }
+}
