@@ -96,7 +96,7 @@ IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
 
-.PHONY: help run check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run quick check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -112,6 +112,12 @@ run: rust ## Build and run the whole service on this machine (ARGS='--help' list
 check: rust lints spelling ## Check formatting, lints, spelling and style
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+# Clippy's driver compiles and lints at the same time. Programs, and tests that run them, are left to `make test`.
+quick: rust lints ## Check formatting, lint, and run the unit, route, page and flow tests
+	cargo fmt --all --check
+	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ \
+		cargo test --locked --workspace --lib --test routes --test pages --test flows --test tidy
 
 # Tools are downloaded while code is compiled. Quick tests run first, and cargo's tests last, so that their results are
 # at the end of the output.

@@ -20,7 +20,7 @@ use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, 
 use vedette_embedded::Database;
 use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
-use vedette_reconciler::{MAINTENANCE, REDELIVERY};
+use vedette_reconciler::{RECONCILE, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_store::{Audit, Grant, SiteWithTools};
 
@@ -104,9 +104,9 @@ impl Service {
             Message::Check(check) => {
                 self.check(check).await;
             }
-            Message::Maintenance(maintenance) => {
-                let kept = Box::pin(vedette_reconciler::maintain(&self.test.app, maintenance));
-                granted([&MAINTENANCE, &Grant::NONE], kept).await.expect("kept");
+            Message::Reconcile(maintenance) => {
+                let kept = Box::pin(vedette_reconciler::handle(&self.test.app, maintenance));
+                granted([&RECONCILE, &Grant::NONE], kept).await.expect("kept");
             }
             Message::Alert(alert) => self.notify(alert).await,
             Message::Mail(mail) => self.write(mail).await,

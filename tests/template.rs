@@ -14,7 +14,7 @@ use vedette_checker::{BROWSER, OUTPOST};
 use vedette_dashboard::{Audience, BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::alerts::channel_state::SENDING_TIMEOUT;
-use vedette_domain::checks::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::checks::limits::{BROWSER_TIMEOUT, RECONCILE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::locations::QUESTION_TIMEOUT;
@@ -267,7 +267,7 @@ fn the_template_follows_the_limits_of_the_tools() {
     let template = Template::read();
     let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
     let others = [
-        ("maintenance", MAINTENANCE_GRACE.unsigned_abs()),
+        ("reconcile", RECONCILE_GRACE.unsigned_abs()),
         ("alerts", SENDING_TIMEOUT.unsigned_abs()),
         ("letters", WRITING_TIMEOUT.unsigned_abs()),
     ];
@@ -370,7 +370,7 @@ fn what_functions_read_can_be_set() {
             read.remove("VEDETTE_BLOCKS");
         }
         let is_page = template.handler(function).starts_with("pages.");
-        let publishes = template.handler(function) == Destination::Maintenance.name();
+        let publishes = template.handler(function) == Destination::Reconcile.name();
         if !(is_notifier || is_letters || is_page || publishes) {
             // Only functions that send email, cause it or offer it need to know whether there is any.
             read.remove(Service::MAIL_FROM);

@@ -53,7 +53,7 @@ EXCEPTIONS = [
     (
         "MaintenanceRole/*",
         "sqs:SendMessage",
-        "*-maintenance",
+        "*-reconcile",
         "only a team of more than 256 sites is resynced in slices",
     ),
     ("MaintenanceRole/*", "dynamodb:BatchWriteItem", "D#*", LEARNING),

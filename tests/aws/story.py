@@ -694,7 +694,7 @@ def lose_messages(team, watched, page, target):
     operate("issue", "ack", broken["uuid"], "--as", "ada@example.com")
     incident = {"title": "Orders are lost", "text": "We are looking into it."}
     ask("POST", f"/teams/{team}/status-pages/{page}/incidents", incident, 201)
-    for name in [*TOOLS, "maintenance", "alerts"]:
+    for name in [*TOOLS, "reconcile", "alerts"]:
         queues.purge_queue(QueueUrl=queue(name))
     find_lost_publication(page)
     receive(True)

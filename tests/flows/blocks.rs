@@ -10,7 +10,7 @@ use vedette_domain::checks::history::block::SHAPES_MAX;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{Keeping, ToolChange, ToolState};
 use vedette_domain::id::SiteId;
-use vedette_domain::locations::Testimony;
+use vedette_domain::locations::Votes;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::sites::site::Site;
 use vedette_store::{Changes, StoreError};
@@ -354,7 +354,7 @@ async fn answered_in(scene: &Scene, message: &CheckMessage, ms: f64) -> Changed 
     let finish = Finish::Completed(ToolResult::Status(status_result(URL, 200, ms)));
     let (evaluations, now) = (run.evaluate(&finish, None, app.clock.now()), app.clock.now());
     let change = state
-        .apply_run(&run, &finish, evaluations, &Testimony::NoWitness, None, now)
+        .apply_run(&run, &finish, evaluations, &Votes::NoLocation, None, now)
         .expect("it counts");
     let change = change.packed(&finish, |_| true);
     assert_eq!((change.keeping, &change.closed_block), (Keeping::Packed, &None));

@@ -16,7 +16,7 @@ use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::policy::ToolPolicy;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::checks::tool_state::{BegunPosts, Learnt, ToolState, Tracked};
+use vedette_domain::checks::tool_state::{Learnt, PostsInFlight, ToolState, Tracked};
 use vedette_domain::expectations::{
     CONTENT_TYPE_MAX, EXPECTATIONS_MAX, EXPECTED_TEXT_MAX, OwnershipRecord, POST_BODY_MAX,
 };
@@ -276,7 +276,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         had_certificate: tool == Tool::Ssl,
         used_until: Some(later(6)),
         // Only while a check posts.
-        posts: BegunPosts::default(),
+        posts: PostsInFlight::default(),
     }
 }
 
@@ -485,7 +485,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         created_at: now,
         updated_at: now,
     };
-    let change = IssueChange { before: None, after, episode: None, publishes: false };
+    let change = IssueChange { before: None, after, opening: None, publishes: false };
     app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
     let size = scene.size("I#").await;
     assert!(size <= 4_096, "{size} bytes");

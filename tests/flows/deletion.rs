@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vedette_checker::Dropped;
-use vedette_domain::checks::limits::MAINTENANCE_GRACE;
+use vedette_domain::checks::limits::RECONCILE_GRACE;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_runtime::{Presence, Schedule};
@@ -218,7 +218,7 @@ async fn a_crash_around_the_deletion_leaves_a_site_or_none() {
         assert_eq!(scene.client().get(&format!("/sites/{site}")).await.status, 404);
         // The message is lost, but redelivery finds the purge.
         scene.service.waiting();
-        scene.service.test.advance(MAINTENANCE_GRACE);
+        scene.service.test.advance(RECONCILE_GRACE);
         let sent = scene.redeliver().await;
         let [(message, _)] = sent.as_slice() else { panic!("{fault:?}: {sent:?}") };
         assert_eq!(*message, scene.purge(site));
@@ -238,7 +238,7 @@ async fn a_purge_that_is_stopped_anywhere_is_begun_again() {
         let mut crashes = 0;
         while !left(&scene, site).await.is_empty() {
             scene.service.waiting();
-            scene.service.test.advance(MAINTENANCE_GRACE);
+            scene.service.test.advance(RECONCILE_GRACE);
             let sent = scene.redeliver().await;
             let [(message, _)] = sent.as_slice() else { panic!("{sent:?}") };
             // Each time, it gets one write further.

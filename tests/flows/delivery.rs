@@ -409,5 +409,5 @@ async fn a_body_that_is_no_message_fails_alone() {
         let handled = handle_body(&test.app, engines, body, test.now(), None).await;
         assert!(handled.is_err(), "{body}: {handled:?}");
     }
-    assert!(vedette_reconciler::maintain_body(&test.app, r#"{"redelivery":true}"#).await.is_err());
+    assert!(vedette_reconciler::handle_body(&test.app, r#"{"redelivery":true}"#).await.is_err());
 }

@@ -10,7 +10,9 @@ use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
+use vedette_domain::message::{
+    AlertMessage, CheckMessage, MailRequest, ReconcileMessage, RunOrder,
+};
 use vedette_runtime::Destination;
 
 use crate::census::text;
@@ -118,13 +120,13 @@ fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
             continue;
         }
         for (queue, body) in bodies(&file) {
-            assert_eq!(queue, "maintenance");
-            kinds.push(match serde_json::from_str(&body).expect("maintenance") {
-                Maintenance::Sync { .. } => "sync",
-                Maintenance::Purge { .. } => "purge",
-                Maintenance::Resync(_) => "resync",
-                Maintenance::Rebuild { .. } => "rebuild",
-                Maintenance::Publish { .. } => "publish",
+            assert_eq!(queue, "reconcile");
+            kinds.push(match serde_json::from_str(&body).expect("reconcile") {
+                ReconcileMessage::Sync { .. } => "sync",
+                ReconcileMessage::Purge { .. } => "purge",
+                ReconcileMessage::SyncTeam(_) => "resync",
+                ReconcileMessage::Rebuild { .. } => "rebuild",
+                ReconcileMessage::Publish { .. } => "publish",
             });
         }
     }
@@ -185,16 +187,16 @@ fn the_events_speak_of_one_site_and_one_team() {
         teams.extend(TeamId::parse(text(&message["team"])));
         sites.extend(SiteId::parse(text(&message["site"])));
     }
-    for file in files("reconciler").iter().filter(|file| name(file) == "maintenance") {
+    for file in files("reconciler").iter().filter(|file| name(file) == "reconcile") {
         for (_, body) in bodies(file) {
-            match serde_json::from_str(&body).expect("maintenance") {
-                Maintenance::Sync { team, site } | Maintenance::Purge { team, site } => {
+            match serde_json::from_str(&body).expect("reconcile") {
+                ReconcileMessage::Sync { team, site } | ReconcileMessage::Purge { team, site } => {
                     teams.push(team);
                     sites.push(site);
                 }
-                Maintenance::Resync(team)
-                | Maintenance::Rebuild { team, .. }
-                | Maintenance::Publish { team, .. } => teams.push(team),
+                ReconcileMessage::SyncTeam(team)
+                | ReconcileMessage::Rebuild { team, .. }
+                | ReconcileMessage::Publish { team, .. } => teams.push(team),
             }
         }
     }

@@ -19,7 +19,7 @@ impl Scene {
         (issue.id, store.evidence(issue.id).await.expect("read"))
     }
 
-    /// Runs a scheduled check five minutes later. Returns the items of evidence and episodes that exist then, and what
+    /// Runs a scheduled check five minutes later. Returns the items of evidence and openings that exist then, and what
     /// the check wrote.
     async fn check_later(&self, site: SiteId) -> (Vec<String>, f64) {
         let before = self.kept().await;
@@ -85,7 +85,7 @@ async fn an_issue_keeps_its_first_response_and_the_newest_that_differs() {
     let body = good.body.expect("what is known of it");
     assert_eq!((body.text, body.is_cut, body.bytes), (None, true, 5));
 
-    // The next episode has its own evidence, and the facts of the previous one do not change.
+    // The next opening has its own evidence, and the facts of the previous one do not change.
     scene.target.answer(200);
     scene.check_later(site).await;
     scene.target.answer(404);
@@ -93,11 +93,11 @@ async fn an_issue_keeps_its_first_response_and_the_newest_that_differs() {
     scene.check_later(site).await;
     let (id, evidence) = scene.evidence(site).await;
     assert_eq!((text(&evidence.first), text(&evidence.newest)), (Some("No such shop."), None));
-    let episodes = scene.service.test.app.store.episodes(id).await.expect("read");
+    let openings = scene.service.test.app.store.openings(id).await.expect("read");
     let codes: Vec<&Value> =
-        episodes.iter().map(|episode| &episode.context["measured"]["code"]).collect();
+        openings.iter().map(|opening| &opening.context["measured"]["code"]).collect();
     assert_eq!(codes, [404, 503], "the newest first");
-    let good = episodes.iter().map(|episode| episode.last_good.expect("a successful check").id);
+    let good = openings.iter().map(|opening| opening.last_good.expect("a successful check").id);
     let good: Vec<_> = good.map(|check| check.created_at().as_millisecond() - opened).collect();
     assert_eq!(good, [20 * 60_000, -5 * 60_000]);
 
@@ -219,8 +219,8 @@ async fn issues_of_expectations_have_evidence_of_their_own() {
     scene.target.say("Fatal error 1");
     let opened = scene.service.test.now().as_millisecond() + 5 * 60_000;
     let kept = scene.check_later(site).await.0;
-    let episode = format!("E#status:expectation#{opened}");
-    assert_eq!(kept, [episode, "V#status:expectation#first".to_owned()]);
+    let opening = format!("E#status:expectation#{opened}");
+    assert_eq!(kept, [opening, "V#status:expectation#first".to_owned()]);
     assert_eq!(scene.check_later(site).await.0, [""; 0]);
     scene.target.say("Out of memory");
     assert_eq!(scene.check_later(site).await.0, ["V#status:expectation#newest"]);

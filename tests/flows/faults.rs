@@ -59,7 +59,7 @@ const STORY: [Step; 13] = [
 impl Step {
     fn is_begun_by(self, message: &Message) -> bool {
         match message {
-            Message::Maintenance(_) => self == Self::Sync,
+            Message::Reconcile(_) => self == Self::Sync,
             Message::Alert(_) | Message::Mail(_) => false,
             Message::Check(CheckMessage { order: RunOrder::OnDemand { .. }, .. }) => {
                 self == Self::OnDemand

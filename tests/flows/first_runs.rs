@@ -41,7 +41,7 @@ impl Scene {
         }
         let sent = self.service.waiting().into_iter().filter_map(|(message, _)| match message {
             Message::Check(CheckMessage { site, tool, .. }) => Some((site, tool)),
-            Message::Maintenance(_) | Message::Alert(_) | Message::Mail(_) => None,
+            Message::Reconcile(_) | Message::Alert(_) | Message::Mail(_) => None,
         });
         sent.collect()
     }

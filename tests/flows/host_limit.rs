@@ -14,7 +14,7 @@ use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_domain::id::{IssueId, SiteId, TeamId};
 use vedette_domain::issues::Fingerprint;
-use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_domain::message::{AlertMessage, Message, ReconcileMessage};
 use vedette_store::Audit;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::new_team;
@@ -215,7 +215,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
     service.deliver_alerts().await;
     assert_eq!(service.receivers.take().len(), 1, "it works before it is moved");
 
-    let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });
+    let night = Message::Reconcile(ReconcileMessage::Rebuild { team: owner.team, after: None });
     for _ in 0..2 {
         app.queue.send(&night, Duration::ZERO).await.expect("sent");
         service.consume().await;
@@ -270,7 +270,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     assert_eq!(claims().await.len(), 2);
     add("Again", LOST).await.expect_err("claimed");
 
-    let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });
+    let night = Message::Reconcile(ReconcileMessage::Rebuild { team: owner.team, after: None });
     app.queue.send(&night, Duration::ZERO).await.expect("sent");
     service.consume().await;
     let left = claims().await;

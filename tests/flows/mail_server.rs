@@ -240,7 +240,7 @@ async fn a_person_who_tries_again_finds_that_the_mail_server_works_and_all_mail_
         server.accepts.store(true, Ordering::Relaxed);
         ask(&channels[1]).await;
         assert_eq!(*recoveries.borrow(), 1, "{request}: at once");
-        vedette_notifier::release_mail(app).await.expect("released");
+        vedette_notifier::redeliver_held_mail(app).await.expect("released");
         for channel in &channels {
             scene.mail(&sender, channel).await;
             let Deliveries { state, .. } = scene.deliveries(channel).await;

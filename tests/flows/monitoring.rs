@@ -15,7 +15,7 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{Discard, ToolState};
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Scheduler;
@@ -53,7 +53,7 @@ async fn create(service: &Service, owner: &Member, url: &str, settings: &Value) 
 /// Takes the messages for the reconciler; messages for checkers are lost.
 fn maintenance(service: &Service) -> Vec<Message> {
     let waiting = service.waiting().into_iter().map(|(message, _)| message);
-    waiting.filter(|message| matches!(message, Message::Maintenance(_))).collect()
+    waiting.filter(|message| matches!(message, Message::Reconcile(_))).collect()
 }
 
 /// Lets the reconciler handle its messages, and the messages that these cause.
@@ -167,8 +167,11 @@ async fn a_lost_message_is_made_good_by_redelivery() {
     patch_status(&service, &owner, false, 1440).await;
     service.waiting();
     assert!(!is_synced(&service, &owner).await);
-    assert_eq!(redeliver(&service).await, [Message::Maintenance(Maintenance::Resync(owner.team))]);
-    service.deliver(&Message::Maintenance(Maintenance::Resync(owner.team))).await;
+    assert_eq!(
+        redeliver(&service).await,
+        [Message::Reconcile(ReconcileMessage::SyncTeam(owner.team))]
+    );
+    service.deliver(&Message::Reconcile(ReconcileMessage::SyncTeam(owner.team))).await;
     assert!(is_synced(&service, &owner).await);
     assert_eq!(scheduled(&service).await, BTreeSet::new());
     assert_eq!(redeliver(&service).await, []);
@@ -177,7 +180,7 @@ async fn a_lost_message_is_made_good_by_redelivery() {
     let body = json!({ "url": "https://example.com/shop", "monitoring_settings": on });
     service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
     service.waiting();
-    let sync = Message::Maintenance(Maintenance::Sync { team: owner.team, site });
+    let sync = Message::Reconcile(ReconcileMessage::Sync { team: owner.team, site });
     assert_eq!(redeliver(&service).await, std::slice::from_ref(&sync));
     service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await, BTreeSet::from([site]));
@@ -280,59 +283,59 @@ const CROWD: usize = 260;
 const SLICE: usize = 256;
 
 #[tokio::test]
-async fn a_resync_goes_on_where_it_was_interrupted() {
+async fn a_team_sync_goes_on_where_it_was_interrupted() {
     let (service, owner) = Service::with_team().await;
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
-    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
-    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
-    service.deliver(&resync).await;
+    let sync = Message::Reconcile(ReconcileMessage::SyncTeam(owner.team));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&sync));
+    service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await.len(), SLICE);
     assert!(!is_synced(&service, &owner).await);
     // The message that would continue the work is lost. Redelivery looks for it only when the work should have
     // continued long ago.
-    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&sync));
     service.test.advance(SignedDuration::from_secs(60));
     service.redeliver().await;
     assert_eq!(maintenance(&service), []);
-    assert_eq!(redeliver(&service).await, std::slice::from_ref(&resync));
+    assert_eq!(redeliver(&service).await, std::slice::from_ref(&sync));
     // Sites that are done are not read again.
     for site in scheduled(&service).await {
         service.test.app.scheduler.delete(site, Tool::Status).await.expect("removed");
     }
-    service.deliver(&resync).await;
+    service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await.len(), CROWD - SLICE);
     assert!(is_synced(&service, &owner).await);
     assert_eq!(maintenance(&service), []);
 }
 
 #[tokio::test]
-async fn a_resync_that_is_delivered_twice_goes_on_once() {
+async fn a_team_sync_that_is_delivered_twice_goes_on_once() {
     let (service, owner) = Service::with_team().await;
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
     maintenance(&service);
-    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
-    tokio::join!(service.deliver(&resync), service.deliver(&resync));
-    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
-    tokio::join!(service.deliver(&resync), service.deliver(&resync));
+    let sync = Message::Reconcile(ReconcileMessage::SyncTeam(owner.team));
+    tokio::join!(service.deliver(&sync), service.deliver(&sync));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&sync));
+    tokio::join!(service.deliver(&sync), service.deliver(&sync));
     assert_eq!(maintenance(&service), []);
     assert_eq!(scheduled(&service).await.len(), CROWD);
     assert!(is_synced(&service, &owner).await);
     // Another message finds nothing to do.
     let before = service.test.faults().writes();
-    service.deliver(&resync).await;
+    service.deliver(&sync).await;
     assert_eq!(service.test.faults().writes(), before);
 }
 
 #[tokio::test]
-async fn a_resync_begins_anew_when_settings_change_again() {
+async fn a_team_sync_begins_anew_when_settings_change_again() {
     let (service, owner) = Service::with_team().await;
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
     service.waiting();
-    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
-    service.deliver(&resync).await;
+    let sync = Message::Reconcile(ReconcileMessage::SyncTeam(owner.team));
+    service.deliver(&sync).await;
     service.waiting();
     patch_status(&service, &owner, false, 1).await;
     keep(&service).await;
@@ -341,7 +344,7 @@ async fn a_resync_begins_anew_when_settings_change_again() {
     // A change that does not affect schedules does not interrupt the work in progress.
     patch_status(&service, &owner, true, 1).await;
     service.waiting();
-    service.deliver(&resync).await;
+    service.deliver(&sync).await;
     service.waiting();
     patch_team(
         &service,
@@ -366,7 +369,7 @@ async fn sync_around(
 ) {
     let faults = service.test.faults();
     faults.hold_read(n);
-    let sync = Message::Maintenance(Maintenance::Sync { team, site });
+    let sync = Message::Reconcile(ReconcileMessage::Sync { team, site });
     tokio::join!(service.deliver(&sync), async {
         faults.until_held().await;
         other.await;

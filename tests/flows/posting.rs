@@ -10,7 +10,7 @@ use vedette_domain::expectations::{OwnershipRecord, POSTS_TO_ADDRESS, RequestMet
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::CheckMessage;
 use vedette_domain::sites::site::Site;
-use vedette_testkit::{ApiResponse, Fault, NameServices, TestWitnesses, granted};
+use vedette_testkit::{ApiResponse, Fault, NameServices, TestLocations, granted};
 use vedette_tests::scheduled;
 
 use crate::scene::{Scene, dropped, engines};
@@ -310,11 +310,11 @@ async fn other_teams_do_not_stop_the_posts_of_an_owner() {
 }
 
 #[tokio::test]
-async fn no_witness_is_asked_about_a_post() {
+async fn no_other_location_is_asked_about_a_post() {
     let (mut scene, _names, site) = posting().await;
-    let witnesses = TestWitnesses::default();
-    witnesses.sees("eu-west-1", Ok(200));
-    scene.service.test.app.witnesses = witnesses.port();
+    let locations = TestLocations::default();
+    locations.sees("eu-west-1", Ok(200));
+    scene.service.test.app.remote_checks = locations.port();
     scene.target.answer(503);
     scene.service.check(&now(&scene, site)).await;
     let before = scene.target.requests();
@@ -322,7 +322,7 @@ async fn no_witness_is_asked_about_a_post() {
     scene.run_timer(site).await;
     assert_eq!((scene.target.method().as_str(), scene.target.requests()), ("POST", before + 1));
     assert_eq!(scene.issues("active").await[0]["fingerprint"], "status:down");
-    assert_eq!(witnesses.take_questions(), []);
+    assert_eq!(locations.take_questions(), []);
 }
 
 #[tokio::test]

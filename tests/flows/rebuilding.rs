@@ -8,7 +8,7 @@ use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_reconciler::{Gauge, Gauges, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_runtime::config::Schedules;
@@ -90,15 +90,16 @@ async fn a_team_of_many_sites_is_looked_at_in_slices() {
     scene.service.waiting();
     let app = &scene.service.test.app;
     let team = scene.owner.team;
-    let first = Maintenance::Rebuild { team, after: None };
-    vedette_reconciler::maintain(app, &first).await.expect("done");
-    let sent = scene.service.test.queue.drain(Destination::Maintenance);
-    let [(Message::Maintenance(next @ Maintenance::Rebuild { after: Some(_), .. }), _)] = &sent[..]
+    let first = ReconcileMessage::Rebuild { team, after: None };
+    vedette_reconciler::handle(app, &first).await.expect("done");
+    let sent = scene.service.test.queue.drain(Destination::Reconcile);
+    let [(Message::Reconcile(next @ ReconcileMessage::Rebuild { after: Some(_), .. }), _)] =
+        &sent[..]
     else {
         panic!("{sent:?}")
     };
-    vedette_reconciler::maintain(app, next).await.expect("done");
-    assert!(scene.service.test.queue.drain(Destination::Maintenance).is_empty(), "that was all");
+    vedette_reconciler::handle(app, next).await.expect("done");
+    assert!(scene.service.test.queue.drain(Destination::Reconcile).is_empty(), "that was all");
 }
 
 #[tokio::test]
@@ -194,12 +195,12 @@ async fn alerts_that_cannot_be_derived_again_wake_no_channel_and_wake_each_once_
     // The message that asks for this comes again until it succeeds.
     test.faults().refuse_writes(true);
     for _ in 0..5 {
-        let rederived = vedette_notifier::rederive(&test.app, scene.owner.team).await;
-        assert!(rederived.is_err(), "it is requested still");
+        let synced = vedette_notifier::sync(&test.app, scene.owner.team).await;
+        assert!(synced.is_err(), "it is requested still");
         assert_eq!(woken(), 0);
     }
     test.faults().refuse_writes(false);
-    vedette_notifier::rederive(&test.app, scene.owner.team).await.expect("derived");
+    vedette_notifier::sync(&test.app, scene.owner.team).await.expect("derived");
     assert_eq!(woken(), 2);
 }
 
@@ -281,8 +282,8 @@ async fn what_cannot_be_read_stops_no_other_rebuild() {
     let (lost, now) = (before.without_timer(), test.app.clock.now());
     test.app.store.put_tool(site.partition(), Tool::Status, &lost, now).await.expect("written");
     test.app.scheduler.delete(site, Tool::Status).await.expect("deleted");
-    let rebuild = Maintenance::Rebuild { team: scene.owner.team, after: None };
-    vedette_reconciler::maintain(&test.app, &rebuild).await.expect("rebuilt");
+    let rebuild = ReconcileMessage::Rebuild { team: scene.owner.team, after: None };
+    vedette_reconciler::handle(&test.app, &rebuild).await.expect("rebuilt");
     assert!(scene.state(site).await.timer.is_some());
     let schedules = test.app.scheduler.list().await.expect("listed");
     assert!(schedules.contains(&(site, Tool::Status)), "{schedules:?}");

@@ -5,7 +5,7 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_reconciler::{Drift, Reconciled, Redelivered, drift, reconcile, redeliver};
 use vedette_runtime::config::Schedules;
 use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE};
@@ -121,7 +121,7 @@ async fn a_sync_of_a_known_site_updates_and_that_of_a_new_one_creates() {
     let story = Story::begin().await;
     let (owner, sites) = &story.teams[0];
     let service = &story.scene.service;
-    let sync = Message::Maintenance(Maintenance::Sync { team: owner.team, site: sites[0] });
+    let sync = Message::Reconcile(ReconcileMessage::Sync { team: owner.team, site: sites[0] });
     service.deliver(&sync).await;
     assert_eq!(story.calls("CreateSchedule"), TOOLS.len() as u64);
     assert_eq!(story.calls("UpdateSchedule"), 0);
@@ -150,7 +150,7 @@ async fn a_sync_of_a_known_site_updates_and_that_of_a_new_one_creates() {
 }
 
 #[tokio::test]
-async fn drift_is_told_and_mended() {
+async fn drift_is_reported_and_reconciled() {
     let story = Story::begin().await;
     let none_is_due = Drift::default();
     assert_eq!(story.drift().await, none_is_due, "syncs are on their way");

@@ -10,7 +10,7 @@ use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::message::{CheckMessage, Maintenance, Message, RunOrder};
+use vedette_domain::message::{CheckMessage, Message, ReconcileMessage, RunOrder};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_runtime::aws::app;
@@ -133,12 +133,12 @@ impl Scene {
 
     /// Lets the reconciler sync a site's schedules.
     pub(crate) fn sync(&self, site: SiteId) -> Message {
-        Message::Maintenance(Maintenance::Sync { team: self.owner.team, site })
+        Message::Reconcile(ReconcileMessage::Sync { team: self.owner.team, site })
     }
 
     /// Lets the reconciler remove the remains of a site.
     pub(crate) fn purge(&self, site: SiteId) -> Message {
-        Message::Maintenance(Maintenance::Purge { team: self.owner.team, site })
+        Message::Reconcile(ReconcileMessage::Purge { team: self.owner.team, site })
     }
 
     /// Requests a status check, and takes its message out of the queue.
@@ -208,7 +208,7 @@ fn only_status(settings: &Value) -> Value {
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
-        Message::Maintenance(_) | Message::Alert(_) | Message::Mail(_) => {
+        Message::Reconcile(_) | Message::Alert(_) | Message::Mail(_) => {
             panic!("no check: {message:?}")
         }
     }

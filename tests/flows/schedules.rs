@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::checks::limits::MAINTENANCE_GRACE;
+use vedette_domain::checks::limits::RECONCILE_GRACE;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{CheckMessage, Maintenance, Message};
+use vedette_domain::message::{CheckMessage, Message, ReconcileMessage};
 use vedette_reconciler::{Reconciled, dispatch, reconcile, redeliver_all};
 use vedette_runtime::config::Schedules;
 use vedette_runtime::{Presence, Schedule, Scheduler};
@@ -115,9 +115,9 @@ impl Story {
         let (store, now) = (&service.test.app.store, service.test.now());
         store.set_plan(owner.team, plan, is_active, now).await.expect("set");
         let sent = self.scene.redeliver().await;
-        let resync = Message::Maintenance(Maintenance::Resync(owner.team));
-        assert_eq!(sent, [(resync.clone(), Duration::ZERO)]);
-        service.deliver(&resync).await;
+        let sync = Message::Reconcile(ReconcileMessage::SyncTeam(owner.team));
+        assert_eq!(sent, [(sync.clone(), Duration::ZERO)]);
+        service.deliver(&sync).await;
         service.waiting();
     }
 
@@ -226,11 +226,11 @@ async fn a_site_whose_messages_are_lost_is_found_by_redelivery(by: By) {
     }
     assert_eq!(story.scene.target.requests(), 1, "the first run does not wait for the sync");
     assert_eq!(story.schedules().await, []);
-    story.scene.service.test.advance(MAINTENANCE_GRACE);
+    story.scene.service.test.advance(RECONCILE_GRACE);
     let sent = story.scene.redeliver().await;
     assert_eq!(sent, [(story.scene.sync(site), Duration::ZERO)]);
     // They are lost again, and found again.
-    story.scene.service.test.advance(MAINTENANCE_GRACE);
+    story.scene.service.test.advance(RECONCILE_GRACE);
     assert!(story.scene.redeliver().await.contains(&sent[0]));
     story.scene.service.deliver(&sent[0].0).await;
     story.assert_cadence(site, Tool::Status, 5).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vedette_domain::checks::history::DayUptime;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId};
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::status_pages::{
     ComponentState, IncidentStatus, PageAddress, PageSummary, Publication, PublishedPage,
 };
@@ -76,7 +76,7 @@ impl Scene {
             let messages = self.service.waiting();
             for (message, _) in messages {
                 // Checks are none of this story.
-                if let Message::Maintenance(_) = message {
+                if let Message::Reconcile(_) = message {
                     self.service.deliver(&message).await;
                 }
             }
@@ -194,14 +194,14 @@ async fn a_lost_message_delays_a_publication_and_loses_nothing() {
 
     // Without anything outstanding, a message changes nothing.
     let before = scene.publication(&path).await.expect("a publication");
-    let message = Maintenance::Publish { team: scene.owner.team, page: before.page };
-    scene.service.deliver(&Message::Maintenance(message)).await;
+    let message = ReconcileMessage::Publish { team: scene.owner.team, page: before.page };
+    scene.service.deliver(&Message::Reconcile(message)).await;
     assert_eq!(scene.publication(&path).await, Some(before));
 
     // A change of the page, too.
     let message = json!({ "message": "We know." });
     assert_eq!(scene.client().patch(&path, &message).await.status, 200);
-    scene.service.test.queue.drain(Destination::Maintenance);
+    scene.service.test.queue.drain(Destination::Reconcile);
     scene.service.advance_minutes(2);
     scene.service.redeliver().await;
     scene.service.consume().await;
@@ -313,6 +313,6 @@ async fn a_team_without_a_page_has_nothing_outstanding() {
     scene.go_down(site).await;
     let messages = scene.service.waiting();
     let is_publication =
-        |message: &Message| matches!(message, Message::Maintenance(Maintenance::Publish { .. }));
+        |message: &Message| matches!(message, Message::Reconcile(ReconcileMessage::Publish { .. }));
     assert!(!messages.iter().any(|(message, _)| is_publication(message)), "{messages:?}");
 }

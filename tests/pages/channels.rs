@@ -32,7 +32,7 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     let page = page(&owner);
     assert!(said(&browser.get(&page).await).contains("No channels yet"));
     let form = format!("kind=slack&to={SECRET}&name=Ops&events=opened&tools=ssl&tools=dns");
-    assert_eq!(sent_to(&browser.post(&page, &form).await), format!("{page}?said=added"));
+    assert_eq!(sent_to(&browser.post(&page, &form).await), format!("{page}?notice=added"));
     let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
     assert!(channel.is_on() && channel.name == "Ops");
     assert_eq!(channel.filter.tools, [Tool::Ssl, Tool::Dns].into());
@@ -45,7 +45,7 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
         assert_eq!(notifies, pk.starts_with("Z#"), "{pk}: pages cannot read where it is stored");
     }
 
-    let listed = browser.get(&format!("{page}?said=added")).await;
+    let listed = browser.get(&format!("{page}?notice=added")).await;
     for text in [
         "Channel added.",
         "<bdi>Ops</bdi>",
@@ -133,7 +133,7 @@ async fn a_topic_of_ntfy_is_added_with_its_token() {
         assert!(!main_part(&refused).contains("password"), "{}", main_part(&refused));
     }
     let form = "kind=ntfy&to=password&ntfy-token=tk_password";
-    assert_eq!(sent_to(&browser.post(&page, form).await), format!("{page}?said=added"));
+    assert_eq!(sent_to(&browser.post(&page, form).await), format!("{page}?notice=added"));
     let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
     assert_eq!(channel.name, "ntfy");
     let target = test.app.store.target_of(channel).await.expect("read");
@@ -154,7 +154,7 @@ async fn an_address_is_asked_first_and_again() {
     let mut browser = Browser::of(&service.test, owner.user).await;
     let page = page(&owner);
     let added = browser.post(&page, "kind=email&to=ops%40example.com").await;
-    assert_eq!(sent_to(&added), format!("{page}?said=asked"));
+    assert_eq!(sent_to(&added), format!("{page}?notice=asked"));
     service.deliver_alerts().await;
     assert_eq!(service.receivers.take_lines(), ["confirmation"]);
     let listed = browser.get(&page).await;
@@ -165,7 +165,7 @@ async fn an_address_is_asked_first_and_again() {
     let why = "ops@example.com is not confirmed yet: its recipient must follow the link in the confirmation email.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let again = browser.post(&format!("{page}/{}/resend", channel.id), "").await;
-    assert_eq!(sent_to(&again), format!("{page}?said=resent"));
+    assert_eq!(sent_to(&again), format!("{page}?notice=resent"));
     service.deliver_alerts().await;
     assert_eq!(service.receivers.take_lines(), ["confirmation"]);
 }
@@ -240,7 +240,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     let path = format!("{page}/{}/test", channel.id);
     assert!(!said(&browser.get(&page).await).contains("Last test"));
     for _ in 0..3 {
-        assert_eq!(sent_to(&browser.post(&path, "").await), format!("{page}?said=tested"));
+        assert_eq!(sent_to(&browser.post(&path, "").await), format!("{page}?notice=tested"));
     }
     assert!(said(&browser.get(&page).await).contains("Last test is on its way"));
     service.deliver_alerts().await;
@@ -283,7 +283,10 @@ async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
     let ops = ("Ops", chat());
     let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
     let act = |verb: &str| format!("{page}/{}/{verb}", channel.id);
-    assert_eq!(sent_to(&browser.post(&act("disable"), "").await), format!("{page}?said=disabled"));
+    assert_eq!(
+        sent_to(&browser.post(&act("disable"), "").await),
+        format!("{page}?notice=disabled")
+    );
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("disabled by Ada"), "{}", said(&listed));
     let site = add(&mut browser, &service, owner.team, &target.url).await;
@@ -294,11 +297,11 @@ async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
     service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty(), "it is disabled");
 
-    assert_eq!(sent_to(&browser.post(&act("enable"), "").await), format!("{page}?said=enabled"));
+    assert_eq!(sent_to(&browser.post(&act("enable"), "").await), format!("{page}?notice=enabled"));
     service.deliver_alerts().await;
     let notified = service.receivers.take_lines();
     assert!(notified.len() == 1 && notified[0].starts_with("DOWN"), "{notified:?}");
-    assert_eq!(sent_to(&browser.post(&act("remove"), "").await), format!("{page}?said=removed"));
+    assert_eq!(sent_to(&browser.post(&act("remove"), "").await), format!("{page}?notice=removed"));
     assert!(channels(&service.test, &owner).await.is_empty());
     assert_eq!(browser.post(&act("test"), "").await.status(), 404);
 }
@@ -391,7 +394,7 @@ async fn a_channel_is_edited() {
     let saved = browser
         .post(&edit, "name=Night&events=resolved&severities=critical&to=https://evil.test/x")
         .await;
-    assert_eq!(sent_to(&saved), format!("{page}?said=saved"));
+    assert_eq!(sent_to(&saved), format!("{page}?notice=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");
     assert_eq!((stored.name.as_str(), stored.since), ("Night", channel.since));
@@ -399,7 +402,7 @@ async fn a_channel_is_edited() {
     let target = app.store.target_of(stored).await.expect("read");
     let before = app.store.target_of(&channel).await.expect("read");
     assert_eq!(target, before, "it leads where it did");
-    let listed = browser.get(&format!("{page}?said=saved")).await;
+    let listed = browser.get(&format!("{page}?notice=saved")).await;
     for part in ["Channel saved.", "<bdi>Night</bdi>", "Resolved; Critical<span"] {
         assert!(said(&listed).contains(part), "{part}: {}", said(&listed));
     }

@@ -6,7 +6,7 @@ use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site::Site;
 use vedette_domain::validation::YES;
@@ -62,7 +62,7 @@ async fn what_is_saved_as_it_is_shown_changes_nothing() {
     let page = browser.get(&path).await;
     assert!(!said(&page).contains("secret"), "a header's value is not shown: {}", said(&page));
     let sent = filled(said(&page), &[]);
-    assert_eq!(sent_to(&browser.post(&path, &sent).await), format!("/sites/{id}?said=saved"));
+    assert_eq!(sent_to(&browser.post(&path, &sent).await), format!("/sites/{id}?notice=saved"));
     assert_eq!(stored(&service, id).await, before);
 }
 
@@ -96,7 +96,7 @@ async fn expectations_are_lines_of_the_form() {
     let page = browser.get(&path).await;
     assert!(said(&page).contains("8 of 10"));
     let saved = browser.post(&path, &filled(said(&page), &[])).await;
-    assert_eq!(sent_to(&saved), format!("/sites/{id}?said=saved"));
+    assert_eq!(sent_to(&saved), format!("/sites/{id}?notice=saved"));
     assert_eq!(stored(&service, id).await, before, "what is saved as it is shown changes nothing");
 
     let changes = [("expectations.body_contains", "Hello"), ("expectations.response_time", "2000")];
@@ -154,7 +154,7 @@ async fn a_post_is_part_of_the_form_and_its_body_is_not_shown() {
     assert!(main_part(&empty).contains("Is required."), "{}", main_part(&empty));
 
     let saved = browser.post(&path, &filled(said(&page), &post(secret))).await;
-    assert_eq!(sent_to(&saved), format!("/sites/{id}?said=saved"));
+    assert_eq!(sent_to(&saved), format!("/sites/{id}?notice=saved"));
     let before = stored(&service, id).await;
     let kept = before.expectations.post.clone().expect("a POST");
     let (content_type, body) = (kept.content_type.as_str(), kept.body.as_str());
@@ -263,7 +263,7 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
         } })
     );
     assert_eq!(site.expected_records[&DnsRecordType::A], ["192.0.2.1", "192.0.2.2"]);
-    let is_sync = |message: &Message| matches!(message, Message::Maintenance(Maintenance::Sync { site, .. }) if *site == id);
+    let is_sync = |message: &Message| matches!(message, Message::Reconcile(ReconcileMessage::Sync { site, .. }) if *site == id);
     assert!(service.waiting().iter().any(|(message, _)| is_sync(message)), "schedules follow");
 
     // All values come from the team again.

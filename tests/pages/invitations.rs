@@ -114,7 +114,7 @@ async fn no_letter_is_sent_for_who_may_not_invite_any_more() {
     let why = "The invitation of bob@example.com is no longer valid; renew it.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let renewed = browser.post(&mail.replace("/mail", "/renew"), "").await;
-    assert_eq!(sent_to(&renewed), format!("{page}?said=invited"));
+    assert_eq!(sent_to(&renewed), format!("{page}?notice=invited"));
     let (sent, path) = only_mail(&test).await;
     assert_eq!(sent.to, "bob@example.com");
     assert_eq!(Browser::new(&test).get(&path).await.status(), 200);

@@ -8,10 +8,10 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::locations::Silence;
+use vedette_domain::locations::NoVote;
 use vedette_notifier::send::SendOutcome;
 use vedette_testkit::channels::{add_channel, chat, mail};
-use vedette_testkit::{Member, TestWitnesses, WebServer, member_of, new_team};
+use vedette_testkit::{Member, TestLocations, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::sites::after;
@@ -219,12 +219,12 @@ async fn an_issue_is_for_its_team_and_decided_by_who_may() {
 }
 
 #[tokio::test]
-async fn the_page_shows_what_witnesses_said() {
+async fn the_page_shows_how_other_locations_voted() {
     let (mut service, owner) = Service::with_team().await;
-    let witnesses = TestWitnesses::default();
-    witnesses.sees("eu-west-1", Ok(503));
-    witnesses.sees("us-east-1", Err(Silence::Offline));
-    service.test.app.witnesses = witnesses.port();
+    let locations = TestLocations::default();
+    locations.sees("eu-west-1", Ok(503));
+    locations.sees("us-east-1", Err(NoVote::Offline));
+    service.test.app.remote_checks = locations.port();
     let (_target, id) = broken(&service, &owner).await;
     let browser = Browser::of(&service.test, owner.user).await;
     let page = browser.get(&format!("/issues/{id}")).await;

@@ -317,7 +317,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let mut browser = Browser::of(&test, owner.user).await;
     let page = format!("/teams/{}/members", owner.team);
     let invited = browser.post(&page, "email=Grace%40example.com&name=Grace&role=member").await;
-    assert_eq!(sent_to(&invited), format!("{page}?said=invited"), "who invites has no link");
+    assert_eq!(sent_to(&invited), format!("{page}?notice=invited"), "who invites has no link");
     let (sent, path) = only_mail(&test).await;
     let email = email_of(&test, &owner).await;
     let (asked_by, team) = (Asker { name: "Ada".to_owned(), email }, "Observers".to_owned());
@@ -327,7 +327,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let again = said(&listed).split("action=\"").find(|rest| rest.contains("/mail\""));
     let again = again.and_then(|rest| rest.split('"').next()).expect("a form").to_owned();
     assert!(!body(&listed).contains("/join/"));
-    assert_eq!(sent_to(&browser.post(&again, "").await), format!("{page}?said=invited"));
+    assert_eq!(sent_to(&browser.post(&again, "").await), format!("{page}?notice=invited"));
     let (_, other) = only_mail(&test).await;
     assert_ne!(path, other);
 

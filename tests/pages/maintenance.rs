@@ -37,11 +37,11 @@ async fn a_window_is_added_with_the_form_ended_and_removed() {
          &recurrence=FREQ%3DDAILY&rule=&sites={site}"
     );
     let added = browser.post(&path, &form).await;
-    assert_eq!(sent_to(&added), format!("{path}?said=added"));
+    assert_eq!(sent_to(&added), format!("{path}?notice=added"));
     let now = "name=&duration_minutes=60&starts_at=&time_zone=UTC&recurrence=&rule=";
     let started = browser.post(&path, now).await;
-    assert_eq!(sent_to(&started), format!("{path}?said=started"));
-    let page = browser.get(&format!("{path}?said=started")).await;
+    assert_eq!(sent_to(&started), format!("{path}?notice=started"));
+    let page = browser.get(&format!("{path}?notice=started")).await;
     let page = said(&page);
     for text in [
         "Maintenance window started.",
@@ -58,9 +58,9 @@ async fn a_window_is_added_with_the_form_ended_and_removed() {
     let windows = team(test, &owner).await.windows;
     let ids: Vec<_> = windows.current_ones(test.now()).iter().map(|window| window.id).collect();
     let ended = browser.post(&format!("{path}/{}/end", ids[0]), "").await;
-    assert_eq!(sent_to(&ended), format!("{path}?said=ended"));
+    assert_eq!(sent_to(&ended), format!("{path}?notice=ended"));
     let removed = browser.post(&format!("{path}/{}/remove", ids[1]), "").await;
-    assert_eq!(sent_to(&removed), format!("{path}?said=removed"));
+    assert_eq!(sent_to(&removed), format!("{path}?notice=removed"));
     assert!(team(test, &owner).await.windows.is_empty());
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     for text in [
@@ -157,7 +157,7 @@ async fn a_calendar_program_reads_the_windows_by_an_address_that_can_be_withdraw
     for _ in 0..2 {
         assert_eq!(
             sent_to(&browser.post(&format!("{path}/share"), "").await),
-            format!("{path}?said=shared")
+            format!("{path}?notice=shared")
         );
         let page = browser.get(&path).await;
         let (_, rest) =
@@ -236,7 +236,7 @@ async fn a_window_is_edited_and_keeps_what_is_not_changed() {
     // Nothing differs.
     let same = form(&format!("&duration_minutes=95&starts_at=2026-11-29T02%3A00&sites={shop}"));
     let saved = browser.post(&edit, &same).await;
-    assert_eq!(sent_to(&saved), format!("{path}?said=saved"));
+    assert_eq!(sent_to(&saved), format!("{path}?notice=saved"));
     assert_eq!(service.client(&owner).get(&windows).await.body["data"][0], added.body["data"]);
     // Without a start, the window keeps its start. Without sites, it covers all of them.
     let changed = form("&duration_minutes=120&starts_at=");

@@ -50,7 +50,7 @@ async fn members_get_roles_and_go_and_a_team_keeps_an_owner() {
     }
     let of = |user: UserId, verb: &str| format!("{page}/{user}/{verb}");
     let changed = browser.post(&of(grace.user, "role"), "role=admin").await;
-    assert_eq!(sent_to(&changed), format!("{page}?said=changed"));
+    assert_eq!(sent_to(&changed), format!("{page}?notice=changed"));
     assert_eq!(role_of(&test, &owner, grace.user).await, Some(Role::Admin));
 
     // An admin manages members, but can neither make owners nor change them.
@@ -234,7 +234,7 @@ async fn invitations_are_withdrawn_and_end_by_themselves() {
     let withdraw = after(own, "action=\"").to_owned();
     let mut stranger = Browser::of(&test, new_team(&test, Plan::Agency).await.user).await;
     assert_eq!(stranger.post(&withdraw, "").await.status(), 404);
-    assert_eq!(sent_to(&browser.post(&withdraw, "").await), format!("{page}?said=withdrawn"));
+    assert_eq!(sent_to(&browser.post(&withdraw, "").await), format!("{page}?notice=withdrawn"));
     assert_eq!(browser.post(&withdraw, "").await.status(), 404);
     assert_eq!(Browser::new(&test).post(&first, "").await.status(), 404);
     assert_eq!(seats(&test, &owner).await, [1, 1, 2]);

@@ -74,7 +74,7 @@ async fn what_is_no_site_of_the_team_and_no_change_changes_nothing() {
     for form in [selected(&theirs, "delete-for-good"), "site=x&do=pause".to_owned(), String::new()]
     {
         let list = browser.post(&path, &form).await;
-        assert!(sent_to(&list).ends_with("said=none-selected"), "{form}");
+        assert!(sent_to(&list).ends_with("notice=none-selected"), "{form}");
     }
     assert_eq!(browser.post(&path, &selected(&own, "forget")).await.status(), 404);
     let store = &service.test.app.store;

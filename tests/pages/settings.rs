@@ -2,7 +2,7 @@
 
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_domain::message::{AlertMessage, Message, ReconcileMessage};
 use vedette_domain::sites::settings::Settings;
 use vedette_runtime::Destination;
 use vedette_testkit::{Member, TestApp, member_of, new_team};
@@ -45,16 +45,16 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     let mut browser = Browser::of(&test, owner.user).await;
     let before = settings(&test, &owner).await;
     let saved = browser.post(&path(&owner, "status"), &form("status", STATUS)).await;
-    let shown = format!("/teams/{}/settings/status?said=saved", owner.team);
+    let shown = format!("/teams/{}/settings/status?notice=saved", owner.team);
     assert_eq!(sent_to(&saved), shown);
     let mut expected = before.clone();
     expected.tools.status.cadence_minutes = 15;
     expected.tools.status.settings.incident_status_codes = [500, 503].into();
     expected.tools.status.settings.failures_to_open = 3.try_into().expect("a number");
     assert_eq!(settings(&test, &owner).await, expected);
-    let sent: Vec<_> = test.queue.drain(Destination::Maintenance);
-    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
-    assert_eq!(sent.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [resync]);
+    let sent: Vec<_> = test.queue.drain(Destination::Reconcile);
+    let sync = Message::Reconcile(ReconcileMessage::SyncTeam(owner.team));
+    assert_eq!(sent.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [sync]);
     assert!(test.queue.drain(Destination::Alerts).is_empty(), "alerts do not depend on it");
     let page = browser.get(&shown).await;
     for text in [
@@ -74,12 +74,9 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     ] {
         sent_to(&browser.post(&path(&owner, section), &form(section, fields)).await);
         let notified = test.queue.drain(Destination::Alerts);
-        let rederive = Message::Alert(AlertMessage::Team(owner.team));
-        assert_eq!(
-            notified.into_iter().map(|(message, _)| message).collect::<Vec<_>>(),
-            [rederive]
-        );
-        let request = test.app.store.rederivation(owner.team).await.expect("read");
+        let sync = Message::Alert(AlertMessage::Team(owner.team));
+        assert_eq!(notified.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [sync]);
+        let request = test.app.store.channel_sync(owner.team).await.expect("read");
         assert!(request.is_some(), "{section}: it stands in the table, too");
     }
     let now = settings(&test, &owner).await;

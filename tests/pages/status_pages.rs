@@ -34,9 +34,9 @@ async fn a_page_is_created_filled_and_deleted_with_forms() {
     assert!(said(&empty).contains("A status page shows people outside the team"));
     let created = browser.post(&path, "name=Meridian&slug=meridian").await;
     let of_page = format!("{path}/{}", page(test, &owner).await.id);
-    assert_eq!(sent_to(&created), format!("{of_page}/edit?said=created"));
+    assert_eq!(sent_to(&created), format!("{of_page}/edit?notice=created"));
 
-    let form = browser.get(&format!("{of_page}/edit?said=created")).await;
+    let form = browser.get(&format!("{of_page}/edit?notice=created")).await;
     for text in ["Status page created.", "shop-internal", "blog-internal", "value=\"meridian\""] {
         assert!(main_part(&form).contains(text), "{text}: {}", main_part(&form));
     }
@@ -47,7 +47,7 @@ async fn a_page_is_created_filled_and_deleted_with_forms() {
          &site%3A{shop}={shop}&show={shop}&name%3A{shop}=Shop&group%3A{shop}=&place%3A{shop}=1&time={shop}"
     );
     let saved = browser.post(&format!("{of_page}/edit"), &filled).await;
-    assert_eq!(sent_to(&saved), format!("{of_page}?said=saved"));
+    assert_eq!(sent_to(&saved), format!("{of_page}?notice=saved"));
     let stored = page(test, &owner).await;
     let shown: Vec<_> = stored
         .groups
@@ -72,7 +72,7 @@ async fn a_page_is_created_filled_and_deleted_with_forms() {
         assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
     }
     let deleted = browser.post(&format!("{of_page}/delete"), "").await;
-    assert_eq!(sent_to(&deleted), format!("{path}?said=removed"));
+    assert_eq!(sent_to(&deleted), format!("{path}?notice=removed"));
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     for text in ["Created the status page", "Edited the status page", "Deleted the status page"] {
         assert!(said(&log).contains(text), "{text}");
@@ -125,8 +125,8 @@ async fn an_incident_is_written_updated_and_deleted_with_forms() {
          &next_update_by=2026-11-20T12%3A00&components={component}"
     );
     let written = browser.post(&format!("{of_page}/incidents"), &form).await;
-    assert_eq!(sent_to(&written), format!("{of_page}?said=written"));
-    let shown = browser.get(&format!("{of_page}?said=written")).await;
+    assert_eq!(sent_to(&written), format!("{of_page}?notice=written"));
+    let shown = browser.get(&format!("{of_page}?notice=written")).await;
     for text in
         ["Incident published.", "Orders are delayed", "Investigating", "Next update by", "11:00"]
     {
@@ -139,11 +139,11 @@ async fn an_incident_is_written_updated_and_deleted_with_forms() {
     assert_eq!(refused.status(), 422);
     assert!(main_part(&refused).contains("Must not be empty."), "{}", main_part(&refused));
     let over = browser.post(&of_incident, "status=resolved&text=Fixed&next_update_by=").await;
-    assert_eq!(sent_to(&over), format!("{of_page}?said=updated"));
+    assert_eq!(sent_to(&over), format!("{of_page}?notice=updated"));
     let shown = browser.get(&of_page).await;
     assert!(said(&shown).contains("Past incidents"), "{}", said(&shown));
     let deleted = browser.post(&format!("{of_incident}/delete"), "").await;
-    assert_eq!(sent_to(&deleted), format!("{of_page}?said=removed"));
+    assert_eq!(sent_to(&deleted), format!("{of_page}?notice=removed"));
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     for text in ["Wrote the incident", "Resolved the incident", "Deleted the incident"] {
         assert!(said(&log).contains(text), "{text}");

@@ -17,8 +17,8 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_what_is_none_is_refused() {
     }
     assert_eq!(page.matches("value=\"UTC\"").count(), 1);
     let saved = browser.post(&path, "time_zone=Europe%2FBerlin").await;
-    assert_eq!(sent_to(&saved), format!("{path}?said=saved"));
-    let page = browser.get(&format!("{path}?said=saved")).await;
+    assert_eq!(sent_to(&saved), format!("{path}?notice=saved"));
+    let page = browser.get(&format!("{path}?notice=saved")).await;
     for text in ["Saved.", "<option value=\"Europe/Berlin\" selected>"] {
         assert!(said(&page).contains(text), "{text}");
     }

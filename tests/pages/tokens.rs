@@ -41,7 +41,7 @@ async fn a_token_is_shown_once_works_and_is_revoked() {
         let mut stranger = Browser::of(&test, new_team(&test, Plan::Agency).await.user).await;
         assert_eq!(stranger.post(&revoke, "").await.status(), 404);
         assert_eq!(client.get("/teams").await.status, 200);
-        assert_eq!(sent_to(&browser.post(&revoke, "").await), "/tokens?said=revoked");
+        assert_eq!(sent_to(&browser.post(&revoke, "").await), "/tokens?notice=revoked");
         assert_eq!(client.get("/teams").await.status, 401);
         assert_eq!(browser.post(&revoke, "").await.status(), 404);
         let left = said(&browser.get("/tokens").await).matches("/revoke\"").count();

@@ -26,9 +26,9 @@ async fn a_zone_is_chosen_of_all_that_there_are_and_given_up_again() {
         let selected = format!("<option value=\"{chosen}\" selected>");
         assert!(said(&page).contains(&selected), "{chosen}: {}", said(&page));
         assert_eq!(said(&page).matches(" selected>").count(), 1);
-        assert_eq!(sent_to(&browser.post(PATH, sent).await), "/time-zone?said=saved");
+        assert_eq!(sent_to(&browser.post(PATH, sent).await), "/time-zone?notice=saved");
     }
-    let page = browser.get("/time-zone?said=saved").await;
+    let page = browser.get("/time-zone?notice=saved").await;
     assert!(said(&page).contains("Saved."));
     let refused = browser.post(PATH, "time_zone=Europe%2FAtlantis").await;
     assert_eq!(refused.status(), 422);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use url::Url;
 use vedette_domain::checks::check::{FinishReason, LinksResult};
-use vedette_domain::locations::{Answer, Question, Sighting};
+use vedette_domain::locations::{Answer, Question, RemoteStatus};
 use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::links::{self, CrawlLimiter, LinksProbe};
 use vedette_probe::ssrf_guard::SsrfGuard;
@@ -54,8 +54,9 @@ async fn a_site_that_redirects_until_it_gets_its_cookie_is_up_if_browsers_send_i
         let error = (!is_sent).then_some("more than 10 redirects");
         assert_eq!((result.up, result.error.as_deref()), (is_sent, error), "{lines}");
         let question = Question::new(url, None, Duration::from_secs(9));
-        let Answer::Saw(Sighting { code, .. }) = service.engines.look_for(&question).await else {
-            panic!("a sighting")
+        let Answer::Checked(RemoteStatus { code, .. }) = service.engines.look_for(&question).await
+        else {
+            panic!("a status")
         };
         assert_eq!(code, if is_sent { 200 } else { 0 }, "{lines}");
     }

@@ -13,7 +13,7 @@ use vedette_domain::checks::check::{CheckError, StatusResult};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::expectations::CheckMethod;
 use vedette_domain::id::SiteId;
-use vedette_domain::locations::{Answer, Question, Sighting};
+use vedette_domain::locations::{Answer, Question, RemoteStatus};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::status::{self, StatusProbe};
 use vedette_testkit::loopback;
@@ -148,7 +148,7 @@ async fn a_site_that_redirects_to_nowhere_is_down_for_everybody_who_checks_it() 
         // An agent or outpost agrees.
         let question = Question::new(url, None, Duration::from_secs(9));
         let saw = service.engines.look_for(&question).await;
-        assert!(matches!(&saw, Answer::Saw(Sighting { code: 0, .. })), "{shown}: {saw:?}");
+        assert!(matches!(&saw, Answer::Checked(RemoteStatus { code: 0, .. })), "{shown}: {saw:?}");
         assert_eq!(site.heads().len(), 2, "{shown}");
     }
 }

@@ -11,8 +11,8 @@ use vedette_checker::Handled;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::locations::Silence;
-use vedette_testkit::{Member, TestWitnesses};
+use vedette_domain::locations::NoVote;
+use vedette_testkit::{Member, TestLocations};
 use vedette_tests::Service;
 
 /// A server that answers `/CODE` with this code, and other paths with the code that is set.
@@ -175,7 +175,7 @@ async fn a_check_fails_before_expectations_are_judged() {
 }
 
 #[tokio::test]
-async fn a_witness_judges_codes_as_home_does() {
+async fn another_location_judges_codes_as_home_does() {
     for (seen, expected) in [
         (Ok(555), "status:down"),
         (Ok(999), "status:down"),
@@ -185,14 +185,14 @@ async fn a_witness_judges_codes_as_home_does() {
     ] {
         let server = Server::start().await;
         let (mut service, owner) = Service::with_team().await;
-        let witnesses = TestWitnesses::default();
-        witnesses.sees("eu-west-1", seen);
-        witnesses.sees("us-east-1", Err(Silence::NoAnswer));
-        service.test.app.witnesses = witnesses.port();
+        let locations = TestLocations::default();
+        locations.sees("eu-west-1", seen);
+        locations.sees("us-east-1", Err(NoVote::NoAnswer));
+        service.test.app.remote_checks = locations.port();
         let settings = json!({ "failures_to_open": 1 });
         let site = add(&service, &owner, &server.url, Tool::Status, &settings).await;
         server.answer(530);
-        // An outage that witnesses deny is a warning after some checks.
+        // An outage that other locations deny is a warning after some checks.
         for _ in 0..5 {
             service.advance_minutes(5);
             check(&service, site, Tool::Status).await;

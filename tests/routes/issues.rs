@@ -60,7 +60,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             created_at: now,
             updated_at: now,
         },
-        episode: None,
+        opening: None,
         publishes: false,
     };
     let stored = stored_site(service, site).await;

@@ -32,7 +32,7 @@ const MINUTES_MAX: u32 = 7 * 24 * 60;
 
 /// When the life with a seed begins.
 pub(crate) fn start(seed: u64) -> Timestamp {
-    // Lives with and without witnesses take turns.
+    // Lives with and without other locations take turns.
     let place = usize::try_from(seed / 2 % STARTS.len() as u64).expect("small");
     STARTS[place].parse().expect("a timestamp")
 }

@@ -20,18 +20,18 @@ use vedette_domain::expectations::Unmet;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
-use vedette_domain::locations::{QUESTION_TIMEOUT, Silence};
+use vedette_domain::locations::{NoVote, QUESTION_TIMEOUT};
 use vedette_domain::maintenance::{MaintenanceWindow, Windows};
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
-use vedette_reconciler::{MAINTENANCE, REDELIVERY, rebuild_all, redeliver_all};
+use vedette_reconciler::{RECONCILE, REDELIVERY, rebuild_all, redeliver_all};
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::keys::Owner;
 use vedette_store::{Audit, Grant};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
-use vedette_testkit::{Fault, Member, TestWitnesses, granted, new_team};
+use vedette_testkit::{Fault, Member, TestLocations, granted, new_team};
 use vedette_tests::{Service, scheduled};
 
 use crate::random::Random;
@@ -66,11 +66,11 @@ struct Watched {
     is_up: bool,
     /// Whether it is as expected while it answers.
     is_healthy: bool,
-    /// How many runs in a row opened no issue although witnesses were asked.
+    /// How many runs in a row opened no issue although other locations were asked.
     held: u32,
 }
 
-/// How a witness behaves for a while.
+/// How another location behaves for a while.
 #[derive(Debug, Clone, Copy)]
 enum Nature {
     Honest,
@@ -107,7 +107,7 @@ impl Nature {
     ];
 
     /// What it answers about a site that it sees answer with this code, and after how long.
-    fn answer(self, sees: u16) -> (Result<u16, Silence>, Duration) {
+    fn answer(self, sees: u16) -> (Result<u16, NoVote>, Duration) {
         let seconds = Duration::from_secs;
         match self {
             Self::Honest => (Ok(sees), seconds(1)),
@@ -117,10 +117,10 @@ impl Nature {
             Self::Dead => (Ok(sees), Duration::MAX),
             Self::Slow => (Ok(sees), QUESTION_TIMEOUT - seconds(1)),
             Self::Late => (Ok(sees), QUESTION_TIMEOUT + seconds(1)),
-            Self::Revoked => (Err(Silence::NoAnswer), seconds(1)),
-            Self::Offline => (Err(Silence::Offline), seconds(1)),
+            Self::Revoked => (Err(NoVote::NoAnswer), seconds(1)),
+            Self::Offline => (Err(NoVote::Offline), seconds(1)),
             Self::Refused => (Ok(403), seconds(1)),
-            Self::Babbling => (Err(Silence::Unreadable), seconds(1)),
+            Self::Babbling => (Err(NoVote::Unreadable), seconds(1)),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Nature {
 pub(crate) struct World {
     service: Service,
     /// Other locations, which half of the lives have.
-    witnesses: Option<TestWitnesses>,
+    locations: Option<TestLocations>,
     /// How each of them behaves at the moment.
     natures: [Nature; 2],
     /// Whether home's network is partly broken.
@@ -145,7 +145,7 @@ pub(crate) struct World {
     /// How far the service's clock is ahead.
     ahead: SignedDuration,
     /// Whether it was set back and channels may still wait until time catches up.
-    must_rewind: bool,
+    must_rebuild: bool,
     calm: bool,
     /// Whether no receiver fails today.
     is_good_day: bool,
@@ -173,11 +173,11 @@ pub(crate) struct Life {
     pub(crate) partial: usize,
     /// How many sites were not as expected.
     pub(crate) unexpected: usize,
-    /// How many outages witnesses confirmed.
+    /// How many outages other locations confirmed.
     pub(crate) confirmed: u64,
-    /// How many outages were reported because all witnesses were silent.
+    /// How many outages were reported because all other locations were silent.
     pub(crate) unconfirmed: u64,
-    /// How many runs opened no issue although witnesses were asked.
+    /// How many runs opened no issue although other locations were asked.
     pub(crate) held: u64,
     /// How many checks were in maintenance windows.
     pub(crate) in_windows: u64,
@@ -212,7 +212,7 @@ const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How many times windows that do not recur are waited for in the end.
 const HOURS_OF_WINDOWS: usize = 10;
-/// After so many checks outside windows, a site has the issues that it should: witnesses may hold two of them back.
+/// After so many checks outside windows, a site has the issues that it should: other locations may hold two of them back.
 const CHECKS_TO_DECIDE: usize = 6;
 /// The longest wait for a retry or follow-up outside windows.
 const TIMER_MAX: SignedDuration = SignedDuration::from_mins(10);
@@ -233,10 +233,10 @@ impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
         let mut service = Service::on(Database::in_step().expect("a database")).await;
         service.test.set_clock(windows::start(seed));
-        let is_witnessed = seed.is_multiple_of(2);
-        let witnesses = is_witnessed.then(TestWitnesses::default);
-        if let Some(witnesses) = &witnesses {
-            service.test.app.witnesses = witnesses.port();
+        let is_checked_remotely = seed.is_multiple_of(2);
+        let locations = is_checked_remotely.then(TestLocations::default);
+        if let Some(locations) = &locations {
+            service.test.app.remote_checks = locations.port();
         }
         let owner = new_team(&service.test, Plan::Agency).await;
         let mut random = Random::new(seed);
@@ -244,7 +244,7 @@ impl World {
             Receivers::new(Random::new(random.below(u64::MAX)), service.test.faults().clone());
         let mut world = Self {
             service,
-            witnesses,
+            locations,
             natures: [Nature::Honest; 2],
             is_home_broken: false,
             seed,
@@ -256,7 +256,7 @@ impl World {
             channels: Vec::new(),
             under_way: Vec::new(),
             ahead: SignedDuration::ZERO,
-            must_rewind: false,
+            must_rebuild: false,
             calm: false,
             is_good_day: false,
             deaths: 0,
@@ -275,7 +275,7 @@ impl World {
             world.add_channel(name, target).await;
         }
         // Messages from the creation of the sites are not part of this.
-        world.service.test.queue.drain(Destination::Maintenance);
+        world.service.test.queue.drain(Destination::Reconcile);
         world
     }
 
@@ -308,7 +308,7 @@ impl World {
         if faults.until_crash(Box::pin(client.put(&path, &body))).await.is_none() {
             self.deaths += 1;
         }
-        self.service.test.queue.drain(Destination::Maintenance);
+        self.service.test.queue.drain(Destination::Reconcile);
     }
 
     async fn add_channel(&mut self, name: &str, target: Target) {
@@ -450,7 +450,7 @@ impl World {
         self.service.test.set_clock(app.clock.now() + by);
         self.ahead = ahead;
         if by < -CLOCK_SKEW {
-            self.must_rewind = true;
+            self.must_rebuild = true;
             self.realign().await;
         }
     }
@@ -459,9 +459,9 @@ impl World {
     /// starts, and one that cannot write repeats it until it can.
     async fn realign(&mut self) {
         let (app, faults) = (&self.service.test.app, self.service.test.faults().clone());
-        while self.must_rewind {
+        while self.must_rebuild {
             let realigned = Box::pin(async {
-                let rewound = vedette_notifier::rewind(app).await;
+                let rewound = vedette_notifier::rebuild_waits(app).await;
                 // If one of these fails, the next night or the next pass repeats it.
                 let _ = vedette_notifier::release(app, app.clock.now()).await;
                 let _ = redeliver_all(app).await;
@@ -470,7 +470,7 @@ impl World {
             });
             match faults.until_crash(realigned).await {
                 None => self.deaths += 1,
-                Some(true) => self.must_rewind = false,
+                Some(true) => self.must_rebuild = false,
                 Some(false) => return,
             }
         }
@@ -588,7 +588,7 @@ impl World {
             None => self.deaths += 1,
             Some(answer) => self.changed_windows += u64::from(matches!(answer.status, 200..300)),
         }
-        self.service.test.queue.drain(Destination::Maintenance);
+        self.service.test.queue.drain(Destination::Reconcile);
         self.see_windows().await;
     }
 
@@ -626,7 +626,7 @@ impl World {
         if faults.until_crash(patched).await.is_none() {
             self.deaths += 1;
         }
-        self.service.test.queue.drain(Destination::Maintenance);
+        self.service.test.queue.drain(Destination::Reconcile);
         let app = &self.service.test.app;
         let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
         self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
@@ -726,9 +726,9 @@ impl World {
         let faults = self.service.test.faults().clone();
         let done = match &message {
             Message::Check(check) => faults.until_crash(Box::pin(self.check(check))).await,
-            Message::Maintenance(maintenance) => {
-                let kept = vedette_reconciler::maintain(&self.service.test.app, maintenance);
-                let kept = granted([&MAINTENANCE, &Grant::NONE], Box::pin(kept));
+            Message::Reconcile(maintenance) => {
+                let kept = vedette_reconciler::handle(&self.service.test.app, maintenance);
+                let kept = granted([&RECONCILE, &Grant::NONE], Box::pin(kept));
                 faults.until_crash(kept).await.map(|kept| kept.is_ok())
             }
             Message::Alert(alert) => {
@@ -766,26 +766,26 @@ impl World {
         }
     }
 
-    /// Sets what witnesses answer about a site that answers them with this code.
-    fn instruct_witnesses(&self, code: u16) {
-        let Some(witnesses) = &self.witnesses else { return };
-        witnesses.take_questions();
+    /// Sets what other locations answer about a site that answers them with this code.
+    fn instruct_locations(&self, code: u16) {
+        let Some(locations) = &self.locations else { return };
+        locations.take_questions();
         for (name, nature) in ["eu-west-1", "us-east-1"].into_iter().zip(self.natures) {
             let (answer, after) = nature.answer(code);
-            witnesses.sees_after(name, answer, after);
+            locations.sees_after(name, answer, after);
         }
     }
 
-    /// Whether witnesses were asked about the run that was just saved.
+    /// Whether other locations were asked about the run that was just saved.
     fn was_asked(&self) -> bool {
-        self.witnesses.as_ref().is_some_and(|witnesses| !witnesses.take_questions().is_empty())
+        self.locations.as_ref().is_some_and(|locations| !locations.take_questions().is_empty())
     }
 
-    /// Checks the rule of confirmation after a run: no outage is reported without asking witnesses, and each is reported
+    /// Checks the rule of confirmation after a run: no outage is reported without asking other locations, and each is reported
     /// at the third run at which they are asked, whatever they say.
     async fn hold_to_bound(&mut self, number: usize, is_down: bool, issues: &[IssueChange]) {
         let was_asked = self.was_asked();
-        for IssueChange { after, .. } in issues.iter().filter(|_| self.witnesses.is_some()) {
+        for IssueChange { after, .. } in issues.iter().filter(|_| self.locations.is_some()) {
             if after.id.fingerprint() == Fingerprint::StatusDown && after.lifecycle.is_active() {
                 assert!(was_asked, "an outage was reported without asking");
                 match after.context["confirmation"].as_str() {
@@ -835,7 +835,7 @@ impl World {
         let elsewhere = if self.sites[number].is_up { 200 } else { 503 };
         let is_cut_off = self.is_home_broken && self.random.happens(700);
         let code = if is_cut_off { 0 } else { elsewhere };
-        self.instruct_witnesses(elsewhere);
+        self.instruct_locations(elsewhere);
         let (app, site) = (&self.service.test.app, &self.sites[number]);
         let unmet = || Unmet {
             fingerprint: Fingerprint::StatusExpectation,
@@ -896,7 +896,7 @@ impl World {
             self.in_windows += 1;
             assert!(issues.is_empty(), "decided in a window: {issues:?}");
             assert_eq!(state.evaluated, before, "observed in a window");
-            assert!(!self.was_asked(), "witnesses were asked in a window");
+            assert!(!self.was_asked(), "locations were asked in a window");
         } else {
             let evaluated = state.evaluated.map(|evaluated| evaluated.id);
             assert_eq!(evaluated, Some(check.id), "not observed");

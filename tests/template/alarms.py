@@ -170,7 +170,7 @@ NOON = 12 * HOURS
 ERRORS = {
     "FunctionsAlarm": [
         *(f"vedette-checker-{tool}" for tool in (*TOOLS, "broken-links", "performance")),
-        *(f"vedette-{name}" for name in ("browser", "redelivery", "dispatch", "maintenance", "notifier")),
+        *(f"vedette-{name}" for name in ("browser", "redelivery", "dispatch", "reconcile", "notifier")),
     ],
     "LettersAlarm": ["vedette-letters"],
 }

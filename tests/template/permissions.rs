@@ -12,7 +12,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
 use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
-use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
+use vedette_reconciler::{DISPATCH, RECONCILE, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_store::keys::{PK, Prefix, SK};
 use vedette_store::{Action, Grant};
@@ -29,7 +29,7 @@ fn from_code() -> BTreeMap<String, Granted> {
     let reconciler = [
         ("redelivery", [&REDELIVERY, &Grant::NONE]),
         ("dispatch", [&DISPATCH, &Grant::NONE]),
-        ("maintenance", [&MAINTENANCE, &Grant::NONE]),
+        ("reconcile", [&RECONCILE, &Grant::NONE]),
     ];
     let notifier = [("alerts", [&NOTIFIER, &Grant::NONE]), ("letters", [&LETTERS, &Grant::NONE])];
     let pages =

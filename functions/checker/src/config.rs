@@ -102,19 +102,19 @@ impl Config {
         Ok((targets(read)?, EngineConfig::read(&of_browser)?))
     }
 
-    /// Reads the configuration of a witness, which looks at public targets only, whatever is allowed elsewhere: what it
+    /// Reads the configuration of another location, which looks at public targets only, whatever is allowed elsewhere: what it
     /// may reach, and the resolvers that tell whether it has a connection.
     ///
     /// # Errors
     ///
     /// The first variable that is invalid.
-    pub fn of_witness(read: Read<'_>) -> Result<(Outbound, EngineConfig), ConfigError> {
-        let of_witness = |name: &str| match name {
+    pub fn of_location(read: Read<'_>) -> Result<(Outbound, EngineConfig), ConfigError> {
+        let of_location = |name: &str| match name {
             AuditorKind::VARIABLE | RDAP => Some("none".to_owned()),
             BROWSER_FUNCTION => None,
             _ => read(name),
         };
-        Ok((Outbound::read(read)?, EngineConfig::read(&of_witness)?))
+        Ok((Outbound::read(read)?, EngineConfig::read(&of_location)?))
     }
 }
 

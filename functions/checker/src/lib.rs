@@ -11,9 +11,9 @@ mod lease;
 mod metrics;
 mod outposts;
 mod posting;
+mod remote_check;
 mod secret;
 mod unsaved;
-mod witness;
 
 use std::fmt;
 use std::pin::pin;
@@ -214,13 +214,13 @@ async fn run(
         None => app.store.run_context_relaxed(team, site, tool).await?,
     };
     let mut begun = begin(app, incoming, sent_at, context).await?;
-    if !matches!(begun, Begun::Wanted { runs: true, .. }) {
+    if !matches!(begun, Begun::Started { runs: true, .. }) {
         // The data may be out of date, and a run must not be dropped because of that.
         let context = app.store.run_context(team, site, tool).await?;
         begun = begin(app, incoming, sent_at, context).await?;
     }
     let (message, context, runs) = match begun {
-        Begun::Wanted { message, context, runs } => (message, *context, runs),
+        Begun::Started { message, context, runs } => (message, *context, runs),
         Begun::Gone => return Ok(Handled::Dropped(Dropped::Gone)),
         Begun::Discarded(check, discard) => {
             engines.unsaved.forget(check);
@@ -316,7 +316,7 @@ async fn end_without_post(
 /// How a message's run begins.
 enum Begun {
     /// The run is still wanted.
-    Wanted {
+    Started {
         /// The message, with a slot that no other check has.
         message: CheckMessage,
         context: Box<RunContext>,
@@ -350,7 +350,7 @@ async fn begin(
         return Ok(Begun::Discarded(check, Discard::Used));
     };
     let runs = app.service.runs(tool, &context.team, &context.settings);
-    Ok(Begun::Wanted { message, context: Box::new(context), runs })
+    Ok(Begun::Started { message, context: Box::new(context), runs })
 }
 
 /// Saves a finished run. If that fails, it is kept for the message's next delivery.

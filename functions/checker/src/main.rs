@@ -15,12 +15,12 @@ use vedette_checker::{
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::checks::concurrency::limit_for_share;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::locations::{Answer, Question, Silence};
+use vedette_domain::locations::{Answer, NoVote, Question};
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{
-    Clock, Consumer, Destination, PrivateTargets, TxtRecords, Witnesses, aws, telemetry,
+    Clock, Consumer, Destination, PrivateTargets, RemoteChecks, TxtRecords, aws, telemetry,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Error> {
         return browse().await;
     }
     if name == OUTPOST {
-        return witness().await;
+        return remote_check().await;
     }
     let tool = Tool::parse(&name).ok_or_else(|| format!("no tool is named `{name}`"))?;
     consume(tool).await
@@ -58,7 +58,7 @@ async fn consume(tool: Tool) -> Result<(), Error> {
         app.txt_records = TxtRecords::from_fn(TxtResolver::of_the_system().into_fn());
         let outposts = Arc::new(Outposts::read(&environment, &sdk, app.clock.clone())?);
         let private = Arc::clone(&engines) as Arc<dyn PrivateTargets>;
-        app.witnesses = Witnesses::new(outposts).sparing(private);
+        app.remote_checks = RemoteChecks::new(outposts).sparing(private);
     }
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
@@ -85,8 +85,8 @@ async fn consume(tool: Tool) -> Result<(), Error> {
 
 /// Checks what home asks about, as the outpost of a region. It creates no AWS client, because the function's role allows
 /// none of the calls.
-async fn witness() -> Result<(), Error> {
-    let (outbound, engines) = Config::of_witness(&environment)?;
+async fn remote_check() -> Result<(), Error> {
+    let (outbound, engines) = Config::of_location(&environment)?;
     let engines = Engines::new(outbound, engines)?;
     run(service_fn(|event: LambdaEvent<Value>| {
         let engines = &engines;
@@ -95,11 +95,13 @@ async fn witness() -> Result<(), Error> {
             let answer = match serde_json::from_value::<Question>(event.payload) {
                 Ok(question) => engines.look_for(&question).await,
                 // The error would repeat parts of the question, so it is not logged.
-                Err(_) => Answer::Silent(Silence::Unreadable),
+                Err(_) => Answer::NotChecked(NoVote::Unreadable),
             };
             match &answer {
-                Answer::Saw(saw) => info!(request_id, code = saw.code, "answered"),
-                Answer::Silent(silence) => info!(request_id, silence = silence.as_str(), "silent"),
+                Answer::Checked(saw) => info!(request_id, code = saw.code, "answered"),
+                Answer::NotChecked(reason) => {
+                    info!(request_id, reason = reason.as_str(), "did not check");
+                }
             }
             Ok::<_, Error>(answer)
         }

@@ -1,4 +1,4 @@
-//! The witnesses of a deployment on AWS: a function in each of a few other regions, which may only write its log.
+//! The other locations of a deployment on AWS: a function in each of a few other regions, which may only write its log.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::{ConfigError, Read, list, required};
-use vedette_domain::locations::{Answer, Location, Question, Silence, WITNESSES_MAX};
-use vedette_runtime::{AskWitness, Clock};
+use vedette_domain::locations::{Answer, Location, NoVote, Question, REMOTE_LOCATIONS_MAX};
+use vedette_runtime::{Clock, RemoteLocations};
 
 use crate::lambda::{Called, LambdaFunction, Outcome, TOO_MANY_REQUESTS};
 
@@ -37,8 +37,8 @@ impl Outposts {
     /// The first variable that is invalid or missing. More regions than a run may ask are invalid, too.
     pub fn read(read: Read<'_>, sdk: &SdkConfig, clock: Clock) -> Result<Self, ConfigError> {
         let regions: Vec<Location> = list(read, REGIONS)?;
-        if regions.len() > WITNESSES_MAX {
-            let problem = format!("names more than {WITNESSES_MAX} regions");
+        if regions.len() > REMOTE_LOCATIONS_MAX {
+            let problem = format!("names more than {REMOTE_LOCATIONS_MAX} regions");
             return Err(ConfigError { name: REGIONS, problem });
         }
         let name = if regions.is_empty() { String::new() } else { required(read, FUNCTION)? };
@@ -50,7 +50,7 @@ impl Outposts {
     }
 }
 
-impl AskWitness for Outposts {
+impl RemoteLocations for Outposts {
     fn locations(&self) -> Vec<Location> {
         self.functions.keys().cloned().collect()
     }
@@ -59,25 +59,25 @@ impl AskWitness for Outposts {
         &'a self,
         location: &'a Location,
         question: &'a Question,
-    ) -> BoxFuture<'a, Result<Answer, Silence>> {
+    ) -> BoxFuture<'a, Result<Answer, NoVote>> {
         Box::pin(async move {
-            let function = self.functions.get(location).ok_or(Silence::NoAnswer)?;
-            let body = serde_json::to_string(question).map_err(|_| Silence::Failed)?;
+            let function = self.functions.get(location).ok_or(NoVote::NoAnswer)?;
+            let body = serde_json::to_string(question).map_err(|_| NoVote::Failed)?;
             let called = function.call(body, self.clock.now().into()).await.map_err(|error| {
                 let is_busy = matches!(&error, SdkError::ServiceError(refused)
                     if refused.err().status == TOO_MANY_REQUESTS);
                 warn!(%location, error = %ErrorChain(&error), "an outpost does not answer");
-                if is_busy { Silence::Busy } else { Silence::NoAnswer }
+                if is_busy { NoVote::Busy } else { NoVote::NoAnswer }
             })?;
             let Called { request_id, outcome } = called;
             match outcome {
                 Outcome::Answer(answer) => Answer::parse(&answer).map_err(|error| {
                     warn!(%location, outpost_request_id = request_id, %error, "an outpost's answer was refused");
-                    Silence::Unreadable
+                    NoVote::Unreadable
                 }),
                 Outcome::Crash(error) => {
                     warn!(%location, outpost_request_id = request_id, error, "an outpost failed");
-                    Err(Silence::NoAnswer)
+                    Err(NoVote::NoAnswer)
                 }
             }
         })

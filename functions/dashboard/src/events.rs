@@ -8,7 +8,7 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issues::TimelineKey;
-use vedette_domain::issues::episode::Episode;
+use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -32,7 +32,7 @@ struct Event<'a> {
     key: TimelineKey,
     by_hand: bool,
     of: &'a IssueWithSite,
-    /// The opening of the episode that it belongs to.
+    /// The time of the opening that it belongs to.
     opened_at: Timestamp,
     /// What the issue said at that opening, or what it says now if that is no longer stored.
     summary: String,
@@ -49,8 +49,8 @@ pub(crate) async fn show(
     let store = &context.app.store;
     let issues = load(store, id, number).await?;
     let mut page = EventsPage::new(&issues, number);
-    let openings = page.openings();
-    page.describe(&store.episodes_at(openings).await?);
+    let times = page.opening_times();
+    page.describe(&store.openings_at(times).await?);
     let content = content(id, &page, context.clock(Some(&team.team)));
     let title = Heading::new("Events")
         .lead(html! { p.quiet { "Issues that opened and were resolved, newest first." } });
@@ -103,17 +103,17 @@ impl<'a> EventsPage<'a> {
 
 impl EventsPage<'_> {
     /// The openings that its events belong to.
-    fn openings(&self) -> BTreeSet<(IssueId, Timestamp)> {
+    fn opening_times(&self) -> BTreeSet<(IssueId, Timestamp)> {
         self.events.iter().map(|event| (event.of.issue.id, event.opened_at)).collect()
     }
 
-    /// Sets the summary of each event, from the episodes.
-    fn describe(&mut self, episodes: &[Episode]) {
+    /// Sets the summary of each event, from the openings.
+    fn describe(&mut self, openings: &[Opening]) {
         for event in &mut self.events {
             let (issue, opened_at) = (event.of.issue.id, event.opened_at);
-            let said = episodes
+            let said = openings
                 .iter()
-                .find(|episode| episode.issue == issue && episode.opened_at == opened_at);
+                .find(|opening| opening.issue == issue && opening.opened_at == opened_at);
             if let Some(said) = said {
                 event.summary.clone_from(&said.summary);
             }

@@ -85,7 +85,7 @@ pub(crate) async fn acknowledge(
     let answer = carry_out(context, &access, Decision::Acknowledge(by)).await?;
     if field(context.body, "then") == "list" && answer.status() == StatusCode::SEE_OTHER {
         let team = access.stored.site.team;
-        return layout::redirect(&format!("/teams/{team}?said=acknowledged"));
+        return layout::redirect(&format!("/teams/{team}?notice=acknowledged"));
     }
     Ok(answer)
 }
@@ -195,7 +195,7 @@ struct IssueView<'a> {
     site: &'a Site,
     team: &'a Team,
     users: &'a BTreeMap<UserId, User>,
-    /// Its evidence, episodes, notifications and checks.
+    /// Its evidence, openings, notifications and checks.
     found: &'a Found,
     clock: Clock<'a>,
     may_act: bool,

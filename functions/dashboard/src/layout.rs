@@ -419,10 +419,10 @@ pub(crate) fn redirect(path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// The notice after a form: the URL names it (`notice=`), and `words` has its text.
-pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Markup {
+/// The notice after a form: the URL names it (`?notice=`), and `words` has its text.
+pub(crate) fn notice(context: RequestContext<'_>, words: &[(&str, &str)]) -> Markup {
     let query = Query::parse(context.head.uri.query());
-    let notice = query.search("said").unwrap_or_default();
+    let notice = query.search("notice").unwrap_or_default();
     let found = words.iter().find(|(name, _)| *name == notice);
     html! { @if let Some((_, words)) = found { (note(Look::Up, &html! { (words) })) } }
 }

@@ -31,7 +31,7 @@ const FROM_NOW: [(u32, &str); 4] =
     [(15, "15 minutes"), (60, "1 hour"), (240, "4 hours"), (1_440, "1 day")];
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 7] = [
+const NOTICES: [(&str, &str); 7] = [
     ("added", "Maintenance window added."),
     ("started", "Maintenance window started."),
     ("saved", "Maintenance window saved."),
@@ -68,7 +68,7 @@ pub(crate) async fn add(
     let caller = &context.member()?.caller;
     let (actor, now) = (caller.actor(), caller.now);
     match add_window(context.app, &team.team, new, actor, now).await.map_err(ApiError::from) {
-        Ok(_) => layout::redirect(&format!("{}?said={said}", path(team.id()))),
+        Ok(_) => layout::redirect(&format!("{}?notice={said}", path(team.id()))),
         Err(ApiError::Validation(refusal)) => {
             page(context, &team, Some(sent.refused(refusal))).await
         }
@@ -121,7 +121,7 @@ pub(crate) async fn save(
         .await
         .map_err(ApiError::from)
     {
-        Ok(_) => layout::redirect(&format!("{}?said=saved", path(team.id))),
+        Ok(_) => layout::redirect(&format!("{}?notice=saved", path(team.id))),
         Err(ApiError::Validation(refusal)) => refused(sent, refusal).await,
         Err(error) => Err(error),
     }
@@ -155,7 +155,7 @@ pub(crate) async fn end(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     end_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=ended", path(team.id())))
+    layout::redirect(&format!("{}?notice=ended", path(team.id())))
 }
 
 /// Removes a window.
@@ -165,7 +165,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     remove_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=removed", path(team.id())))
+    layout::redirect(&format!("{}?notice=removed", path(team.id())))
 }
 
 async fn page(
@@ -183,7 +183,7 @@ async fn page(
     let may_manage = caller.role_in(team.id)?.grants(Permission::ManageSites);
     let windows = team.windows.current_ones(caller.now);
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &SAID)) }
+        @if refused.is_none() { (layout::notice(context, &NOTICES)) }
         (list_of(team, &windows, &sites, may_manage, context.clock(Some(team))))
         @if may_manage {
             (form::add(team, &sites, refused))

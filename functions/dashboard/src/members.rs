@@ -34,7 +34,7 @@ async fn answer(
     notice: &str,
 ) -> Result<Response, ApiError> {
     match done {
-        Ok(()) => layout::redirect(&format!("/teams/{}/members?said={notice}", team.id())),
+        Ok(()) => layout::redirect(&format!("/teams/{}/members?notice={notice}", team.id())),
         Err(error) => match ApiError::from(error) {
             ApiError::Validation(why) => {
                 list::page(context, team, None, Some(&why.message())).await

@@ -21,7 +21,7 @@ use crate::layout::{self, Heading, NavTab};
 use crate::{RequestContext, words};
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 1] = [("removed", "Status page deleted.")];
+const NOTICES: [(&str, &str); 1] = [("removed", "Status page deleted.")];
 
 /// The address of the list.
 pub(crate) fn path(team: TeamId) -> String {
@@ -54,7 +54,7 @@ pub(crate) async fn create(
         Ok(create_status_page(context.app, &team.team, new, actor, now).await?)
     };
     match created.await {
-        Ok(page) => layout::redirect(&format!("{}/edit?said=created", path_of(&page))),
+        Ok(page) => layout::redirect(&format!("{}/edit?notice=created", path_of(&page))),
         Err(ApiError::Validation(refusal)) => {
             listed(context, &team, Some(sent.refused(refusal))).await
         }
@@ -69,7 +69,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     delete_status_page(context.app, &team.team, &page, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=removed", path(team.id())))
+    layout::redirect(&format!("{}?notice=removed", path(team.id())))
 }
 
 async fn listed(
@@ -87,7 +87,7 @@ async fn listed(
     let mut pages = context.app.store.status_pages(team.id).await?;
     pages.sort_by_key(|page| (page.created_at, page.id));
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &SAID)) }
+        @if refused.is_none() { (layout::notice(context, &NOTICES)) }
         @if !pages.is_empty() {
             section.card aria-label="Status pages" {
                 ul.rows { @for page in &pages { (row(context, page)) } }

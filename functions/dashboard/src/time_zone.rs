@@ -41,7 +41,7 @@ pub(crate) async fn update(
     };
     let caller = &context.member()?.caller;
     let team = change_time_zone(context.app, team.team, zone, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("/teams/{}/time-zone?said=saved", team.id))
+    layout::redirect(&format!("/teams/{}/time-zone?notice=saved", team.id))
 }
 
 fn page(
@@ -55,7 +55,7 @@ fn page(
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let done = layout::done(context, &[("saved", "Saved.")]);
+    let done = layout::notice(context, &[("saved", "Saved.")]);
     let may_change = role.grants(Permission::UpdateMonitoring);
     let content = html! {
         @if refused.is_none() { (done) }

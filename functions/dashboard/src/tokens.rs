@@ -75,7 +75,7 @@ pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiE
     let found = tokens.iter().find(|(token, _)| token.hash.0 == context.parameters.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
     revoke_token(context.app, token, caller.actor()).await?;
-    layout::redirect("/tokens?said=revoked")
+    layout::redirect("/tokens?notice=revoked")
 }
 
 async fn page(
@@ -89,7 +89,7 @@ async fn page(
         None => StatusCode::OK,
     };
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &[("revoked", "Token revoked.")])) }
+        @if refused.is_none() { (layout::notice(context, &[("revoked", "Token revoked.")])) }
         @if !tokens.is_empty() { (list_of(&tokens, context.clock(None))) }
         (form(refused))
     };

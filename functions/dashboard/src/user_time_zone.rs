@@ -34,7 +34,7 @@ pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiE
         Err(refusal) => return page(context, Some(input.refused(refusal))),
     };
     change_user_time_zone(context.app, &context.member()?.caller.user, zone.as_ref()).await?;
-    layout::redirect("/time-zone?said=saved")
+    layout::redirect("/time-zone?notice=saved")
 }
 
 fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Response, ApiError> {
@@ -45,7 +45,7 @@ fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Respo
     };
     let done = match refused {
         Some(_) => html! {},
-        None => layout::done(context, &[("saved", "Saved.")]),
+        None => layout::notice(context, &[("saved", "Saved.")]),
     };
     let input = refused.unwrap_or_else(|| {
         let mut input = FormInput::default();

@@ -1,4 +1,4 @@
-//! What each channel needs to learn about a change of an issue.
+//! What each channel is notified of after a change of an issue.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 
@@ -20,12 +20,12 @@ use crate::events::EventBody;
 ///
 /// When the table does not answer.
 pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), NotifierError> {
-    let taught = retry_on_conflict(budget::WRITE, || async {
+    let changed = retry_on_conflict(budget::WRITE, || async {
         let (entries, channels) = futures::try_join!(
             app.store.outbox(issue.partition(), issue.fingerprint()),
             app.store.channels(team),
         )?;
-        let mut taught = Vec::new();
+        let mut changed = Vec::new();
         // The issue is stored as the page will show it. If this fan-out is lost, the next one requests it again.
         let pages = match entries.iter().any(|entry| entry.publishes) {
             true => app.store.want_publications(team, app.clock.now()).await?,
@@ -35,18 +35,18 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
             let fan_outs = fan_outs(app, &channels, entry, &entries).await?;
             app.store.fan_out(entry, &fan_outs).await?;
             let on = fan_outs.iter().filter(|fan_out| fan_out.off.is_none());
-            taught.extend(on.map(|fan_out| fan_out.channel));
+            changed.extend(on.map(|fan_out| fan_out.channel));
         }
-        Ok::<_, NotifierError>((taught, pages))
+        Ok::<_, NotifierError>((changed, pages))
     });
-    let (mut taught, pages) = taught.await?;
-    taught.sort_unstable();
-    taught.dedup();
-    for channel in taught {
+    let (mut changed, pages) = changed.await?;
+    changed.sort_unstable();
+    changed.dedup();
+    for channel in changed {
         wake(app, channel, Duration::ZERO).await;
     }
     for page in pages {
-        let message = Message::Maintenance(Maintenance::Publish { team, page });
+        let message = Message::Reconcile(ReconcileMessage::Publish { team, page });
         app.enqueue_or_leave(message, Duration::ZERO).await;
     }
     Ok(())
@@ -70,14 +70,14 @@ async fn fan_outs(
     let mut fan_outs = Vec::new();
     for (channel, (state, delivery)) in channels.into_iter().zip(states) {
         let off = off(channel, &state);
-        let learnt = match off {
-            Some(_) => channel.lesson_while_off(delivery, entry, now),
+        let news = match off {
+            Some(_) => channel.missed_while_off(delivery, entry, now),
             None => channel.news(delivery, entry, now),
         };
-        let Some(learnt) = learnt else { continue };
-        let (channel, delivery) = (channel.into(), learnt.delivery);
+        let Some(news) = news else { continue };
+        let (channel, delivery) = (channel.into(), news.delivery);
         let mut fan_out = FanOut { channel, delivery, event: None, off };
-        if let Some(event) = learnt.event {
+        if let Some(event) = news.event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);
             fan_out.event = Some(Queued::event(entry.issue.id, place, content, now));

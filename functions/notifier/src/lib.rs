@@ -10,10 +10,10 @@ mod fan_out;
 mod grants;
 mod message;
 mod owner;
-mod rederive;
+mod rebuild_waits;
 mod release;
-mod rewind;
 pub mod send;
+mod sync;
 mod transport;
 
 use tracing::info;
@@ -24,9 +24,9 @@ use vedette_store::{ChannelRef, MayConflict, StoreError};
 pub use deliver::deliver;
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
-pub use rederive::{Rebuilt, rebuild, rederive};
-pub use release::{release, release_mail};
-pub use rewind::rewind;
+pub use rebuild_waits::rebuild_waits;
+pub use release::{redeliver_held_mail, release};
+pub use sync::{Rebuilt, rebuild, sync};
 pub use transport::Transport;
 pub use vedette_actions::wake;
 pub use vedette_domain::alerts::delivery_run::Delivered;
@@ -67,7 +67,7 @@ pub async fn handle(
             let place = ChannelRef { team: *team, id: *channel };
             deliver(app, transport, place).await.map(drop)
         }
-        AlertMessage::Team(team) => rederive(app, *team).await,
+        AlertMessage::Team(team) => sync::sync(app, *team).await,
         AlertMessage::Rebuild(team) => {
             let Rebuilt { channels, missing, stray } = rebuild(app, *team).await?;
             info!(%team, channels, missing, stray, "rebuilt alerts");

@@ -35,7 +35,7 @@ pub async fn release(app: &App, start: Timestamp) -> Result<u64, NotifierError> 
 /// # Errors
 ///
 /// When the table does not answer.
-pub async fn release_mail(app: &App) -> Result<(), NotifierError> {
+pub async fn redeliver_held_mail(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {
             let place = ChannelRef::from(&channel);

@@ -9,7 +9,7 @@ use vedette_store::{Audit, StoreError, UrlClaim, unless_conflict};
 /// Stores the secrets of a team's channels in separate items, and claims the URLs that they lead to. Where several
 /// channels lead to one URL, as earlier versions allowed, the oldest claims it, and the others stay. A claim of a
 /// channel that is gone is deleted.
-pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
+pub(crate) async fn convert(app: &App, team: TeamId) -> Result<(), StoreError> {
     let (mut channels, claims) = app.store.channels_and_claims(team).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let (mut claims, stray): (Vec<_>, Vec<_>) = claims

@@ -109,7 +109,7 @@ fn of_site(
 ) -> Result<Gauges, StoreError> {
     let site = &stored.site;
     let mut gauges = Gauges::new();
-    if !stored.has_settled(team) {
+    if !stored.is_synced(team) {
         return Ok(gauges);
     }
     let settings = team.settings_for(site);

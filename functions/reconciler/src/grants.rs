@@ -22,7 +22,7 @@ pub const REDELIVERY: Grant = Grant {
 /// and purges deleted sites with the notifications about their issues. It moves secrets of channels that an earlier
 /// version stored with the channel, and deletes claims of removed channels. It publishes status pages, starts the
 /// emails to their subscribers, and removes the incidents and subscribers of deleted ones.
-pub const MAINTENANCE: Grant = Grant {
+pub const RECONCILE: Grant = Grant {
     get: &[Publication, Site, StatusPage, Team],
     batch_get: &[Site, Team],
     query: &[Channel, Delivery, Directory, Site, StatusPage, Subscription],

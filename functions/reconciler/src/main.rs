@@ -1,12 +1,12 @@
 //! The reconciler's Lambda functions. `Handler` says whether a function redelivers overdue work, sends polled runs or
-//! consumes the maintenance queue.
+//! consumes the reconcile queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::{info, warn};
 use vedette_domain::ErrorChain;
 use vedette_reconciler::{
-    Gauge, Redelivered, dispatch, gauge, is_time_for_gauge, maintain_body, rebuild_all, redeliver,
+    Gauge, Redelivered, dispatch, gauge, handle_body, is_time_for_gauge, rebuild_all, redeliver,
 };
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::metrics::{self, Metric};
@@ -75,13 +75,12 @@ async fn main() -> Result<(), Error> {
             }))
             .await
         }
-        Some("maintenance") => {
-            let consumer = Consumer::new(&app, Destination::Maintenance)?;
+        Some("reconcile") => {
+            let consumer = Consumer::new(&app, Destination::Reconcile)?;
             run(service_fn(|event: LambdaEvent<SqsEvent>| {
                 let (app, consumer) = (&app, &consumer);
                 async move {
-                    let handle =
-                        |body: SqsBody| async move { maintain_body(app, &body.text).await };
+                    let handle = |body: SqsBody| async move { handle_body(app, &body.text).await };
                     let left = app.clock.until(event.context.deadline);
                     Ok::<_, Error>(consumer.consume(event.payload, left, handle).await)
                 }

@@ -10,7 +10,7 @@ use vedette_domain::ErrorChain;
 use vedette_domain::checks::policy::ToolPolicy;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{Partition, TeamId};
-use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_domain::message::{AlertMessage, Message, ReconcileMessage};
 use vedette_runs::enqueue_timer;
 use vedette_runtime::metrics::{self, Metric};
 use vedette_runtime::{App, Schedule};
@@ -31,7 +31,7 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     let teams = app.store.listed_teams().await?.items;
     let count = teams.len() as u64;
     let sends = stream::iter(teams).map(|team| async move {
-        let timers = Message::Maintenance(Maintenance::Rebuild { team, after: None });
+        let timers = Message::Reconcile(ReconcileMessage::Rebuild { team, after: None });
         app.queue.send(&timers, Duration::ZERO).await?;
         app.queue.send(&Message::Alert(AlertMessage::Rebuild(team)), Duration::ZERO).await
     });
@@ -48,11 +48,11 @@ pub(crate) async fn timers(
 ) -> Result<(), ReconcilerError> {
     let Some(team) = app.store.team(id, app.clock.now()).await? else { return Ok(()) };
     if after.is_none() {
-        match channels::settle(app, id).await {
+        match channels::convert(app, id).await {
             Err(error @ StoreError::Corrupt(_)) => {
                 error!(team = %id, error = %ErrorChain(&error), "could not rebuild the team's channels; skipping them");
             }
-            settled => settled?,
+            converted => converted?,
         }
     }
     let mut sites = app.store.listed_sites(id).await?.items;
@@ -60,42 +60,42 @@ pub(crate) async fn timers(
     sites.retain(|site| after.is_none_or(|after| *site > after));
     let has_next = sites.len() > SLICE;
     sites.truncate(SLICE);
-    let recreated = AtomicU64::new(0);
-    let rebuilt = slice(app, &team, &sites, &recreated).await;
-    let recreated = recreated.into_inner();
-    if recreated > 0 {
-        warn!(team = %id, recreated, "created missing schedules again");
-        metrics::emit(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
+    let created = AtomicU64::new(0);
+    let rebuilt = slice(app, &team, &sites, &created).await;
+    let created = created.into_inner();
+    if created > 0 {
+        warn!(team = %id, created, "created missing schedules again");
+        metrics::emit(&[(Metric::SchedulesRecreated, created)], app.clock.now());
     }
-    let mended = rebuilt?;
-    info!(team = %id, sites = sites.len(), mended, recreated, "rebuilt timers and schedules");
+    let timers = rebuilt?;
+    info!(team = %id, sites = sites.len(), timers, created, "rebuilt timers and schedules");
     if let Some(after) = sites.last().copied().filter(|_| has_next) {
-        let next = Maintenance::Rebuild { team: id, after: Some(after) };
-        app.queue.send(&Message::Maintenance(next), Duration::ZERO).await?;
+        let next = ReconcileMessage::Rebuild { team: id, after: Some(after) };
+        app.queue.send(&Message::Reconcile(next), Duration::ZERO).await?;
     }
     Ok(())
 }
 
 /// Repairs the timers of some sites and creates their missing schedules, a batch at a time. Returns how many timers it
-/// has repaired, and adds to `recreated`, even if it fails.
+/// has repaired, and adds to `created`, even if it fails.
 async fn slice(
     app: &App,
     team: &TeamWithSettings,
     sites: &[Partition],
-    recreated: &AtomicU64,
+    created: &AtomicU64,
 ) -> Result<u64, ReconcilerError> {
-    let mut mended = 0;
+    let mut timers = 0;
     for batch in sites.chunks(BATCH) {
         let found = sync::readable(app, batch).await?;
         for stored in found.values() {
-            mended += unless_unreadable(stored, mend(app, stored, team).await)?;
+            timers += unless_unreadable(stored, rebuild_timers(app, stored, team).await)?;
         }
         let made = found.values().map(|stored| async move {
-            unless_unreadable(stored, recreate(app, stored, team, recreated).await)
+            unless_unreadable(stored, create_missing(app, stored, team, created).await)
         });
         try_join_all(made).await?;
     }
-    Ok(mended)
+    Ok(timers)
 }
 
 /// The result for a site; the default if the site cannot be read.
@@ -113,25 +113,30 @@ fn unless_unreadable<T: Default>(
 }
 
 /// Creates the schedules that a site lacks and counts them, unless they do not follow its settings yet.
-async fn recreate(
+async fn create_missing(
     app: &App,
     stored: &SiteWithTools,
     team: &TeamWithSettings,
-    recreated: &AtomicU64,
+    created: &AtomicU64,
 ) -> Result<(), ReconcilerError> {
-    if !stored.has_settled(team) {
+    if !stored.is_synced(team) {
         return Ok(());
     }
     let site = &stored.site;
     let settings = team.settings_for(site);
     let made = running(app, stored, team).into_iter().map(|tool| {
         let cadence_minutes = settings.tools.cadence_minutes(tool);
-        app.scheduler.recreate(Schedule { team: site.team, site: site.id, tool, cadence_minutes })
+        app.scheduler.create_missing(Schedule {
+            team: site.team,
+            site: site.id,
+            tool,
+            cadence_minutes,
+        })
     });
     let made = try_join_all(made).await?.into_iter().filter(|was_missing| *was_missing).count();
     let made = made as u64;
     if made > 0 {
-        recreated.fetch_add(made, Ordering::Relaxed);
+        created.fetch_add(made, Ordering::Relaxed);
         // Their input may have changed since it was read.
         sync::site(app, site.id).await?;
     }
@@ -139,14 +144,14 @@ async fn recreate(
 }
 
 /// Sets the missing retries and follow-ups of a site. Returns how many.
-async fn mend(
+async fn rebuild_timers(
     app: &App,
     stored: &SiteWithTools,
     team: &TeamWithSettings,
 ) -> Result<u64, ReconcilerError> {
     let settings = team.settings_for(&stored.site);
     let runs = |tool: &Tool| app.service.runs(*tool, &team.team, &settings);
-    let mut mended = 0;
+    let mut timers = 0;
     for tool in Tool::ALL.into_iter().filter(runs) {
         let (policy, now) = (ToolPolicy::of(tool, &settings), app.clock.now());
         let state = stored.tool(tool)?;
@@ -158,11 +163,11 @@ async fn mend(
         let written = app.store.put_tool(stored.site.id.partition(), tool, &next, now).await;
         // The concurrent write has decided about the timer.
         if unless_conflict(written)? {
-            mended += 1;
+            timers += 1;
             if let Some(timer) = next.timer {
                 enqueue_timer(app, &stored.site, tool, timer).await;
             }
         }
     }
-    Ok(mended)
+    Ok(timers)
 }

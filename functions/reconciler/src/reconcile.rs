@@ -12,7 +12,7 @@ use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_runtime::{App, PollingScheduler, Scheduler};
 use vedette_store::{Readable, StoreError};
 
-use crate::sync::{BATCH, CONCURRENCY, Known, Synced, Wanted};
+use crate::sync::{BATCH, CONCURRENCY, Known, Synced, WantedSchedules};
 use crate::{ReconcilerError, sync};
 
 /// The progress of a reconciliation.
@@ -175,27 +175,27 @@ pub async fn drift(app: &App) -> Result<Drift, ReconcilerError> {
     let read = batches(app, teams, &unreadable)
         .map_ok(|batch| sync::wanted(app, batch))
         .try_buffer_unordered(CONCURRENCY);
-    let Wanted { settled, excused, unreadable: left } = read
-        .try_fold(Wanted::default(), |mut all, wanted| async move {
-            all.settled.extend(wanted.settled);
+    let WantedSchedules { synced, excused, unreadable: left } = read
+        .try_fold(WantedSchedules::default(), |mut all, wanted| async move {
+            all.synced.extend(wanted.synced);
             all.excused.extend(wanted.excused);
             all.unreadable += wanted.unreadable;
             Ok(all)
         })
         .await?;
     let mut drift = Drift {
-        sites: settled.len() as u64,
+        sites: synced.len() as u64,
         unreadable: unreadable.into_inner() + left,
         ..Drift::default()
     };
-    for (&site, tools) in &settled {
+    for (&site, tools) in &synced {
         for (&tool, &cadence) in tools {
             drift.wanted += 1;
             drift.load.add(tool, cadence);
             drift.missing += u64::from(!known.contains(&(site, tool)));
         }
     }
-    let is_stray = |(site, tool): &&(SiteId, Tool)| match settled.get(site) {
+    let is_stray = |(site, tool): &&(SiteId, Tool)| match synced.get(site) {
         Some(tools) => !tools.contains_key(tool),
         None => !excused.contains(&site.partition()),
     };

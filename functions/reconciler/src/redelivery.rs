@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::checks::check::{CheckError, Finish};
-use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
+use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, Message};
+use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, ReconcileMessage};
 use vedette_domain::sites::site::Site;
 use vedette_domain::status_pages::{MAILING_LEASE, PUBLICATION_GRACE};
 use vedette_runs::{enqueue_timer, record_run};
@@ -126,22 +126,22 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
     let unknown = || StoreError::Corrupt("no such work is known".into());
     match work.first().and_then(|first| first.owner).ok_or_else(unknown)? {
         Owner::Team(team) => {
-            let message = Message::Maintenance(Maintenance::Resync(team));
+            let message = Message::Reconcile(ReconcileMessage::SyncTeam(team));
             app.queue.send(&message, Duration::ZERO).await?;
-            postpone(app, work, later(MAINTENANCE_GRACE)).await?;
+            postpone(app, work, later(RECONCILE_GRACE)).await?;
         }
         Owner::Site(partition) => {
             let message = match app.store.deleted_site(partition).await? {
-                Some(DeletedSite { team, id: site, .. }) => Maintenance::Purge { team, site },
+                Some(DeletedSite { team, id: site, .. }) => ReconcileMessage::Purge { team, site },
                 None => match app.store.site(partition).await? {
                     Some(SiteWithTools { site, .. }) => {
-                        Maintenance::Sync { team: site.team, site: site.id }
+                        ReconcileMessage::Sync { team: site.team, site: site.id }
                     }
                     None => return Ok(()),
                 },
             };
-            app.queue.send(&Message::Maintenance(message), Duration::ZERO).await?;
-            postpone(app, work, later(MAINTENANCE_GRACE)).await?;
+            app.queue.send(&Message::Reconcile(message), Duration::ZERO).await?;
+            postpone(app, work, later(RECONCILE_GRACE)).await?;
         }
         Owner::Outbox(partition, fingerprint) => {
             let entries = app.store.outbox(partition, fingerprint).await?;
@@ -153,7 +153,7 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             send_alert(app, work, AlertMessage::Channel { team, channel }).await?;
         }
         Owner::Publication(team, page) => {
-            let message = Message::Maintenance(Maintenance::Publish { team, page });
+            let message = Message::Reconcile(ReconcileMessage::Publish { team, page });
             app.queue.send(&message, Duration::ZERO).await?;
             postpone(app, work, later(PUBLICATION_GRACE)).await?;
         }

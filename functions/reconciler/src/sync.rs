@@ -9,7 +9,7 @@ use tracing::{error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Presence, Schedule, SchedulerError};
 use vedette_store::{
@@ -35,16 +35,16 @@ pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     follow(app, vec![id.partition()], None).await.map(drop)
 }
 
-/// Syncs the next sites of a team, and requests the sites after them. If a resync is lost, redelivery continues it
+/// Syncs the next sites of a team, and requests the sites after them. If a sync is lost, redelivery continues it
 /// where it stopped.
 pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
-    let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
+    let Some(slice) = app.store.next_sync_slice(id, SLICE).await? else { return Ok(()) };
     follow_all(app, &slice.sites).await?;
-    let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
+    let finish = || app.store.finish_sync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
     // Another message has come this far, or has started again, and will continue.
     if is_ahead && slice.has_next() {
-        app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
+        app.queue.send(&Message::Reconcile(ReconcileMessage::SyncTeam(id)), Duration::ZERO).await?;
     }
     Ok(())
 }
@@ -120,9 +120,9 @@ type Cadences = BTreeMap<Tool, u32>;
 
 /// What should run on some sites.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedSchedules {
     /// The tools of each site with their cadences in minutes, without sites that wait for a sync.
-    pub(crate) settled: BTreeMap<SiteId, Cadences>,
+    pub(crate) synced: BTreeMap<SiteId, Cadences>,
     /// Sites that wait for a sync or cannot be read. Any schedules that they have are accepted.
     pub(crate) excused: BTreeSet<Partition>,
     /// How many cannot be read.
@@ -130,9 +130,12 @@ pub(crate) struct Wanted {
 }
 
 /// What should run on a batch of one team's sites.
-pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, ReconcilerError> {
-    let mut wanted = Wanted::default();
-    match settled(app, &batch).await {
+pub(crate) async fn wanted(
+    app: &App,
+    batch: Vec<Partition>,
+) -> Result<WantedSchedules, ReconcilerError> {
+    let mut wanted = WantedSchedules::default();
+    match synced(app, &batch).await {
         Err(StoreError::Corrupt(_)) => {}
         found => {
             wanted.add(&batch, found?);
@@ -140,7 +143,7 @@ pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, R
         }
     }
     for site in batch {
-        match settled(app, &[site]).await {
+        match synced(app, &[site]).await {
             Err(error @ StoreError::Corrupt(_)) => {
                 error!(?site, error = %ErrorChain(&error), "could not read the site");
                 wanted.excused.insert(site);
@@ -152,16 +155,16 @@ pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, R
     Ok(wanted)
 }
 
-impl Wanted {
-    fn add(&mut self, batch: &[Partition], settled: BTreeMap<SiteId, Cadences>) {
-        let is_settled: BTreeSet<_> = settled.keys().map(|site| site.partition()).collect();
-        self.excused.extend(batch.iter().filter(|site| !is_settled.contains(site)));
-        self.settled.extend(settled);
+impl WantedSchedules {
+    fn add(&mut self, batch: &[Partition], synced: BTreeMap<SiteId, Cadences>) {
+        let is_synced: BTreeSet<_> = synced.keys().map(|site| site.partition()).collect();
+        self.excused.extend(batch.iter().filter(|site| !is_synced.contains(site)));
+        self.synced.extend(synced);
     }
 }
 
 /// What should run on the sites of one team whose schedules follow already.
-async fn settled(app: &App, batch: &[Partition]) -> Result<BTreeMap<SiteId, Cadences>, StoreError> {
+async fn synced(app: &App, batch: &[Partition]) -> Result<BTreeMap<SiteId, Cadences>, StoreError> {
     let found = app.store.sites(batch.iter().copied()).await?;
     let Some(team) = found.values().next().map(|stored| stored.site.team) else {
         return Ok(BTreeMap::new());
@@ -169,13 +172,13 @@ async fn settled(app: &App, batch: &[Partition]) -> Result<BTreeMap<SiteId, Cade
     let Some(team) = app.store.team(team, app.clock.now()).await? else {
         return Ok(BTreeMap::new());
     };
-    let settled = found.values().filter(|stored| stored.has_settled(&team));
+    let synced = found.values().filter(|stored| stored.is_synced(&team));
     let cadences = |stored: &SiteWithTools| {
         let settings = team.settings_for(&stored.site);
         let tools = running(app, stored, &team).into_iter();
         tools.map(|tool| (tool, settings.tools.cadence_minutes(tool))).collect()
     };
-    Ok(settled.map(|stored| (stored.site.id, cadences(stored))).collect())
+    Ok(synced.map(|stored| (stored.site.id, cadences(stored))).collect())
 }
 
 /// The tools that run on a site.
@@ -310,11 +313,11 @@ pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), R
     remove_schedules(app, site).await?;
     match app.store.purge(site.partition()).await? {
         Purged::Partly => {
-            let rest = Message::Maintenance(Maintenance::Purge { team, site });
+            let rest = Message::Reconcile(ReconcileMessage::Purge { team, site });
             app.queue.send(&rest, Duration::ZERO).await?;
         }
         // Redelivery returns to it later.
-        Purged::Untold | Purged::Whole => {}
+        Purged::Unnotified | Purged::Whole => {}
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! An agent: a witness at another location, for a service on one machine.
+//! An agent: another location at another location, for a service on one machine.
 //!
 //! It makes outgoing requests only. One waits at the service for questions and serves as the heartbeat; another posts each
-//! answer, once. An agent stores nothing: a question that is lost in a crash counts as silence.
+//! answer, once. An agent stores nothing: a question that is lost in a crash counts as no vote.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use vedette_checker::Engines;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::locations::{
-    ANSWERS_PATH, Answer, AskedQuestion, POLL_TIME, PROTOCOL_VERSION, QUESTIONS_MAX,
-    QUESTIONS_PATH, Questions, Silence, VERSION_HEADER,
+    ANSWERS_PATH, Answer, AskedQuestion, NoVote, POLL_TIME, PROTOCOL_VERSION, QUESTIONS_MAX,
+    QUESTIONS_PATH, Questions, VERSION_HEADER,
 };
 
 /// How long the service may take to answer a poll, in addition to [`POLL_TIME`].
@@ -219,7 +219,7 @@ impl Agent {
     async fn look(&self, AskedQuestion { id, question }: AskedQuestion) {
         let answer = match self.places.try_acquire() {
             Ok(_place) => self.engines.look_for(&question).await,
-            Err(_) => Answer::Silent(Silence::Busy),
+            Err(_) => Answer::NotChecked(NoVote::Busy),
         };
         let Ok(url) = self.answers.join(&id) else { return };
         let Ok(body) = serde_json::to_vec(&answer) else { return };

@@ -121,7 +121,7 @@ async fn it_reaches_no_target_that_is_not_public() {
         let question = Question::new(url.parse().expect("a URL"), None, Duration::from_secs(3));
         assert_eq!(
             agent.engines.look_for(&question).await,
-            Answer::Silent(Silence::Forbidden),
+            Answer::NotChecked(NoVote::Forbidden),
             "{url}"
         );
     }
@@ -129,7 +129,7 @@ async fn it_reaches_no_target_that_is_not_public() {
         version: 2,
         ..Question::new("http://10.0.0.1/".parse().expect("a URL"), None, GRACE)
     };
-    assert_eq!(agent.engines.look_for(&other).await, Answer::Silent(Silence::Unreadable));
+    assert_eq!(agent.engines.look_for(&other).await, Answer::NotChecked(NoVote::Unreadable));
 }
 
 #[tokio::test]

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 use url::Url;
-use vedette_agent::{Agent as Witness, AgentConfig};
+use vedette_agent::{Agent as RemoteAgent, AgentConfig};
 use vedette_checker::{Config, Engines};
-use vedette_domain::locations::{Agent, Location, WITNESSES_MAX};
+use vedette_domain::locations::{Agent, Location, REMOTE_LOCATIONS_MAX};
 use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 use vedette_runtime::config::environment;
@@ -110,11 +110,11 @@ impl Run {
             authorities: self.ca_file.clone(),
             allows_plaintext: self.allow_http,
         };
-        let (outbound, engines) = Config::of_witness(&environment)?;
+        let (outbound, engines) = Config::of_location(&environment)?;
         let engines = Engines::new(outbound, engines).map_err(Failure::because)?;
-        let witness =
-            Witness::new(config, engines).map_err(|error| Failure::Usage(error.to_string()))?;
-        Err(Failure::because(witness.run().await))
+        let agent =
+            RemoteAgent::new(config, engines).map_err(|error| Failure::Usage(error.to_string()))?;
+        Err(Failure::because(agent.run().await))
     }
 }
 
@@ -130,9 +130,9 @@ async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
             "there is already an agent {name}; `vedette agent rotate` gives it a new token"
         )));
     }
-    if agents.len() >= WITNESSES_MAX {
+    if agents.len() >= REMOTE_LOCATIONS_MAX {
         return Err(Failure::refused(format!(
-            "a service can have at most {WITNESSES_MAX} agents; revoke one first"
+            "a service can have at most {REMOTE_LOCATIONS_MAX} agents; revoke one first"
         )));
     }
     let secret = app.entropy.secret().map_err(Failure::because)?;
@@ -240,7 +240,7 @@ mod tests {
     #[tokio::test]
     async fn there_are_so_many_agents_at_most() {
         let bench = Bench::new().await;
-        for number in 0..WITNESSES_MAX {
+        for number in 0..REMOTE_LOCATIONS_MAX {
             bench.json(&format!("agent add a{number}")).await;
         }
         assert_eq!(

@@ -36,7 +36,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The queue: a tool, `maintenance`, `alerts`, `letters` or `schedules`; all queues if omitted
+    /// The queue: a tool, `reconcile`, `alerts`, `letters` or `schedules`; all queues if omitted
     #[arg(value_parser = queue::NAMES)]
     queue: Option<String>,
 }

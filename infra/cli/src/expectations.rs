@@ -38,7 +38,7 @@ pub(crate) enum Command {
         #[arg(value_parser = args::site_id)]
         site: SiteId,
         #[command(flatten)]
-        wanted: Box<Wanted>,
+        wanted: Box<CheckArgs>,
     },
     /// Show the DNS record by which the owner of a site's host allows POST requests
     Ownership {
@@ -56,7 +56,7 @@ pub(crate) enum Command {
 
 /// What to expect.
 #[derive(Debug, Args)]
-pub(crate) struct Wanted {
+pub(crate) struct CheckArgs {
     /// Text that the first 512 KB of the body must contain; may be repeated, like the next four options
     #[arg(long, value_name = "TEXT")]
     body_contains: Vec<String>,
@@ -82,7 +82,7 @@ pub(crate) struct Wanted {
     others: Given<ExpectationsInput>,
 }
 
-impl Wanted {
+impl CheckArgs {
     fn of(&self, kind: ExpectationKind) -> &[String] {
         match kind {
             ExpectationKind::BodyContains => &self.body_contains,

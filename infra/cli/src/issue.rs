@@ -53,7 +53,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
-    /// Silence the reminders of an active issue for a while
+    /// NoVote the reminders of an active issue for a while
     Snooze {
         /// The issue
         #[arg(value_parser = args::issue_id)]

@@ -218,7 +218,7 @@ async fn run(
 impl Cli {
     /// [Executes](Self::execute) the command line, and prints why if that fails. Returns the exit code of the process.
     #[must_use]
-    pub fn operate(&self) -> ExitCode {
+    pub fn run_and_report(&self) -> ExitCode {
         let runtime = Builder::new_current_thread().enable_all().build();
         finish(
             runtime.map_err(Failure::because).and_then(|runtime| runtime.block_on(self.execute())),

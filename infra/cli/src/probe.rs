@@ -83,7 +83,10 @@ impl Probe {
         bar.finish_and_clear();
         match probed.map_err(Failure::because)?.finish {
             Finish::Completed(result) => {
-                out.show(&Report { verdicts: verdicts(&result, &settings, clock.now()), result })?;
+                out.show(&Report {
+                    confirmations: confirmations(&result, &settings, clock.now()),
+                    result,
+                })?;
                 Ok(())
             }
             Finish::Failed(CheckError { message, code, .. }) => {
@@ -119,19 +122,19 @@ impl Probe {
 }
 
 /// Judges the result with the settings of a new team.
-fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
+fn confirmations(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
     let evaluations =
         evaluate(result, settings, &ExpectedRecords::new(), &Expectations::default(), None, now);
-    let verdict =
+    let confirmation =
         |evaluation: &Evaluation| (evaluation.outcome == Outcome::Up, evaluation.summary.clone());
-    evaluations.iter().map(verdict).collect()
+    evaluations.iter().map(confirmation).collect()
 }
 
 /// The output. Programs get only the result. For people, its meaning comes first.
 #[derive(Serialize)]
 struct Report {
     #[serde(skip)]
-    verdicts: Vec<(bool, String)>,
+    confirmations: Vec<(bool, String)>,
     #[serde(flatten)]
     result: ToolResult,
 }
@@ -139,7 +142,7 @@ struct Report {
 impl Show for Report {
     fn text(&self) -> String {
         let mut text = String::new();
-        for (good, summary) in &self.verdicts {
+        for (good, summary) in &self.confirmations {
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(text, "{} {summary}", if *good { "ok  " } else { "DOWN" });
         }
@@ -213,7 +216,10 @@ mod tests {
             error: None,
             judged: None,
         });
-        Report { verdicts: verdicts(&result, &Settings::default(), Timestamp::UNIX_EPOCH), result }
+        Report {
+            confirmations: confirmations(&result, &Settings::default(), Timestamp::UNIX_EPOCH),
+            result,
+        }
     }
 
     #[test]

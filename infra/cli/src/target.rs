@@ -16,8 +16,8 @@ use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::{Notice, Ongoing, Problem};
 use vedette_runtime::{
-    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
-    TxtRecords, Witnesses, aws,
+    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks,
+    Scheduler, TxtRecords, aws,
 };
 use vedette_store::Store;
 
@@ -113,7 +113,7 @@ impl Target {
             let why = format!("no service is running on the data folder `{folder}`{which}");
             Failure::Unreachable(why)
         };
-        if !Folder::was_used(&self.data).unwrap_or(false) {
+        if !Folder::has_data(&self.data).unwrap_or(false) {
             return Err(none());
         }
         match reach(&self.data).await {
@@ -146,7 +146,7 @@ impl Target {
 pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     let service = Config::read(&environment)?.service;
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
-    if !Folder::was_used(data).map_err(|error| unreachable(&error))? {
+    if !Folder::has_data(data).map_err(|error| unreachable(&error))? {
         let none = "there is none; `vedette serve` creates it, and --data names another folder";
         return Err(Failure::Unreachable(none.to_owned()));
     }
@@ -181,7 +181,7 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
 pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
     let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
     Folder::make(data).map_err(|error| unreachable(&error))?;
-    if Folder::was_used(data).map_err(|error| unreachable(&error))? {
+    if Folder::has_data(data).map_err(|error| unreachable(&error))? {
         return Ok(());
     }
     if let Reached::Free(folder) = reach(data).await.map_err(|error| unreachable(&error))? {
@@ -244,7 +244,7 @@ async fn reported(
     }
 }
 
-/// The problems in a service's report. Silence is one of them.
+/// The problems in a service's report. NoVote is one of them.
 fn read_notices(report: Option<Vec<u8>>) -> Vec<Notice> {
     let known = report.and_then(|report| serde_json::from_slice(&report).ok());
     known.unwrap_or_else(|| {
@@ -320,7 +320,7 @@ fn local(store: Store, service: Service) -> App {
         entropy: Entropy::system(),
         service,
         health: Health::default(),
-        witnesses: Witnesses::default(),
+        remote_checks: RemoteChecks::default(),
         txt_records: txt_records(),
     }
 }

@@ -16,8 +16,8 @@ use vedette_domain::source::TrustedProxies;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
 use vedette_runtime::{
-    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
-    Witnesses,
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks, Scheduler,
+    TxtRecords,
 };
 use vedette_store::{Audit, SiteWithTools, Store};
 use vedette_testkit::aws::{Aws, STACK};
@@ -159,7 +159,7 @@ impl Bench {
                 trusted_proxies: TrustedProxies::default(),
             },
             health: Health::default(),
-            witnesses: Witnesses::default(),
+            remote_checks: RemoteChecks::default(),
             txt_records: TxtRecords::default(),
         };
         Self { app, queue, now }

@@ -87,7 +87,7 @@ pub(crate) async fn prepare(
         (true, _) if start.has_token_on_file().await? => TokenAccess::OnFile,
         (true, None) => TokenAccess::Unknown,
         (true, Some(user)) => match start.issue_token(user).await {
-            Err(error) if !is_new && is_of_a_full_disk(&error) => {
+            Err(error) if !is_new && is_disk_full(&error) => {
                 warn!(error = %ErrorChain(&error), "could not create a token");
                 TokenAccess::Unknown
             }
@@ -96,7 +96,7 @@ pub(crate) async fn prepare(
     };
     let link = match start.link(is_new && !wants_token, only.as_ref()).await {
         // Whatever can be read is served, and the pages say what is wrong.
-        Err(error) if is_of_a_full_disk(&error) => {
+        Err(error) if is_disk_full(&error) => {
             warn!(error = %ErrorChain(&error), "could not create a link");
             None
         }
@@ -105,7 +105,7 @@ pub(crate) async fn prepare(
     Ok(Access { link, token })
 }
 
-fn is_of_a_full_disk(error: &AccessError) -> bool {
+fn is_disk_full(error: &AccessError) -> bool {
     matches!(error, AccessError::Store(StoreError::Unavailable(_)) | AccessError::Folder(_))
 }
 

@@ -1,7 +1,7 @@
 //! The agents of this service: the questions that wait for them, and their answers.
 //!
 //! An agent only makes outgoing requests. One waits for questions, another posts an answer. Questions are in memory only: a
-//! crash on either side loses them, which counts as silence.
+//! crash on either side loses them, which counts as no vote.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -22,12 +22,12 @@ use tracing::{info, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{Secret, TokenHash};
 use vedette_domain::locations::{
-    ANSWERS_PATH, Agent, Answer, AskedQuestion, Location, POLL_TIME, PROTOCOL_VERSION,
-    QUESTIONS_AT_ONCE, QUESTIONS_PATH, Question, Questions, SILENT_AFTER, Silence, VERSION_HEADER,
+    ANSWERS_PATH, Agent, Answer, AskedQuestion, Location, NoVote, POLL_TIME, PROTOCOL_VERSION,
+    QUESTIONS_AT_ONCE, QUESTIONS_PATH, Question, Questions, SILENT_AFTER, VERSION_HEADER,
 };
 use vedette_http::response::{Response, json};
 use vedette_runtime::health::Problem;
-use vedette_runtime::{App, AskWitness, Clock, Entropy, Health};
+use vedette_runtime::{App, Clock, Entropy, Health, RemoteLocations};
 use vedette_store::{Store, StoreError};
 
 /// How often the list of agents is read, so that changes from the command line take effect.
@@ -63,7 +63,7 @@ struct Connected {
     /// Questions that the agent has not fetched yet.
     waiting: VecDeque<AskedQuestion>,
     /// The runs that wait for an answer, by the id of the question.
-    asking: HashMap<String, oneshot::Sender<Result<Answer, Silence>>>,
+    asking: HashMap<String, oneshot::Sender<Result<Answer, NoVote>>>,
     /// Counts requests for questions. Only the newest one waits, since the agent has abandoned the others.
     poll: u64,
     wake: Arc<Notify>,
@@ -82,7 +82,7 @@ impl Connected {
     }
 
     /// Whether it has ever connected.
-    const fn is_witness(&self) -> bool {
+    const fn is_remote(&self) -> bool {
         self.seen_at.is_some() || self.agent.last_seen_at.is_some()
     }
 }
@@ -177,7 +177,7 @@ impl Agents {
         let inner = self.lock();
         let silent = inner.agents.values().filter(|known| {
             let since = known.seen_at.unwrap_or(self.started_at);
-            known.is_witness() && now.duration_since(since) >= SILENT_AFTER
+            known.is_remote() && now.duration_since(since) >= SILENT_AFTER
         });
         let names: Vec<&str> = silent.map(|known| known.agent.location.as_str()).collect();
         if names.is_empty() {
@@ -335,7 +335,7 @@ impl Agents {
             }
             Err(error) => {
                 warn!(agent = %location, %error, "refused an agent's answer");
-                let _ = asking.send(Err(Silence::Unreadable));
+                let _ = asking.send(Err(NoVote::Unreadable));
                 refusal(StatusCode::UNPROCESSABLE_ENTITY, "The body is not an answer.")
             }
         }
@@ -351,25 +351,25 @@ fn unavailable(error: &StoreError) -> Response {
     refusal(StatusCode::SERVICE_UNAVAILABLE, TRY_AGAIN)
 }
 
-impl AskWitness for Agents {
+impl RemoteLocations for Agents {
     fn locations(&self) -> Vec<Location> {
         let inner = self.lock();
-        let witnesses = inner.agents.values().filter(|known| known.is_witness());
-        witnesses.map(|known| known.agent.location.clone()).collect()
+        let remote = inner.agents.values().filter(|known| known.is_remote());
+        remote.map(|known| known.agent.location.clone()).collect()
     }
 
     fn ask<'a>(
         &'a self,
         location: &'a Location,
         question: &'a Question,
-    ) -> BoxFuture<'a, Result<Answer, Silence>> {
+    ) -> BoxFuture<'a, Result<Answer, NoVote>> {
         Box::pin(async move {
-            let Ok(id) = self.entropy.question_id() else { return Err(Silence::Failed) };
+            let Ok(id) = self.entropy.question_id() else { return Err(NoVote::Failed) };
             let (asking, answered) = oneshot::channel();
             {
                 let mut inner = self.lock();
                 let Some(known) = inner.agents.get_mut(location) else {
-                    return Err(Silence::NoAnswer);
+                    return Err(NoVote::NoAnswer);
                 };
                 known
                     .waiting
@@ -379,7 +379,7 @@ impl AskWitness for Agents {
             }
             // When the run stops waiting, the question is removed, too.
             let _forgets = Forgets { agents: self, location, id };
-            answered.await.unwrap_or(Err(Silence::NoAnswer))
+            answered.await.unwrap_or(Err(NoVote::NoAnswer))
         })
     }
 }

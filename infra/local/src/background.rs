@@ -75,7 +75,8 @@ pub(crate) async fn redeliver(app: App) {
 pub(crate) async fn send_held_mail(app: App, sender: Arc<Sender>) {
     let mut recoveries = sender.mail_recoveries();
     while recoveries.changed().await.is_ok() {
-        caught("sending email that was held back", vedette_notifier::release_mail(&app)).await;
+        caught("sending email that was held back", vedette_notifier::redeliver_held_mail(&app))
+            .await;
     }
 }
 
@@ -98,7 +99,7 @@ pub(crate) async fn watch_connection(app: App, engines: Arc<Engines>) {
 /// Rebuilds outstanding work after the clock was set back, because its times are too far in the future.
 pub(crate) async fn realign(app: &App) {
     if let Scheduler::Local(scheduler) = &app.scheduler {
-        scheduler.rewind();
+        scheduler.rebuild();
     }
     rebuild(app.clone(), app.clock.now()).await;
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;

@@ -91,7 +91,7 @@ impl ClockWatch {
     pub(crate) async fn run(self, app: App) {
         let mut looks = 0;
         // A process that died, or that could not write, may have left this undone.
-        let mut must_rewind = true;
+        let mut must_rebuild = true;
         loop {
             let jump = self.look().jump.take();
             let is_back = jump.is_some_and(|jump| jump.is_back());
@@ -104,10 +104,10 @@ impl ClockWatch {
                 caught("saving the state of the clock", self.save(&app.store)).await;
             }
             self.report(&app);
-            must_rewind |= is_back;
-            if must_rewind {
-                let rewound = vedette_notifier::rewind(&app);
-                must_rewind = caught("resetting the waits of channels", rewound).await.is_none();
+            must_rebuild |= is_back;
+            if must_rebuild {
+                let rewound = vedette_notifier::rebuild_waits(&app);
+                must_rebuild = caught("resetting the waits of channels", rewound).await.is_none();
             }
             if is_back {
                 realign(&app).await;

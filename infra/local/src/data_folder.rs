@@ -39,7 +39,7 @@ pub(crate) async fn watch(app: App, mut files: Watch) {
     loop {
         ticks.tick().await;
         let look = spawn_blocking(move || {
-            let faults = files.look();
+            let faults = files.inspect();
             (files, faults)
         });
         let faults;

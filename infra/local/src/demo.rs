@@ -40,8 +40,8 @@ use vedette_probe::ssrf_guard::Outbound;
 use vedette_runs::record_run;
 use vedette_runtime::config::Service;
 use vedette_runtime::{
-    App, Clock, Entropy, EntropyError, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
-    TxtRecords, Witnesses,
+    App, Clock, Entropy, EntropyError, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks,
+    Scheduler, TxtRecords,
 };
 use vedette_store::{Store, StoreError};
 
@@ -263,7 +263,7 @@ pub(crate) async fn seed(
         entropy: Entropy::system(),
         service,
         health: Health::default(),
-        witnesses: Witnesses::default(),
+        remote_checks: RemoteChecks::default(),
         txt_records: TxtRecords::default(),
     };
     let team = Owned::new(&app, begin).await?;

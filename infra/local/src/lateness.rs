@@ -14,7 +14,7 @@ const fn tolerance(destination: Destination) -> Option<Duration> {
     match destination {
         Destination::Tool(tool) if tool.is_long() => Some(Duration::from_hours(6)),
         Destination::Tool(_) => Some(Duration::from_secs(2)),
-        Destination::Maintenance | Destination::Alerts | Destination::Mailer => None,
+        Destination::Reconcile | Destination::Alerts | Destination::Mailer => None,
     }
 }
 

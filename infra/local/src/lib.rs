@@ -43,8 +43,8 @@ mod tests {
     use vedette_embedded::Database;
     use vedette_runtime::config::Service;
     use vedette_runtime::{
-        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
-        Witnesses,
+        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks, Scheduler,
+        TxtRecords,
     };
 
     /// An app whose database has no table, so every request for an item fails.
@@ -60,7 +60,7 @@ mod tests {
             entropy: Entropy::system(),
             service,
             health: Health::default(),
-            witnesses: Witnesses::default(),
+            remote_checks: RemoteChecks::default(),
             txt_records: TxtRecords::default(),
         }
     }

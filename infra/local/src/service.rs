@@ -21,8 +21,8 @@ use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
-    App, AskWitness, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler,
-    PrivateTargets, Queue, Scheduler, TxtRecords, Witnesses,
+    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, PrivateTargets, Queue,
+    RemoteChecks, RemoteLocations, Scheduler, TxtRecords,
 };
 
 use crate::access::{self, Access, AccessError, AccessLink, TokenAccess};
@@ -109,7 +109,7 @@ impl Service {
         provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
         Folder::make(&options.data)?;
-        let has_table = Folder::was_used(&options.data).map_err(DemoError::from)?;
+        let has_table = Folder::has_data(&options.data).map_err(DemoError::from)?;
         demo::judge(&options.data, options.demo, has_table)?;
         let Reached::Free(folder) = reach(&options.data).await? else {
             return Err(FolderError::InUse(options.data).into());
@@ -191,14 +191,14 @@ impl Service {
             entropy,
             service,
             health,
-            witnesses: Witnesses::default(),
+            remote_checks: RemoteChecks::default(),
             txt_records: TxtRecords::from_fn(TxtResolver::of_the_system().into_fn()),
         };
         let stop = CancellationToken::new();
         let agents = Arc::new(Agents::new(&app, stop.clone()));
         agents.read().await.map_err(DatabaseError::from)?;
-        let witnesses = Witnesses::new(Arc::clone(&agents) as Arc<dyn AskWitness>);
-        app.witnesses = witnesses.sparing(Arc::clone(&engines) as Arc<dyn PrivateTargets>);
+        let remote_checks = RemoteChecks::new(Arc::clone(&agents) as Arc<dyn RemoteLocations>);
+        app.remote_checks = remote_checks.sparing(Arc::clone(&engines) as Arc<dyn PrivateTargets>);
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());

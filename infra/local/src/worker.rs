@@ -100,8 +100,8 @@ impl Worker {
                     other => debug!(?check, "{other}"),
                 }
             }
-            Message::Maintenance(maintenance) => {
-                Box::pin(vedette_reconciler::maintain(&self.app, maintenance)).await?;
+            Message::Reconcile(message) => {
+                Box::pin(vedette_reconciler::handle(&self.app, message)).await?;
             }
             Message::Alert(alert) => {
                 let sender =
@@ -160,7 +160,7 @@ mod tests {
     use vedette_domain::checks::tool::{RunReason, Tool};
     use vedette_domain::checks::tool_state::ToolState;
     use vedette_domain::id::TeamId;
-    use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
+    use vedette_domain::message::{AlertMessage, CheckMessage, ReconcileMessage, RunOrder};
     use vedette_domain::sites::site::Site;
     use vedette_notifier::send::{MailConfig, MailTransport};
     use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
@@ -197,7 +197,7 @@ mod tests {
         };
         let id = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
         let team = TeamId::parse(id).expect("a team id");
-        let message = Message::Maintenance(Maintenance::Resync(team));
+        let message = Message::Reconcile(ReconcileMessage::SyncTeam(team));
         app.queue.send(&message, Duration::ZERO).await.expect("sent");
         (worker, message)
     }
@@ -207,24 +207,24 @@ mod tests {
         let (worker, message) = worker().await;
         for delay in [0, 1, 2, 4, 8] {
             let since = Instant::now();
-            let delivery = worker.queue.receive(Destination::Maintenance, Places::running(1)).await;
+            let delivery = worker.queue.receive(Destination::Reconcile, Places::running(1)).await;
             assert_eq!(delivery.message, message);
             assert_eq!(since.elapsed().as_secs(), delay);
             worker.clone().deliver(delivery).await;
         }
-        assert_eq!(worker.queue.drain(Destination::Maintenance), []);
+        assert_eq!(worker.queue.drain(Destination::Reconcile), []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_end_does_not_wait_for_what_is_to_be_tried_again() {
         let (worker, message) = worker().await;
-        let delivery = worker.queue.receive(Destination::Maintenance, Places::running(1)).await;
+        let delivery = worker.queue.receive(Destination::Reconcile, Places::running(1)).await;
         worker.clone().deliver(delivery).await;
         let (queue, stop) = (worker.queue.clone(), worker.stop.clone());
-        let consumer = tokio::spawn(worker.consume(Destination::Maintenance, Places::running(4)));
+        let consumer = tokio::spawn(worker.consume(Destination::Reconcile, Places::running(4)));
         stop.cancel();
         timeout(Duration::from_millis(1), consumer).await.expect("at once").expect("no panic");
-        let waiting = queue.drain(Destination::Maintenance);
+        let waiting = queue.drain(Destination::Reconcile);
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
     }
 

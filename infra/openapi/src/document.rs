@@ -5,7 +5,7 @@ use vedette_api::ROUTES;
 
 use crate::schemas::Schemas;
 use crate::story::Story;
-use crate::{parameters, responses, routes, webhooks};
+use crate::{addition, parameters, responses, routes, webhooks};
 
 /// The version of the API; its path begins with it.
 const VERSION: &str = "1.0.0";
@@ -54,7 +54,7 @@ pub async fn document() -> Value {
         let item = paths.entry(path).or_insert_with(|| path_item(path));
         item[route.method.to_ascii_lowercase()] = operation.describe(route, &story);
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.1.1",
         "info": info(),
         "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
@@ -70,7 +70,9 @@ pub async fn document() -> Value {
             "headers": responses::headers(),
             "securitySchemes": { "token": token() },
         },
-    })
+    });
+    addition::mark(&mut document);
+    document
 }
 
 fn path_item(path: &str) -> Value {
@@ -190,6 +192,7 @@ mod tests {
         let mut found = Vec::new();
         descriptions(&document, &mut found);
         for description in found {
+            assert!(!description.contains("specification"), "{description:?}");
             for word in ["[`", "](", "::", "`None`", "`Some"] {
                 assert!(!description.contains(word), "{description:?} speaks of Rust");
             }

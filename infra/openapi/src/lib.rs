@@ -5,6 +5,7 @@
 //! that requests are checked against. Examples come from a story that runs through the real handlers whenever the
 //! document is built. Only the prose and the shape of request bodies are written here by hand.
 
+mod addition;
 mod document;
 mod operation;
 mod parameters;

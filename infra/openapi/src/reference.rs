@@ -249,7 +249,7 @@ fn resolved<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     reference.and_then(|place| document.pointer(place)).unwrap_or(schema)
 }
 
-fn capitalized(word: &str) -> String {
+pub(crate) fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Some((MAN, matches)) => {
             Man::from_arg_matches(matches).map(|man| finish(man.run(command())))
         }
-        _ => Cli::from_arg_matches(&matches).map(|cli| cli.operate()),
+        _ => Cli::from_arg_matches(&matches).map(|cli| cli.run_and_report()),
     };
     ended.unwrap_or_else(|error| error.exit())
 }

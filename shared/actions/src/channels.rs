@@ -17,8 +17,8 @@ use vedette_runtime::App;
 use vedette_store::{Audit, ChannelRef, StoreError, budget, retry_on_conflict, unless_conflict};
 
 use crate::ChannelError;
+use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::mail::{Allowance, Question, ask};
-use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again, send_sooner};
 pub use trial::{queue_test, try_channel};
@@ -95,9 +95,9 @@ pub async fn edit_channel(
         return Err(ChannelRefusal::NameTaken(name.to_owned()).into());
     }
     // Alerts that it gets from now on may be due already.
-    request_rederivation(app, channel.team, now).await?;
+    request_channel_sync(app, channel.team, now).await?;
     save_channel(app, &edited, ChannelChange::Edited, by).await?;
-    enqueue_rederivation(app, channel.team).await;
+    enqueue_channel_sync(app, channel.team).await;
     Ok(())
 }
 
@@ -142,9 +142,9 @@ pub async fn confirm_channel(
 ) -> Result<Option<Channel>, StoreError> {
     let now = app.clock.now();
     let Some(confirmed) = channel.confirmed(now) else { return Ok(None) };
-    request_rederivation(app, channel.team, now).await?;
+    request_channel_sync(app, channel.team, now).await?;
     save_channel(app, &confirmed, ChannelChange::Confirmed, by).await?;
-    enqueue_rederivation(app, channel.team).await;
+    enqueue_channel_sync(app, channel.team).await;
     Ok(Some(confirmed))
 }
 
@@ -182,7 +182,7 @@ pub async fn enable_channel(
     by: Actor,
 ) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
-    request_rederivation(app, channel.team, now).await?;
+    request_channel_sync(app, channel.team, now).await?;
     // A person's decision is stored in the channel, and the receiver's in its state. Enabling has the same audit entry
     // in both cases.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
@@ -197,7 +197,7 @@ pub async fn enable_channel(
     };
     resend::resend(app, &enabled, audit).await?;
     ask_again(app, &enabled, by).await?;
-    enqueue_rederivation(app, enabled.team).await;
+    enqueue_channel_sync(app, enabled.team).await;
     Ok(enabled)
 }
 

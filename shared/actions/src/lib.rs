@@ -2,6 +2,7 @@
 //! line share it. Each action loads, decides, saves and sends.
 
 pub mod access;
+mod channel_sync;
 mod channels;
 mod checks;
 mod copying;
@@ -14,7 +15,6 @@ mod maintenance;
 mod members;
 mod monitoring;
 mod plan;
-mod rederivation;
 mod sign_in;
 mod sites;
 mod status_pages;

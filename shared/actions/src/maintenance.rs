@@ -1,7 +1,5 @@
 //! Adds, changes, ends and removes maintenance windows.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
 use vedette_domain::accounts::team::Team;
@@ -12,8 +10,9 @@ use vedette_domain::maintenance::{
 use vedette_runtime::App;
 use vedette_store::Audit;
 
+use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::error::{Fault, WindowError};
-use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::sites::refuse_unknown_sites;
 use crate::status_pages::enqueue_publications;
 
 /// Adds a window.
@@ -34,7 +33,9 @@ pub async fn add_window(
         None => WindowChange::Started,
     };
     let window = new.into_window(app.entropy.window_id()?, &team.zone, now);
-    know_sites(app, team, &window, None).await?;
+    let named = window.sites.iter().flatten().copied();
+    refuse_unknown_sites(app, team.id, named, WindowError::from(WindowRefusal::UnknownSite))
+        .await?;
     let next = team.windows.with(window.clone(), now)?;
     save(app, team, &next, (&window, change), by, now).await?;
     Ok(window)
@@ -57,7 +58,10 @@ pub async fn edit_window(
     if window == *before {
         return Ok(window);
     }
-    know_sites(app, team, &window, before.sites.as_ref()).await?;
+    let was_named =
+        |site: &SiteId| before.sites.as_ref().is_some_and(|before| before.contains(site));
+    let new = window.sites.iter().flatten().copied().filter(|site| !was_named(site));
+    refuse_unknown_sites(app, team.id, new, WindowError::from(WindowRefusal::UnknownSite)).await?;
     let next = team.windows.with(window.clone(), now)?;
     save(app, team, &next, (before, WindowChange::Edited), by, now).await?;
     Ok(window)
@@ -131,23 +135,6 @@ pub async fn unshare_calendar(
     Ok(app.store.save_calendar(team.id, None, Audit::Entry(&entry)).await?)
 }
 
-/// Refuses a window that names a site of another team. Sites that it named before may be gone by now.
-async fn know_sites(
-    app: &App,
-    team: &Team,
-    window: &MaintenanceWindow,
-    before: Option<&BTreeSet<SiteId>>,
-) -> Result<(), WindowError> {
-    let named = window.sites.iter().flatten().copied();
-    let new: Vec<SiteId> =
-        named.filter(|site| before.is_none_or(|before| !before.contains(site))).collect();
-    if new.is_empty() {
-        return Ok(());
-    }
-    let known = app.store.sites_of_team(team.id, new.iter().copied()).await?;
-    if known.len() < new.len() { Err(WindowRefusal::UnknownSite.into()) } else { Ok(()) }
-}
-
 /// Saves the windows. `window` is the changed one as it was before. If it was active, reminders that waited for its end
 /// may be due sooner.
 async fn save(
@@ -161,14 +148,14 @@ async fn save(
     let was_active =
         team.windows.get(window.id).is_some_and(|before| before.active_at(now).is_some());
     if was_active {
-        request_rederivation(app, team.id, now).await?;
+        request_channel_sync(app, team.id, now).await?;
     }
     let event = AuditEvent::window(window, change);
     let entry = AuditEntry::new(team.id, by, event, now);
     app.store.save_windows(team, next, now, Audit::Entry(&entry)).await?;
     enqueue_publications(app, team).await;
     if was_active {
-        enqueue_rederivation(app, team.id).await;
+        enqueue_channel_sync(app, team.id).await;
     }
     Ok(())
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;
 use vedette_store::{Audit, StoreError, TeamWithSettings};
 
-use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::status_pages::enqueue_publications;
 
 /// Saves a team's monitoring settings, and makes schedules and alerts follow. If nothing has changed, nothing is saved.
@@ -35,18 +35,18 @@ pub async fn change_monitoring(
         || settings.escalation != team.settings.escalation
         || is_enabled(&settings) != is_enabled(&team.settings);
     if alerts_change {
-        request_rederivation(app, next.id, now).await?;
+        request_channel_sync(app, next.id, now).await?;
     }
     let event = AuditEvent::settings(&team.settings, &settings);
     let entry = AuditEntry::new(next.id, by, event, now);
     app.store.save_settings(&team.team, &next, &settings, Audit::Entry(&entry)).await?;
     enqueue_publications(app, &next).await;
     if next.work_due().is_some() {
-        let resync = Message::Maintenance(Maintenance::Resync(next.id));
-        app.enqueue_or_leave(resync, Duration::ZERO).await;
+        let sync = Message::Reconcile(ReconcileMessage::SyncTeam(next.id));
+        app.enqueue_or_leave(sync, Duration::ZERO).await;
     }
     if alerts_change {
-        enqueue_rederivation(app, next.id).await;
+        enqueue_channel_sync(app, next.id).await;
     }
     Ok(TeamWithSettings { team: next, settings, ..team })
 }

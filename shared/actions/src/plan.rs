@@ -6,7 +6,7 @@ use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
-use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 
 /// Changes or deactivates a team's plan, and makes schedules and alerts follow.
 ///
@@ -20,8 +20,8 @@ pub async fn change_plan(
     is_active: bool,
 ) -> Result<Team, StoreError> {
     let now = app.clock.now();
-    request_rederivation(app, team, now).await?;
+    request_channel_sync(app, team, now).await?;
     let changed = app.store.set_plan(team, plan, is_active, now).await?;
-    enqueue_rederivation(app, team).await;
+    enqueue_channel_sync(app, team).await;
     Ok(changed)
 }

@@ -12,8 +12,8 @@ use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent};
 use vedette_domain::checks::cooldown::{Beginning, Cooldowns};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
@@ -27,6 +27,26 @@ use crate::{AccessError, ActionError, SiteError};
 
 pub use delete::delete_site;
 pub use update::{pause_site, resume_site, save_site};
+
+/// Refuses what names sites that a team does not have. `new` are those that it did not name before: those may be gone by
+/// now.
+///
+/// # Errors
+///
+/// The refusal; a fault of the table.
+pub(crate) async fn refuse_unknown_sites<E: From<StoreError>>(
+    app: &App,
+    team: TeamId,
+    new: impl IntoIterator<Item = SiteId>,
+    refusal: E,
+) -> Result<(), E> {
+    let new: Vec<SiteId> = new.into_iter().collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let known = app.store.sites_of_team(team, new.iter().copied()).await?;
+    if known.len() < new.len() { Err(refusal) } else { Ok(()) }
+}
 
 /// A team that gets new sites.
 #[derive(Debug)]
@@ -88,7 +108,7 @@ pub async fn create_site(
     team.cooldowns = cooldowns.or(team.cooldowns.take());
 
     let Site { team, id: site, .. } = stored.site;
-    let sync = Message::Maintenance(Maintenance::Sync { team, site });
+    let sync = Message::Reconcile(ReconcileMessage::Sync { team, site });
     app.enqueue_or_leave(sync, Duration::ZERO).await;
     Ok(stored)
 }

@@ -1,13 +1,12 @@
 //! Creates, changes and deletes status pages, and writes about incidents.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IncidentChange, PageChange};
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{SiteId, StatusPageId, TeamId};
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::id::{StatusPageId, TeamId};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::status_pages::{
     IncidentEdit, IncidentRefusal, NewIncident, NewPage, PageEdit, PageIncident, PageRefusal,
     StatusPage,
@@ -16,6 +15,7 @@ use vedette_runtime::App;
 use vedette_store::{Audit, PageConflict, is_taken_slug, page_conflict};
 
 use crate::error::{IncidentError, PageError};
+use crate::sites::refuse_unknown_sites;
 
 /// Creates a status page, and has it published.
 ///
@@ -33,7 +33,8 @@ pub async fn create_status_page(
     let identity = (entropy.status_page_id()?, team.id);
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
     let page = new.into_page(identity, entropy.link_key()?, new_id, now)?;
-    know_sites(app, &page, &BTreeSet::new()).await?;
+    refuse_unknown_sites(app, team.id, page.sites(), PageError::from(PageRefusal::UnknownSite))
+        .await?;
     let event = AuditEvent::status_page(&page, PageChange::Added);
     let entry = AuditEntry::new(team.id, by, event, now);
     if let Err(error) = app.store.create_status_page(&page, Audit::Entry(&entry)).await {
@@ -67,7 +68,8 @@ pub async fn edit_status_page(
     if (StatusPage { rev, updated_at, ..page.clone() }) == *before {
         return Ok(before.clone());
     }
-    know_sites(app, &page, &before.sites()).await?;
+    let new = &page.sites() - &before.sites();
+    refuse_unknown_sites(app, page.team, new, PageError::from(PageRefusal::UnknownSite)).await?;
     let event = AuditEvent::status_page(before, PageChange::Edited);
     let entry = AuditEntry::new(page.team, by, event, now);
     if let Err(error) = app.store.save_status_page(before, &page, Audit::Entry(&entry)).await {
@@ -175,20 +177,6 @@ pub(crate) async fn enqueue_publications(app: &App, team: &Team) {
 }
 
 async fn enqueue_publication(app: &App, team: TeamId, page: StatusPageId) {
-    let message = Message::Maintenance(Maintenance::Publish { team, page });
+    let message = Message::Reconcile(ReconcileMessage::Publish { team, page });
     app.enqueue_or_leave(message, Duration::ZERO).await;
-}
-
-/// Refuses a page that shows a site of another team. Sites that it showed before may be gone by now.
-async fn know_sites(
-    app: &App,
-    page: &StatusPage,
-    before: &BTreeSet<SiteId>,
-) -> Result<(), PageError> {
-    let new: Vec<SiteId> = page.sites().difference(before).copied().collect();
-    if new.is_empty() {
-        return Ok(());
-    }
-    let known = app.store.sites_of_team(page.team, new.iter().copied()).await?;
-    if known.len() < new.len() { Err(PageRefusal::UnknownSite.into()) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::{Audit, StoreError};
 
-use crate::rederivation::{enqueue_rederivation, request_rederivation};
+use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::status_pages::enqueue_publications;
 
 /// Saves a team's time zone, and makes its alerts follow, because the quiet time changes. If the team already has this
@@ -27,11 +27,11 @@ pub async fn change_time_zone(
     if zone == team.zone {
         return Ok(team);
     }
-    request_rederivation(app, team.id, now).await?;
+    request_channel_sync(app, team.id, now).await?;
     let event = AuditEvent::time_zone(&team.zone, &zone);
     let entry = AuditEntry::new(team.id, by, event, now);
     app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
-    enqueue_rederivation(app, team.id).await;
+    enqueue_channel_sync(app, team.id).await;
     enqueue_publications(app, &team).await;
     Ok(Team { zone, updated_at: now, ..team })
 }

@@ -69,7 +69,7 @@ pub struct Expectations {
     pub issues: IssuePolicies,
 }
 
-/// The method of a request without a body. Witnesses know no other, so none of them can send a POST.
+/// The method of a request without a body. RemoteChecks know no other, so none of them can send a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum CheckMethod {
     /// The response has a body.
@@ -331,11 +331,6 @@ impl Expectations {
     /// Whether a check has anything to judge.
     pub const fn is_empty(&self) -> bool {
         self.expectations.is_empty()
-    }
-
-    /// Whether the body of a response is judged.
-    pub fn need_body(&self) -> bool {
-        self.expectations.iter().any(|expected| expected.kind().needs_body())
     }
 
     /// Whether any of them decides about an issue of this fingerprint.

@@ -13,10 +13,10 @@ use crate::checks::tool::Tool;
 
 pub mod act;
 pub mod confirmation;
-pub mod episode;
 pub mod evaluate;
 mod lifecycle;
 pub mod note;
+pub mod opening;
 mod past;
 pub mod past_tense;
 pub mod record;
@@ -26,7 +26,7 @@ pub mod tracker;
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
 pub(crate) use timeline::TIMELINE_MAX;
-pub use timeline::{Timeline, TimelineEntry, TimelineKey};
+pub use timeline::{Outage, Timeline, TimelineEntry, TimelineKey};
 
 /// Declares the fingerprints, one per row: its number, its value in the API, its tool and its severity. The list of all
 /// fingerprints comes from the rows, so none can be missing.

@@ -1,18 +1,17 @@
 //! Locations: the places from which targets are reached.
 //!
-//! The deployment itself is [`HOME`]. A *witness* is another location that is asked once before `status:down` opens: on AWS
-//! an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that only makes outgoing
-//! requests.
+//! The deployment itself is [`HOME`]. Before `status:down` opens, a *remote check* is requested once from each other
+//! location: on AWS an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that only
+//! makes outgoing requests.
 //!
-//! 1. A [`Question`] says what to check; an [`Answer`] says what the witness saw. Neither names a site or a team.
-//! 2. A [`Statement`] says what an answer, or its absence, means compared with what home saw.
-//! 3. The [`Testimony`] of a run contains all statements. [`issues::confirmation`](crate::issues::confirmation) decides
-//!    with it.
+//! 1. A [`Question`] says what to check; an [`Answer`] says what the location saw. Neither names a site or a team.
+//! 2. A [`Vote`] says what an answer, or its absence, means compared with what home saw.
+//! 3. [`issues::confirmation`](crate::issues::confirmation) decides with the [`Votes`] of a run.
 
 mod agent;
+mod no_vote;
 mod question;
-mod silence;
-mod testimony;
+mod votes;
 
 use std::fmt;
 use std::time::Duration;
@@ -23,22 +22,23 @@ pub use agent::{
     ANSWERS_PATH, Agent, AskedQuestion, POLL_TIME, QUESTIONS_AT_ONCE, QUESTIONS_PATH, Questions,
     SILENT_AFTER, VERSION_HEADER,
 };
-pub use question::{ANSWER_BYTES_MAX, Answer, AnswerError, PROTOCOL_VERSION, Question, Sighting};
-pub use silence::Silence;
-pub use testimony::{HomeSaw, Statement, Testimony, Verdict, Vote};
+pub use no_vote::NoVote;
+pub use question::{
+    ANSWER_BYTES_MAX, Answer, AnswerError, PROTOCOL_VERSION, Question, RemoteStatus,
+};
+pub use votes::{Confirmation, HomeStatus, LocationVote, Vote, Votes};
 
 /// The name of the location that all rows and figures come from: the deployment itself.
 pub const HOME: &str = "home";
 
-/// How long a witness may take to answer. A run may take that much longer than its probe and its commit.
+/// How long another location may take to answer. A run may take that much longer than its probe and its commit.
 pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many questions may wait for an answer in a process. Beyond that no witness is asked, which counts as silence:
-/// when a thousand sites fail at once, questions must not hold up the checkers.
+/// How many questions may wait for an answer in a process. Beyond that no other location is asked, so none votes: when a thousand sites fail at once, questions must not hold up the checkers.
 pub const QUESTIONS_MAX: usize = 64;
 
-/// How many witnesses a deployment may have.
-pub const WITNESSES_MAX: usize = 8;
+/// How many other locations a deployment may have.
+pub const REMOTE_LOCATIONS_MAX: usize = 8;
 
 /// The name of a location: a region such as `eu-west-1`, or an operator's name for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid name of a witness.
+    /// When the text is not a valid name of another location.
     pub fn parse(name: &str) -> Result<Self, LocationError> {
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');

@@ -20,8 +20,9 @@ use crate::sites::site::Site;
 pub enum Message {
     /// For the queue of the tool.
     Check(CheckMessage),
-    /// For the maintenance queue.
-    Maintenance(Maintenance),
+    /// For the queue of the reconciler.
+    #[serde(rename = "maintenance")]
+    Reconcile(ReconcileMessage),
     /// For the alert queue.
     Alert(AlertMessage),
     /// For the queue of transactional emails.
@@ -33,12 +34,12 @@ impl Message {
     pub const fn sender(&self) -> Uuid {
         match self {
             Self::Check(CheckMessage { team, .. })
-            | Self::Maintenance(
-                Maintenance::Sync { team, .. }
-                | Maintenance::Purge { team, .. }
-                | Maintenance::Resync(team)
-                | Maintenance::Publish { team, .. }
-                | Maintenance::Rebuild { team, .. },
+            | Self::Reconcile(
+                ReconcileMessage::Sync { team, .. }
+                | ReconcileMessage::Purge { team, .. }
+                | ReconcileMessage::SyncTeam(team)
+                | ReconcileMessage::Publish { team, .. }
+                | ReconcileMessage::Rebuild { team, .. },
             )
             | Self::Alert(
                 AlertMessage::Issue { team, .. }
@@ -143,7 +144,7 @@ impl CheckMessage {
 /// Requests that the reconciler brings something in line with the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Maintenance {
+pub enum ReconcileMessage {
     /// Make one site's schedules follow its settings, and start the first runs of a new site.
     Sync {
         /// The site's team.
@@ -159,7 +160,8 @@ pub enum Maintenance {
         site: SiteId,
     },
     /// Sync every site of a team.
-    Resync(TeamId),
+    #[serde(rename = "resync")]
+    SyncTeam(TeamId),
     /// Repair the timers of a team's sites, in the order of their partitions.
     Rebuild {
         /// The team.
@@ -278,7 +280,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&message).expect("json"), form);
             assert_eq!(serde_json::from_str::<CheckMessage>(form).expect("a message"), message);
         }
-        let sync = serde_json::to_string(&Maintenance::Sync { team, site }).expect("json");
+        let sync = serde_json::to_string(&ReconcileMessage::Sync { team, site }).expect("json");
         assert_eq!(
             sync,
             r#"{"sync":{"team":"7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13","site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}}"#

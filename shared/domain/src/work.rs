@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use crate::accounts::team::Team;
-use crate::checks::limits::MAINTENANCE_GRACE;
+use crate::checks::limits::RECONCILE_GRACE;
 use crate::checks::tool::Tool;
 use crate::checks::tool_state::ToolState;
 use crate::sites::site::Site;
@@ -28,7 +28,7 @@ impl ToolState {
 
 /// When a message that was sent at an instant should have been handled.
 fn after_grace(sent_at: Timestamp) -> Timestamp {
-    sent_at.saturating_add(MAINTENANCE_GRACE).unwrap_or(sent_at)
+    sent_at.saturating_add(RECONCILE_GRACE).unwrap_or(sent_at)
 }
 
 impl Site {

@@ -201,7 +201,7 @@ impl Folder {
     /// # Errors
     ///
     /// When the system does not allow access.
-    pub fn was_used(path: &Path) -> io::Result<bool> {
+    pub fn has_data(path: &Path) -> io::Result<bool> {
         let of_a_table = [files::DATABASE, files::FORMAT, files::TOKEN, RESTORING];
         Ok(!present(path, &of_a_table)?.is_empty())
     }

@@ -44,12 +44,12 @@ impl From<dynoxide::Database> for Opened {
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 struct BatchGet<'a> {
     #[serde(borrow)]
-    request_items: BTreeMap<Cow<'a, str>, Wanted<'a>>,
+    request_items: BTreeMap<Cow<'a, str>, WantedKeys<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct Wanted<'a> {
+struct WantedKeys<'a> {
     #[serde(borrow)]
     keys: Vec<ItemKey<'a>>,
     /// Every read sees everything that was committed before it.
@@ -77,7 +77,7 @@ impl<'a> BatchGet<'a> {
     /// The keys in a request, if it asks for whole items of the table and is valid.
     fn keys(body: &'a [u8]) -> Option<Vec<ItemKey<'a>>> {
         let Self { mut request_items } = serde_json::from_slice(body).ok()?;
-        let Wanted { keys, .. } = request_items.remove(TABLE)?;
+        let WantedKeys { keys, .. } = request_items.remove(TABLE)?;
         let is_text = |Text { text }: &Text<'_>| (1..=KEY_BYTES_MAX).contains(&text.len());
         let is_valid = request_items.is_empty()
             && (1..=KEYS_MAX).contains(&keys.len())

@@ -48,7 +48,7 @@ impl Watch {
     }
 
     /// Returns what is wrong now. Blocks on the file system.
-    pub fn look(&mut self) -> Vec<FileFault> {
+    pub fn inspect(&mut self) -> Vec<FileFault> {
         let folder = match Found::folder(&self.path) {
             Ok(found) => open_file(found.as_ref(), self.folder, Kind::Folder),
             Err(error) => Err(unreadable(&error)),
@@ -190,7 +190,7 @@ mod tests {
             let socket = listen(&folder).expect("a socket");
             fs::write(folder.token(), "vdt_of_the_demo_user").expect("written");
             let mut watch = Watch::new(&folder);
-            assert_eq!(watch.look(), []);
+            assert_eq!(watch.inspect(), []);
             Self { temporary, database, folder, _socket: socket, watch }
         }
 
@@ -214,7 +214,7 @@ mod tests {
 
         /// The only fault, which must belong to this file.
         fn fault_of(&mut self, name: &str) -> FileFault {
-            let faults = self.watch.look();
+            let faults = self.watch.inspect();
             let [fault] = &faults[..] else { panic!("{name}: {faults:?}") };
             assert_eq!(fault.path, self.path(name));
             assert!(!fault.remedy().is_empty());
@@ -243,7 +243,7 @@ mod tests {
             fs::remove_dir(&path).expect("removed");
 
             fs::rename(&aside, &path).expect("moved back");
-            assert_eq!(running.watch.look(), []);
+            assert_eq!(running.watch.inspect(), []);
         }
         assert!(running.database.store().all_teams().await.expect("an answer").is_empty());
     }
@@ -263,11 +263,11 @@ mod tests {
             let path = running.path(name);
             fs::copy(&path, &aside).expect("copied");
             fs::rename(&aside, &path).expect("replaced");
-            assert_eq!(running.watch.look(), [], "an editor does that");
+            assert_eq!(running.watch.inspect(), [], "an editor does that");
             File::create(&path).expect("emptied");
             assert_eq!(running.fault_of(name).problem, FileProblem::Overwritten);
             fs::write(&path, "4").expect("written");
-            assert_eq!(running.watch.look(), []);
+            assert_eq!(running.watch.inspect(), []);
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
         for name in [DATABASE, LOG] {
             let mut running = Running::start().await;
             running.write().await;
-            assert_eq!(running.watch.look(), []);
+            assert_eq!(running.watch.inspect(), []);
             let path = running.path(name);
             let was = fs::metadata(&path).expect("a file").len();
             running.set_length(name, was / 2);
@@ -300,15 +300,15 @@ mod tests {
         other.execute_batch("CREATE TABLE filler AS SELECT zeroblob(100000)").expect("filled");
         checkpoint();
         running.write().await;
-        assert_eq!(running.watch.look(), []);
+        assert_eq!(running.watch.inspect(), []);
         let long = [DATABASE, LOG].map(|name| running.path(name).metadata().expect("it").len());
         other.execute_batch("DROP TABLE filler; VACUUM").expect("compacted");
         checkpoint();
         let short = [DATABASE, LOG].map(|name| running.path(name).metadata().expect("it").len());
         assert!(short[0] < long[0] && short[1] <= long[1], "{short:?} {long:?}");
-        assert_eq!(running.watch.look(), []);
+        assert_eq!(running.watch.inspect(), []);
         running.write().await;
-        assert_eq!(running.watch.look(), []);
+        assert_eq!(running.watch.inspect(), []);
     }
 
     #[tokio::test]
@@ -334,16 +334,16 @@ mod tests {
         let data = running.folder.path().to_owned();
         let aside = running.temporary.path().join("aside");
         fs::rename(&data, &aside).expect("moved");
-        let faults = running.watch.look();
+        let faults = running.watch.inspect();
         let expected = [FileFault::new(data.clone(), FileProblem::Deleted)];
         assert_eq!(faults, expected);
         assert!(faults[0].to_string().ends_with("will be lost when it stops"), "{}", faults[0]);
         Folder::make(&data).expect("made");
         let replaced = [FileFault::new(data.clone(), FileProblem::Replaced)];
-        assert_eq!(running.watch.look(), replaced);
+        assert_eq!(running.watch.inspect(), replaced);
         fs::remove_dir(&data).expect("removed");
         symlink(&aside, &data).expect("a link");
-        assert_eq!(running.watch.look(), [], "the operator's own link leads to the same folder");
+        assert_eq!(running.watch.inspect(), [], "the operator's own link leads to the same folder");
     }
 
     #[tokio::test]
@@ -354,6 +354,6 @@ mod tests {
             assert_eq!(running.database.run(access, Priority::Background, panics).await, None);
         }
         assert!(running.database.store().all_teams().await.expect("an answer").is_empty());
-        assert_eq!(running.watch.look(), []);
+        assert_eq!(running.watch.inspect(), []);
     }
 }

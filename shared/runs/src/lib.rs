@@ -1,6 +1,6 @@
 //! Saves finished runs. Checks end, issues open and resolve, and timers are set only here.
 //!
-//! [`record_run`] reads what it needs to judge a run, asks witnesses about an outage, lets [`ToolState::apply_run`]
+//! [`record_run`] reads what it needs to judge a run, asks other locations about an outage, lets [`ToolState::apply_run`]
 //! decide, and commits.
 
 use std::time::Duration;
@@ -18,13 +18,13 @@ use vedette_domain::checks::tool_state::{Discard, ToolChange, ToolState};
 use vedette_domain::id::{CheckId, IssueId, TeamId};
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
-use vedette_domain::locations::{HomeSaw, QUESTION_TIMEOUT, Question, Testimony};
+use vedette_domain::locations::{HomeStatus, QUESTION_TIMEOUT, Question, Votes};
 use vedette_domain::message::{AlertMessage, CheckMessage, Message};
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry_on_conflict};
 
-/// How long a witness may check a target, so that its answer arrives while the caller still waits.
+/// How long another location may check a target, so that its answer arrives while the caller still waits.
 const ANSWER_IN: Duration = QUESTION_TIMEOUT.saturating_sub(Duration::from_secs(1));
 
 /// What happened to a finished run.
@@ -44,7 +44,7 @@ pub enum Recorded {
 }
 
 /// Saves a run with the evidence to keep, and sends the retry or follow-up that it needs. After a conflict, the same result
-/// is applied to the current state: no target is probed and no witness is asked twice.
+/// is applied to the current state: no target is probed and no other location is asked twice.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub async fn record_run(
     evidence: Option<&Evidence>,
 ) -> Result<Recorded, StoreError> {
     let now = app.clock.now();
-    let testimony = &Box::pin(hear_witnesses(app, run, &state, finish, now)).await;
+    let votes = &Box::pin(ask_locations(app, run, &state, finish, now)).await;
     let mut read = Some(state);
     retry_on_conflict(budget::WRITE, || {
         let read = read.take();
@@ -74,7 +74,7 @@ pub async fn record_run(
             let closed = app.store.closed_day(&state, run.check).await?;
             let evaluations = run.evaluate(finish, baseline.as_ref(), now);
             let applied =
-                state.apply_run(run, finish, evaluations, testimony, closed.as_ref(), now);
+                state.apply_run(run, finish, evaluations, votes, closed.as_ref(), now);
             let change = match applied {
                 Ok(change) => packed(app, run, change.with_evidence(evidence, now), finish, now),
                 // The given state may be out of date.
@@ -103,36 +103,36 @@ pub async fn record_run(
     .await
 }
 
-/// What witnesses say about a run that would open `status:down` according to the given state. All witnesses are asked
-/// once, concurrently. If the run only opens the issue in a later state, no witness was asked, and the issue waits.
-async fn hear_witnesses(
+/// What other locations say about a run that would open `status:down` according to the given state. All other locations are asked
+/// once, concurrently. If the run only opens the issue in a later state, no other location was asked, and the issue waits.
+async fn ask_locations(
     app: &App,
     run: &Run,
     state: &ToolState,
     finish: &Finish,
     now: Timestamp,
-) -> Testimony {
-    let Finish::Completed(ToolResult::Status(result)) = finish else { return Testimony::NoWitness };
-    if !app.witnesses.are_configured() {
-        return Testimony::NoWitness;
+) -> Votes {
+    let Finish::Completed(ToolResult::Status(result)) = finish else { return Votes::NoLocation };
+    if !app.remote_checks.are_configured() {
+        return Votes::NoLocation;
     }
     if run.maintenance_until(now).is_some() {
-        return Testimony::NotAsked;
+        return Votes::NotAsked;
     }
-    // A witness sends no POST, and its answer to a GET would say nothing about one.
+    // Another location sends no POST, and its answer to a GET would say nothing about one.
     if run.site.expectations.post.is_some() {
-        return Testimony::NoWitness;
+        return Votes::NoLocation;
     }
     let evaluations = run.evaluate(finish, None, now);
     let is_suspected = evaluations.iter().any(|evaluation| state.suspects(run, evaluation));
     if !is_suspected || state.wants(run.check, now).is_err() {
-        return Testimony::NotAsked;
+        return Votes::NotAsked;
     }
     let header = run.settings.request_header.pair();
     let question = Question::new(run.site.url.to_url(), header, ANSWER_IN)
         .asked_with(run.site.expectations.method);
     let codes = &run.settings.tools.status.settings.incident_status_codes;
-    app.witnesses.ask(run.site.team, &question, HomeSaw::of(result, codes)).await
+    app.remote_checks.ask(run.site.team, &question, HomeStatus::of(result, codes)).await
 }
 
 /// The change with its check packed, if that is possible and this process writes blocks.

@@ -7,7 +7,7 @@ use vedette_domain::message::Message;
 use vedette_store::{Store, StoreError};
 
 use crate::config::Service;
-use crate::{Clock, Entropy, Health, Queue, Scheduler, TxtRecords, Witnesses};
+use crate::{Clock, Entropy, Health, Queue, RemoteChecks, Scheduler, TxtRecords};
 
 /// What every handler works with.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct App {
     /// What keeps the service from working.
     pub health: Health,
     /// Other locations, which are asked before an outage counts.
-    pub witnesses: Witnesses,
+    pub remote_checks: RemoteChecks,
     /// How TXT records are looked up.
     pub txt_records: TxtRecords,
 }

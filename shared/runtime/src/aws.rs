@@ -19,8 +19,8 @@ use vedette_store::{Store, retry_config};
 use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
 use crate::{
-    App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, Scheduler,
-    SqsQueue, TxtRecords, Witnesses,
+    App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, RemoteChecks,
+    Scheduler, SqsQueue, TxtRecords,
 };
 
 /// The app of a Lambda function, whose environment describes the deployment.
@@ -54,7 +54,7 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
         entropy: Entropy::system(),
         service,
         health: Health::default(),
-        witnesses: Witnesses::default(),
+        remote_checks: RemoteChecks::default(),
         txt_records: TxtRecords::default(),
     }
 }

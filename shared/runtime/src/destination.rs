@@ -11,7 +11,7 @@ pub enum Destination {
     /// Checks of a tool.
     Tool(Tool),
     /// The reconciler's work.
-    Maintenance,
+    Reconcile,
     /// The notifier's work.
     Alerts,
     /// Transactional emails, which let people in.
@@ -21,7 +21,7 @@ pub enum Destination {
 impl Destination {
     /// All queues.
     pub const ALL: [Self; Tool::ALL.len() + 3] = {
-        let mut all = [Self::Maintenance; Tool::ALL.len() + 3];
+        let mut all = [Self::Reconcile; Tool::ALL.len() + 3];
         let mut position = 0;
         while position < Tool::ALL.len() {
             all[position] = Self::Tool(Tool::ALL[position]);
@@ -36,7 +36,7 @@ impl Destination {
     pub const fn of(message: &Message) -> Self {
         match message {
             Message::Check(check) => Self::Tool(check.tool),
-            Message::Maintenance(_) => Self::Maintenance,
+            Message::Reconcile(_) => Self::Reconcile,
             Message::Alert(_) => Self::Alerts,
             Message::Mail(_) => Self::Mailer,
         }
@@ -48,7 +48,7 @@ impl Destination {
         match self {
             Self::Tool(tool) if tool.is_long() => 1,
             Self::Tool(_) => 50,
-            Self::Maintenance | Self::Alerts | Self::Mailer => 10,
+            Self::Reconcile | Self::Alerts | Self::Mailer => 10,
         }
     }
 
@@ -56,7 +56,7 @@ impl Destination {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tool(tool) => tool.as_str(),
-            Self::Maintenance => "maintenance",
+            Self::Reconcile => "reconcile",
             Self::Alerts => "alerts",
             Self::Mailer => "letters",
         }

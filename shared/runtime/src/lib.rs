@@ -13,6 +13,7 @@ pub mod health;
 pub mod metrics;
 mod on_demand;
 mod queue;
+mod remote_checks;
 mod scheduler;
 mod sdk_http;
 mod secret;
@@ -21,7 +22,6 @@ mod sqs;
 pub mod telemetry;
 pub mod terminal;
 mod txt_records;
-mod witnesses;
 
 pub use app::App;
 pub use clock::Clock;
@@ -30,6 +30,7 @@ pub use destination::{Destination, QueueError};
 pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
 pub use queue::{Backlog, LocalQueue, Queue, QueueDelivery};
+pub use remote_checks::{PrivateTargets, RemoteChecks, RemoteLocations};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, PollingScheduler, Presence, SLOT_PLACEHOLDER, Schedule,
     Scheduler, SchedulerError,
@@ -37,4 +38,3 @@ pub use scheduler::{
 pub use secret::{SecretError, secret};
 pub use sqs::{SQS_CALL, SqsBody, SqsQueue};
 pub use txt_records::TxtRecords;
-pub use witnesses::{AskWitness, PrivateTargets, Witnesses};

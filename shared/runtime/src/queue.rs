@@ -73,7 +73,7 @@ pub struct LocalQueue(Arc<Lanes>);
 struct Lanes {
     /// Indexed by the tool's code.
     tools: [Lane; Tool::CODES],
-    maintenance: Lane,
+    reconcile: Lane,
     alerts: Lane,
     mailer: Lane,
 }
@@ -219,7 +219,7 @@ impl LocalQueue {
     fn lane(&self, destination: Destination) -> &Lane {
         match destination {
             Destination::Tool(tool) => &self.0.tools[usize::from(tool.code())],
-            Destination::Maintenance => &self.0.maintenance,
+            Destination::Reconcile => &self.0.reconcile,
             Destination::Alerts => &self.0.alerts,
             Destination::Mailer => &self.0.mailer,
         }
@@ -294,53 +294,46 @@ impl LocalQueue {
 #[cfg(test)]
 mod tests {
     use vedette_domain::id::{SiteId, TeamId};
-    use vedette_domain::message::Maintenance;
+    use vedette_domain::message::ReconcileMessage;
 
     use super::*;
 
     const PLACES: Places = Places::running(4);
 
-    fn maintenance(team: u8, last: u8) -> Message {
+    fn work(team: u8, last: u8) -> Message {
         let id = |last| format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
         let team = TeamId::parse(&id(team)).expect("a team id");
         let site = SiteId::parse(&id(last)).expect("a site id");
-        Message::Maintenance(Maintenance::Sync { team, site })
+        Message::Reconcile(ReconcileMessage::Sync { team, site })
     }
 
     #[tokio::test(start_paused = true)]
     async fn messages_come_when_their_delay_has_passed() {
         let queue = LocalQueue::new();
         let receive =
-            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, PLACES).await;
-        queue.send(maintenance(0, 1), Duration::from_secs(120));
-        queue.send(maintenance(0, 2), Duration::ZERO);
+            async |queue: &LocalQueue| queue.receive(Destination::Reconcile, PLACES).await;
+        queue.send(work(0, 1), Duration::from_secs(120));
+        queue.send(work(0, 2), Duration::ZERO);
         let started = Instant::now();
-        assert_eq!(receive(&queue).await.message, maintenance(0, 2));
+        assert_eq!(receive(&queue).await.message, work(0, 2));
         assert_eq!(started.elapsed(), Duration::ZERO);
         let waiting = tokio::spawn({
             let queue = queue.clone();
             async move { receive(&queue).await.message.clone() }
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
-        queue.send(maintenance(0, 3), Duration::from_secs(10));
-        assert_eq!(
-            waiting.await.expect("received"),
-            maintenance(0, 3),
-            "a sooner message overtakes"
-        );
+        queue.send(work(0, 3), Duration::from_secs(10));
+        assert_eq!(waiting.await.expect("received"), work(0, 3), "a sooner message overtakes");
         assert_eq!(started.elapsed(), Duration::from_secs(70));
-        assert_eq!(
-            queue.drain(Destination::Maintenance),
-            [(maintenance(0, 1), Duration::from_secs(50))]
-        );
-        assert_eq!(queue.drain(Destination::Maintenance), []);
+        assert_eq!(queue.drain(Destination::Reconcile), [(work(0, 1), Duration::from_secs(50))]);
+        assert_eq!(queue.drain(Destination::Reconcile), []);
     }
 
     /// Takes everything that can be taken without waiting.
     async fn take(queue: &LocalQueue, places: Places) -> Vec<QueueDelivery> {
         let mut taken = Vec::new();
         while let Ok(delivery) =
-            tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Maintenance, places))
+            tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Reconcile, places))
                 .await
         {
             taken.push(delivery);
@@ -356,28 +349,28 @@ mod tests {
     async fn a_team_never_holds_the_last_place() {
         let queue = LocalQueue::new();
         for last in 0..12 {
-            queue.send(maintenance(1, last), Duration::ZERO);
+            queue.send(work(1, last), Duration::ZERO);
         }
         let mut taken = take(&queue, PLACES).await;
-        assert_eq!(messages(&taken), [0, 1, 2].map(|last| maintenance(1, last)));
-        queue.send(maintenance(2, 0), Duration::ZERO);
-        queue.send(maintenance(2, 1), Duration::ZERO);
+        assert_eq!(messages(&taken), [0, 1, 2].map(|last| work(1, last)));
+        queue.send(work(2, 0), Duration::ZERO);
+        queue.send(work(2, 1), Duration::ZERO);
         let of_other = take(&queue, PLACES).await;
-        assert_eq!(messages(&of_other), [maintenance(2, 0)]);
+        assert_eq!(messages(&of_other), [work(2, 0)]);
 
         // The team whose turn it is gets the first free place.
         taken.remove(0);
         taken.extend(take(&queue, PLACES).await);
-        assert_eq!(messages(&taken[2..]), [maintenance(1, 3)]);
+        assert_eq!(messages(&taken[2..]), [work(1, 3)]);
         drop(of_other);
-        assert_eq!(messages(&take(&queue, PLACES).await), [maintenance(2, 1)]);
+        assert_eq!(messages(&take(&queue, PLACES).await), [work(2, 1)]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn teams_take_turns_at_a_single_place() {
         let queue = LocalQueue::new();
         for (team, last) in [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0), (2, 1)] {
-            queue.send(maintenance(team, last), Duration::ZERO);
+            queue.send(work(team, last), Duration::ZERO);
         }
         let mut order = Vec::new();
         for _ in 0..6 {
@@ -385,30 +378,30 @@ mod tests {
             order.extend(messages(&taken));
         }
         let expected = [(1, 0), (2, 0), (3, 0), (1, 1), (2, 1), (1, 2)];
-        assert_eq!(order, expected.map(|(team, last)| maintenance(team, last)));
+        assert_eq!(order, expected.map(|(team, last)| work(team, last)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_delivered_again_has_given_up_its_place() {
         let queue = LocalQueue::new();
-        queue.send(maintenance(1, 0), Duration::ZERO);
-        queue.send(maintenance(1, 1), Duration::ZERO);
+        queue.send(work(1, 0), Duration::ZERO);
+        queue.send(work(1, 1), Duration::ZERO);
         let [first] =
             <[_; 1]>::try_from(take(&queue, Places::running(1)).await).expect("one place");
         first.retry(Duration::from_secs(10));
         let [second] =
             <[_; 1]>::try_from(take(&queue, Places::running(1)).await).expect("the place");
-        assert_eq!((&second.message, second.deliveries), (&maintenance(1, 1), 1));
+        assert_eq!((&second.message, second.deliveries), (&work(1, 1), 1));
         drop(second);
-        let again = queue.receive(Destination::Maintenance, Places::running(1)).await;
-        assert_eq!((&again.message, again.deliveries), (&maintenance(1, 0), 2));
+        let again = queue.receive(Destination::Reconcile, Places::running(1)).await;
+        assert_eq!((&again.message, again.deliveries), (&work(1, 0), 2));
     }
     #[tokio::test(start_paused = true)]
     async fn slow_messages_let_others_of_their_team_begin() {
         let places = Places { running: 4, slow: 8 };
         let queue = LocalQueue::new();
         for last in 0..20 {
-            queue.send(maintenance(1, last), Duration::ZERO);
+            queue.send(work(1, last), Duration::ZERO);
         }
         let mut taken = take(&queue, places).await;
         assert_eq!(taken.len(), 3);
@@ -418,9 +411,9 @@ mod tests {
             taken.extend(take(&queue, places).await);
             assert_eq!(taken.len(), begun);
         }
-        queue.send(maintenance(2, 0), Duration::ZERO);
+        queue.send(work(2, 0), Duration::ZERO);
         let of_other = take(&queue, places).await;
-        assert_eq!(messages(&of_other), [maintenance(2, 0)], "there is always a place for another");
+        assert_eq!(messages(&of_other), [work(2, 0)], "there is always a place for another");
 
         taken.truncate(1);
         assert_eq!(take(&queue, places).await.len(), 3);
@@ -429,17 +422,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_backlog_is_measured_from_when_its_first_message_was_due() {
         let queue = LocalQueue::new();
-        let backlog = || queue.backlog(Destination::Maintenance);
+        let backlog = || queue.backlog(Destination::Reconcile);
         let none = Backlog { waiting: 0, behind: Duration::ZERO, sender: None, slow: 0 };
-        queue.send(maintenance(1, 0), Duration::from_secs(5));
+        queue.send(work(1, 0), Duration::from_secs(5));
         assert_eq!(backlog(), none);
-        queue.send(maintenance(1, 1), Duration::from_secs(9));
-        queue.send(maintenance(2, 0), Duration::from_secs(7));
+        queue.send(work(1, 1), Duration::from_secs(9));
+        queue.send(work(2, 0), Duration::from_secs(7));
         tokio::time::advance(Duration::from_secs(15)).await;
-        let sender = |team| Some(maintenance(team, 0).sender());
+        let sender = |team| Some(work(team, 0).sender());
         let behind = Duration::from_secs(10);
         assert_eq!(backlog(), Backlog { waiting: 3, behind, sender: sender(1), ..none });
-        let first = queue.receive(Destination::Maintenance, PLACES).await;
+        let first = queue.receive(Destination::Reconcile, PLACES).await;
         first.slow();
         let behind = Duration::from_secs(8);
         assert_eq!(backlog(), Backlog { waiting: 2, behind, sender: sender(2), slow: 1 });

@@ -96,16 +96,16 @@ impl Scheduler {
     /// # Errors
     ///
     /// When the scheduler does not answer.
-    pub async fn recreate(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
+    pub async fn create_missing(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
         match self {
-            Self::EventBridge(scheduler) => scheduler.recreate(schedule).await,
+            Self::EventBridge(scheduler) => scheduler.create_missing(schedule).await,
             Self::Polling(PollingScheduler { store, .. }) => {
                 let Schedule { team, site, tool, cadence_minutes } = schedule;
                 let put =
                     store.put_missing_polled_run(PolledRun { team, site }, tool, cadence_minutes);
                 put.await.map_err(broken)
             }
-            Self::Local(scheduler) => Ok(scheduler.recreate(schedule)),
+            Self::Local(scheduler) => Ok(scheduler.create_missing(schedule)),
         }
     }
 
@@ -194,7 +194,7 @@ impl EventBridgeScheduler {
         Ok(())
     }
 
-    async fn recreate(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
+    async fn create_missing(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
         let written = self.written(schedule)?;
         let _place = self.place().await?;
         self.create(&written).await
@@ -375,7 +375,7 @@ impl LocalScheduler {
         self.0.changed.notify_one();
     }
 
-    fn recreate(&self, schedule: Schedule) -> bool {
+    fn create_missing(&self, schedule: Schedule) -> bool {
         let Schedule { site, tool, .. } = schedule;
         let agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
         let is_missing = agenda.get(site, tool).is_none();
@@ -397,7 +397,7 @@ impl LocalScheduler {
 
     /// After the clock was set back, makes sure that no schedule waits for a slot too far ahead. [`Self::next`] would
     /// notice it within a minute.
-    pub fn rewind(&self) {
+    pub fn rebuild(&self) {
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
         agenda.look(self.0.time_scale, self.0.clock.now());
         drop(agenda);
@@ -591,7 +591,7 @@ mod tests {
                 TimeScale::default().next_after(site, tool, cadence_minutes, clock.now())
             };
             let expected = [next(often), next(daily)];
-            scheduler.rewind();
+            scheduler.rebuild();
             let agenda = scheduler.0.agenda.lock().expect("agenda");
             let found = [often, daily].map(|schedule| agenda.next[&(schedule.site, schedule.tool)]);
             assert_eq!(found, expected, "{ahead}");

@@ -195,7 +195,7 @@ impl SqsQueue {
 fn body(message: &Message) -> Result<String, QueueError> {
     let body = match message {
         Message::Check(check) => serde_json::to_string(check),
-        Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
+        Message::Reconcile(maintenance) => serde_json::to_string(maintenance),
         Message::Alert(alert) => serde_json::to_string(alert),
         Message::Mail(letter) => serde_json::to_string(letter),
     };

@@ -15,7 +15,7 @@ use vedette_domain::sites::site::Site;
 use crate::block::write_closed_block;
 use crate::channel::put_outbox;
 use crate::directory::put_newest;
-use crate::evidence::{write_episode, write_evidence};
+use crate::evidence::{write_evidence, write_opening};
 use crate::failing::write_failing;
 use crate::item::{expiring, item, number, string};
 use crate::keys;
@@ -77,8 +77,8 @@ impl Store {
         for change in changes.issues {
             let due = changes.now.saturating_add(ALERT_GRACE).unwrap_or(changes.now);
             transaction = write_issue(transaction, changes.site, change, due)?;
-            if let (Some(episode), [run, ..]) = (&change.episode, changes.tools) {
-                transaction = write_episode(transaction, episode, run.expires_at)?;
+            if let (Some(opening), [run, ..]) = (&change.opening, changes.tools) {
+                transaction = write_opening(transaction, opening, run.expires_at)?;
             }
         }
         if let Some(usage) = &changes.usage {

@@ -65,7 +65,7 @@ pub enum Off {
 
 /// A request to derive the due times of a team's alerts again.
 #[derive(Debug)]
-pub struct Rederivation {
+pub struct ChannelSync {
     team: TeamId,
     due: AttributeValue,
 }
@@ -304,7 +304,7 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when the channel knows the issue by now, or when the issue has changed since.
-    pub async fn teach(
+    pub async fn add_missing_delivery(
         &self,
         channel: ChannelRef,
         delivery: &DeliveryState,
@@ -372,7 +372,7 @@ impl Store {
     }
 
     /// Requests that the due times of a team's alerts are derived again, at `due` at the latest.
-    pub async fn request_rederivation(
+    pub async fn request_channel_sync(
         &self,
         team: TeamId,
         due: Timestamp,
@@ -389,13 +389,13 @@ impl Store {
     }
 
     /// The request to derive the due times of a team's alerts again, if there is one.
-    pub async fn rederivation(&self, team: TeamId) -> Result<Option<Rederivation>, StoreError> {
+    pub async fn channel_sync(&self, team: TeamId) -> Result<Option<ChannelSync>, StoreError> {
         let found = self.get(&keys::team_alerts(team)).await?;
-        Ok(found.and_then(|mut item| item.remove(WORK_DUE)).map(|due| Rederivation { team, due }))
+        Ok(found.and_then(|mut item| item.remove(WORK_DUE)).map(|due| ChannelSync { team, due }))
     }
 
     /// Removes the request after the due times were derived, unless there is a newer request.
-    pub async fn finish_rederivation(&self, request: Rederivation) -> Result<(), StoreError> {
+    pub async fn finish_channel_sync(&self, request: ChannelSync) -> Result<(), StoreError> {
         let unchanged = Condition::When("due = :seen", vec![(":seen", request.due)]);
         let key = keys::team_alerts(request.team);
         unless_conflict(self.transaction().delete(&key, unchanged).commit(Audit::None).await)

@@ -1,4 +1,4 @@
-//! Evidence and episodes of issues.
+//! Evidence and openings of issues.
 //!
 //! Evidence is deflated, and cut until it takes no more than [`EVIDENCE_MAX`].
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceKind, EvidenceWrite};
 use vedette_domain::id::{CheckId, IssueId, Partition};
-use vedette_domain::issues::episode::Episode;
+use vedette_domain::issues::opening::Opening;
 
 use crate::StoreError;
 use crate::item::{Item, Stored, expiring, item, key_of, readable, stored};
@@ -20,13 +20,13 @@ use crate::keys;
 use crate::table::{Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 
-stored!(attributes: StoredEvidence, Episode);
+stored!(attributes: StoredEvidence, Opening);
 
 /// The most bytes of one piece of evidence after compression.
 pub const EVIDENCE_MAX: usize = 4 * 1024;
 /// More than this is not decompressed: bodies and headers are cut before they are stored.
 const INFLATE_MAX: u64 = 64 * 1024;
-/// The most episodes that are read per issue, the newest ones.
+/// The most openings that are read per issue, the newest ones.
 const EPISODES_READ: usize = 20;
 
 #[derive(Serialize, Deserialize)]
@@ -87,15 +87,15 @@ pub(crate) fn write_evidence<'a>(
     Ok(transaction.put(item(&key, &stored)?, Condition::Always))
 }
 
-/// Writes an episode, which expires with the checks of its day.
-pub(crate) fn write_episode<'a>(
+/// Writes an opening, which expires with the checks of its day.
+pub(crate) fn write_opening<'a>(
     transaction: Transaction<'a>,
-    episode: &Episode,
+    opening: &Opening,
     expires_at: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
-    let fingerprint = episode.issue.fingerprint();
-    let key = keys::episode(episode.issue.partition(), fingerprint, episode.opened_at);
-    Ok(transaction.put(expiring(item(&key, episode)?, expires_at), Condition::Always))
+    let fingerprint = opening.issue.fingerprint();
+    let key = keys::opening(opening.issue.partition(), fingerprint, opening.opened_at);
+    Ok(transaction.put(expiring(item(&key, opening)?, expires_at), Condition::Always))
 }
 
 impl Store {
@@ -118,23 +118,23 @@ impl Store {
         Ok(evidence)
     }
 
-    /// The newest episodes of an issue, newest first.
-    pub async fn episodes(&self, issue: IssueId) -> Result<Vec<Episode>, StoreError> {
+    /// The newest openings of an issue, newest first.
+    pub async fn openings(&self, issue: IssueId) -> Result<Vec<Opening>, StoreError> {
         let pk = keys::site_partition(issue.partition());
-        let sort = Sort::Prefix(keys::episode_prefix(issue.fingerprint()));
+        let sort = Sort::Prefix(keys::opening_prefix(issue.fingerprint()));
         let newest =
             Range { newest_first: true, limit: Some(EPISODES_READ), ..Range::new(&pk, sort) };
         let found = self.query(newest).await?;
         Ok(found.into_iter().filter_map(|item| readable(item, Stored::read)).collect())
     }
 
-    /// The episodes of some openings, as far as they are kept.
-    pub async fn episodes_at(
+    /// Some openings, as far as they are kept.
+    pub async fn openings_at(
         &self,
-        openings: impl IntoIterator<Item = (IssueId, Timestamp)>,
-    ) -> Result<Vec<Episode>, StoreError> {
-        let keys = openings.into_iter().map(|(issue, opened_at)| {
-            keys::episode(issue.partition(), issue.fingerprint(), opened_at)
+        times: impl IntoIterator<Item = (IssueId, Timestamp)>,
+    ) -> Result<Vec<Opening>, StoreError> {
+        let keys = times.into_iter().map(|(issue, opened_at)| {
+            keys::opening(issue.partition(), issue.fingerprint(), opened_at)
         });
         let found = self.batch_get_relaxed(keys).await?;
         Ok(found.into_values().filter_map(|item| readable(item, Stored::read)).collect())

@@ -1,8 +1,8 @@
 //! Every key of the table. `docs/explanation/table.md` shows them side by side.
 
 mod channel;
-mod episode;
 mod machine;
+mod opening;
 mod owner;
 mod prefix;
 mod status_page;
@@ -27,8 +27,8 @@ pub(crate) use channel::{
     delivery_partition, host, is_channel_claim, notification, notification_partition,
     notification_prefix, queued, team_alerts,
 };
-pub(crate) use episode::{episode, episode_prefix, evidence, evidence_prefix};
 pub(crate) use machine::{agent, agents, clock, copy_mark, pauses, setup};
+pub(crate) use opening::{evidence, evidence_prefix, opening, opening_prefix};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 pub use prefix::Prefix;
@@ -417,7 +417,7 @@ mod tests {
             body(on_demand, CheckStatus::Completed).sk,
             issue(partition, Fingerprint::StatusDown).sk,
             evidence(partition, Fingerprint::StatusDown, EvidenceKind::Newest).sk,
-            episode(partition, Fingerprint::StatusDown, slot).sk,
+            opening(partition, Fingerprint::StatusDown, slot).sk,
         ];
         assert_eq!(site(partition).pk, "S#0a556c1f3b7d9e01");
         assert_eq!(

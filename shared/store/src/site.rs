@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::cooldown::Cooldowns;
-use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
+use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{CheckSource, FailingChange, ToolState};
 use vedette_domain::id::{Partition, SiteId, StatusPageId, TeamId};
@@ -43,7 +43,7 @@ pub struct SiteWithTools {
 
 impl SiteWithTools {
     /// Whether its schedules already follow its settings and those of its team.
-    pub fn has_settled(&self, team: &TeamWithSettings) -> bool {
+    pub fn is_synced(&self, team: &TeamWithSettings) -> bool {
         self.site.synced == self.site.cfg && team.team.synced == team.team.cfg
     }
 
@@ -77,7 +77,7 @@ pub enum Purged {
     /// A part of it.
     Partly,
     /// Everything except what channels do not know yet.
-    Untold,
+    Unnotified,
 }
 
 /// What remains of a deleted site until the rest of it is gone.
@@ -364,7 +364,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let site = &stored.site;
         let partition = site.id.partition();
-        let due = now.saturating_add(MAINTENANCE_GRACE).unwrap_or(now);
+        let due = now.saturating_add(RECONCILE_GRACE).unwrap_or(now);
         let tombstone = DeletedSite { id: site.id, team: site.team, deleted_at: now };
         let tombstone = item(&keys::site(partition), &tombstone)?;
         let tombstone = outstanding(tombstone, keys::site_shard(partition), Some(due));
@@ -428,12 +428,12 @@ impl Store {
             let items = self.query(page()).await?;
             let keys: Vec<Key> = items.iter().map(key_of).collect::<Result<_, _>>()?;
             let found = keys.len();
-            let (untold, rest): (Vec<Key>, Vec<Key>) = keys
+            let (unnotified, rest): (Vec<Key>, Vec<Key>) = keys
                 .into_iter()
                 .filter(|key| key.sk != SELF)
                 .partition(|key| key.sk.starts_with(OUTBOX));
             self.batch_delete(&rest).await?;
-            match (untold.is_empty(), rest.is_empty()) {
+            match (unnotified.is_empty(), rest.is_empty()) {
                 (true, true) => {
                     if self.purge_notifications(partition).await? {
                         return Ok(Purged::Partly);
@@ -441,7 +441,7 @@ impl Store {
                     self.batch_delete(&[keys::site(partition)]).await?;
                     return Ok(Purged::Whole);
                 }
-                (false, _) if found < PAGE => return Ok(Purged::Untold),
+                (false, _) if found < PAGE => return Ok(Purged::Unnotified),
                 _ => {}
             }
         }

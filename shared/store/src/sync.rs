@@ -1,11 +1,11 @@
 //! What the reconciler reads while it makes schedules follow the table: whether the table has changed since, and how
-//! far a resync of a team's sites is.
+//! far a sync of a team's sites is.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use vedette_domain::checks::limits::MAINTENANCE_GRACE;
+use vedette_domain::checks::limits::RECONCILE_GRACE;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 
 use crate::item::{Item, Readable, Stored, key_of, number, stored, string};
@@ -37,7 +37,7 @@ impl Versions {
 
 /// Some sites of a team, whose schedules are the next to follow its plan and settings.
 #[derive(Debug)]
-pub struct ResyncSlice {
+pub struct SyncSlice {
     /// The sites.
     pub sites: Vec<Partition>,
     team: TeamId,
@@ -46,7 +46,7 @@ pub struct ResyncSlice {
     last: Option<String>,
 }
 
-impl ResyncSlice {
+impl SyncSlice {
     /// Whether more slices come after this one.
     pub const fn has_next(&self) -> bool {
         self.last.is_some()
@@ -64,7 +64,8 @@ struct Progress {
     cfg: u64,
     synced: u64,
     /// The place in the directory up to which sites follow `cfg`; raising `cfg` removes it.
-    resync: Option<String>,
+    #[serde(rename = "resync")]
+    continued: Option<String>,
 }
 
 /// The only part of a directory row that a sync needs.
@@ -102,25 +103,25 @@ impl Store {
     }
 
     /// The next sites of a team to be synced, at most `limit`; `None` if all of them follow its plan and settings.
-    pub async fn next_resync_slice(
+    pub async fn next_sync_slice(
         &self,
         team: TeamId,
         limit: usize,
-    ) -> Result<Option<ResyncSlice>, StoreError> {
+    ) -> Result<Option<SyncSlice>, StoreError> {
         let Some(stored) = self.get(&keys::team(team)).await? else { return Ok(None) };
-        let Progress { cfg, synced, resync } = Stored::read(stored)?;
+        let Progress { cfg, synced, continued } = Stored::read(stored)?;
         if synced == cfg {
             return Ok(None);
         }
         let pk = keys::directory_partition(team);
-        let rest = DirectoryRow::after(resync.as_deref());
+        let rest = DirectoryRow::after(continued.as_deref());
         let rows = self.query(Range { limit: Some(limit), ..Range::new(&pk, rest) }).await?;
         let last = match rows.last() {
             Some(row) if rows.len() >= limit => Some(key_of(row)?.sk),
             _ => None,
         };
         let sites = Readable::of(rows, listed_site).items;
-        Ok(Some(ResyncSlice { sites, team, cfg, last }))
+        Ok(Some(SyncSlice { sites, team, cfg, last }))
     }
 
     /// All sites of a team, and how many entries of its directory cannot be read.
@@ -146,20 +147,20 @@ impl Store {
     }
 
     /// Records that a slice is done and, with the last slice, that all schedules follow. Returns `false` if another
-    /// resync has come this far, or has started again because the plan or the settings changed.
+    /// sync has come this far, or has started again because the plan or the settings changed.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer, or another write changed the team at the same time.
-    pub async fn finish_resync_slice(
+    pub async fn finish_sync_slice(
         &self,
-        slice: &ResyncSlice,
+        slice: &SyncSlice,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let cfg = (":cfg", number(slice.cfg));
         let (change, condition) = match &slice.last {
             Some(place) => {
-                let due = now.saturating_add(MAINTENANCE_GRACE).unwrap_or(now);
+                let due = now.saturating_add(RECONCILE_GRACE).unwrap_or(now);
                 let change = Change {
                     expression: "SET resync = :place, due = :due".into(),
                     values: vec![(":place", string(place)), (":due", number(due.as_millisecond()))],

@@ -13,12 +13,12 @@ mod meter;
 mod name_services;
 pub mod open_id;
 mod people;
+mod remote_checks;
 mod runs;
 mod snapshot;
 pub mod status_pages;
 mod table;
 mod web_server;
-mod witnesses;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -32,8 +32,8 @@ use vedette_embedded::{Database, store};
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::Service;
 use vedette_runtime::{
-    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, TxtRecords,
-    Witnesses,
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks, Scheduler,
+    TxtRecords,
 };
 
 pub use client::{ApiResponse, Client};
@@ -42,11 +42,11 @@ pub use granted::granted;
 pub use meter::{Meter, PACKED_CHECK, Spent};
 pub use name_services::NameServices;
 pub use people::{Member, member_of, new_team, new_token, store_team};
+pub use remote_checks::TestLocations;
 pub use runs::{status_evidence, status_result};
 pub use snapshot::{for_each_object, laid_out};
 pub use table::TestTable;
 pub use web_server::WebServer;
-pub use witnesses::TestWitnesses;
 
 /// When every test begins.
 pub const START: &str = "2026-11-20T09:54:00Z";
@@ -102,7 +102,7 @@ impl TestApp {
             entropy: counted(),
             service,
             health: Health::default(),
-            witnesses: Witnesses::default(),
+            remote_checks: RemoteChecks::default(),
             txt_records: TxtRecords::default(),
         };
         Self { app, queue, table, clock: millis }

@@ -119,7 +119,7 @@ async fn each_check_gets_a_message_of_its_own() {
                 RunOrder::OnDemand { check } if delay.is_zero() => check.to_string(),
                 order => panic!("{order:?}"),
             },
-            Message::Maintenance(_) | Message::Alert(_) | Message::Mail(_) => panic!("no check"),
+            Message::Reconcile(_) | Message::Alert(_) | Message::Mail(_) => panic!("no check"),
         })
         .collect();
     expected.sort();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_testkit::{ApiResponse, Member, laid_out, new_team};
 use vedette_tests::Service;
 
@@ -463,10 +463,11 @@ async fn sites_follow_their_team_except_in_what_they_override() {
 #[tokio::test]
 async fn the_reconciler_is_told_when_schedules_follow_from_what_changed() {
     let (service, owner) = Service::with_team().await;
-    let resync = || vec![(Message::Maintenance(Maintenance::Resync(owner.team)), Duration::ZERO)];
+    let sync =
+        || vec![(Message::Reconcile(ReconcileMessage::SyncTeam(owner.team)), Duration::ZERO)];
     for (settings, notified) in [
-        (json!({ "tools": { "status": { "enabled": true, "cadence_minutes": 1 } } }), resync()),
-        (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), resync()),
+        (json!({ "tools": { "status": { "enabled": true, "cadence_minutes": 1 } } }), sync()),
+        (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), sync()),
         (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), Vec::new()),
         (json!({ "quiet_time": { "enabled": true } }), Vec::new()),
         (json!({ "escalation": { "enabled": true, "intervals": [60] } }), Vec::new()),

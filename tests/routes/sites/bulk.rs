@@ -8,7 +8,7 @@ use lambda_http::Body;
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_runtime::Clock;
 use vedette_testkit::{ApiResponse, Fault, Member, new_team};
 use vedette_tests::Service;
@@ -126,7 +126,7 @@ async fn the_reconciler_is_told_of_each_new_site_and_of_no_other() {
         .iter()
         .map(|site| SiteId::parse(site["uuid"].as_str().expect("an id")).expect("an id"))
         .map(|site| {
-            (Message::Maintenance(Maintenance::Sync { team: owner.team, site }), Duration::ZERO)
+            (Message::Reconcile(ReconcileMessage::Sync { team: owner.team, site }), Duration::ZERO)
         })
         .collect();
     assert_eq!(expected.len(), 2);

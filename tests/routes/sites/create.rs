@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use vedette_domain::accounts::account::{Membership, Role};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::Settings;
 use vedette_testkit::{ApiResponse, Client, Fault, Member, new_team};
 use vedette_tests::Service;
@@ -398,7 +398,7 @@ async fn the_reconciler_is_told_of_a_new_site_and_of_no_refused_one() {
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
     assert_eq!(
         service.waiting(),
-        [(Message::Maintenance(Maintenance::Sync { team: owner.team, site }), Duration::ZERO)]
+        [(Message::Reconcile(ReconcileMessage::Sync { team: owner.team, site }), Duration::ZERO)]
     );
     creator.post(&json!({ "url": "https://example.com" })).await;
     assert_eq!(service.waiting(), []);

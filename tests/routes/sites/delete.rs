@@ -7,7 +7,7 @@ use serde_json::json;
 use vedette_checker::{Dropped, Handled};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer};
 use vedette_tests::{Service, scheduled};
 
@@ -77,7 +77,7 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
     let waiting = service.waiting();
     assert_eq!(
         waiting,
-        [(Message::Maintenance(Maintenance::Purge { team: owner.team, site }), Duration::ZERO)]
+        [(Message::Reconcile(ReconcileMessage::Purge { team: owner.team, site }), Duration::ZERO)]
     );
     service.deliver(&waiting[0].0).await;
     assert_eq!(keys().await, before);

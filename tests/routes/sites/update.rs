@@ -41,7 +41,7 @@ impl Scene {
     /// Has the reconciler consume what waits for it; runs of checks are left out.
     async fn keep(&self) {
         for (message, _) in self.service.waiting() {
-            if let Message::Maintenance(_) = message {
+            if let Message::Reconcile(_) = message {
                 self.service.deliver(&message).await;
             }
         }

@@ -10,7 +10,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
 use aws_types::region::Region;
-use vedette_domain::locations::Sighting;
+use vedette_domain::locations::RemoteStatus;
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn sdk(lambda: &Lambda) -> SdkConfig {
 
 async fn ask(
     answer: (u16, &'static str, &'static str),
-) -> (Result<Answer, Silence>, Vec<HttpRequest>) {
+) -> (Result<Answer, NoVote>, Vec<HttpRequest>) {
     let lambda = Lambda { answer, asked: Arc::default() };
     let read = |name: &str| match name {
         REGIONS => Some("us-east-1, ap-south-1".to_owned()),
@@ -68,8 +68,8 @@ async fn ask(
 async fn an_outpost_is_asked_in_its_region_once() {
     let (answer, asked) =
         ask((200, "x-amzn-requestid", r#"{"saw":{"code":503,"response_time":12.5}}"#)).await;
-    let saw = Sighting { code: 503, error: None, response_time: 12.5 };
-    assert_eq!(answer, Ok(Answer::Saw(saw)));
+    let saw = RemoteStatus { code: 503, error: None, response_time: 12.5 };
+    assert_eq!(answer, Ok(Answer::Checked(saw)));
     assert_eq!(asked.len(), 1);
     let request = &asked[0];
     let url =
@@ -84,21 +84,21 @@ async fn an_outpost_is_asked_in_its_region_once() {
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_is_silence() {
+async fn whatever_goes_wrong_is_no_vote() {
     let id = "x-amzn-requestid";
-    for (answer, silence) in [
-        ((429, "x-amzn-errortype", "{}"), Silence::Busy),
-        ((403, "x-amzn-errortype", "{}"), Silence::NoAnswer),
-        ((500, "x-amzn-errortype", "{}"), Silence::NoAnswer),
-        ((200, "x-amz-function-error", r#"{"errorType":"Runtime.ExitError"}"#), Silence::NoAnswer),
-        ((200, id, ""), Silence::Unreadable),
-        ((200, id, r#"{"saw":{"code":9,"response_time":1}}"#), Silence::Unreadable),
+    for (answer, reason) in [
+        ((429, "x-amzn-errortype", "{}"), NoVote::Busy),
+        ((403, "x-amzn-errortype", "{}"), NoVote::NoAnswer),
+        ((500, "x-amzn-errortype", "{}"), NoVote::NoAnswer),
+        ((200, "x-amz-function-error", r#"{"errorType":"Runtime.ExitError"}"#), NoVote::NoAnswer),
+        ((200, id, ""), NoVote::Unreadable),
+        ((200, id, r#"{"saw":{"code":9,"response_time":1}}"#), NoVote::Unreadable),
     ] {
         let (answered, asked) = ask(answer).await;
-        assert_eq!((answered, asked.len()), (Err(silence), 1), "{answer:?}");
+        assert_eq!((answered, asked.len()), (Err(reason), 1), "{answer:?}");
     }
     let (answered, _) = ask((200, id, r#"{"silent":"offline"}"#)).await;
-    assert_eq!(answered, Ok(Answer::Silent(Silence::Offline)));
+    assert_eq!(answered, Ok(Answer::NotChecked(NoVote::Offline)));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn regions_are_read_and_need_a_function() {
         outposts.map(|outposts| outposts.locations()).map_err(|error| error.name)
     };
     assert_eq!(outposts(""), Ok(Vec::new()));
-    assert_eq!(outposts(&["eu-west-1"; WITNESSES_MAX + 1].join(",")), Err(REGIONS));
+    assert_eq!(outposts(&["eu-west-1"; REMOTE_LOCATIONS_MAX + 1].join(",")), Err(REGIONS));
     assert_eq!(outposts("us-east-1").expect_err("no function is named"), FUNCTION);
     assert_eq!(outposts("US East").expect_err("no region"), REGIONS);
 }

@@ -61,7 +61,7 @@ fn added(
         Some(keys) => Ok(key_page(context, team, channel, &keys.current)),
         None => {
             let notice = if channel.since.is_some() { "added" } else { "asked" };
-            layout::redirect(&format!("/teams/{}/channels?said={notice}", team.id()))
+            layout::redirect(&format!("/teams/{}/channels?notice={notice}", team.id()))
         }
     }
 }

@@ -73,7 +73,9 @@ async fn answer(
     notice: &str,
 ) -> Result<Response, ApiError> {
     match done {
-        Ok(()) => layout::redirect(&format!("/teams/{}/channels?said={notice}", access.team.id())),
+        Ok(()) => {
+            layout::redirect(&format!("/teams/{}/channels?notice={notice}", access.team.id()))
+        }
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         Err(ActionError::Refused(why)) => {
             let refused = Refused::Of(access.channel.id, sentence(&why.to_string()));

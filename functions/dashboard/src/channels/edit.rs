@@ -35,7 +35,7 @@ pub(crate) async fn save(
         Err(error) => format!("The name field {error}."),
         Ok(name) => match edit_channel(context.app, &access.channel, name, filter, by).await {
             Ok(()) => {
-                let list = format!("/teams/{}/channels?said=saved", access.team.id());
+                let list = format!("/teams/{}/channels?notice=saved", access.team.id());
                 return layout::redirect(&list);
             }
             Err(ActionError::Refused(why)) => sentence(&why.to_string()),

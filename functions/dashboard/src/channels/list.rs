@@ -25,7 +25,7 @@ use crate::{RequestContext, words};
 const FAILURES: usize = 3;
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 8] = [
+const NOTICES: [(&str, &str); 8] = [
     ("added", "Channel added."),
     ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
     ("saved", "Channel saved."),
@@ -80,7 +80,7 @@ pub(super) async fn page(
     };
     let clock = context.clock(Some(&team.team));
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &SAID)) }
+        @if refused.is_none() { (layout::notice(context, &NOTICES)) }
         @if !channels.is_empty() {
             section.card aria-label="Channels" {
                 ul.rows {

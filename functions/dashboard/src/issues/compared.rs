@@ -5,7 +5,7 @@ use vedette_domain::checks::check::Check;
 use vedette_domain::checks::evidence::{CheckEvidence, Evidence};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::CheckId;
-use vedette_domain::locations::{Statement, Testimony, Vote};
+use vedette_domain::locations::{LocationVote, Vote, Votes};
 
 use super::{IssueView, measured};
 use crate::checks::summary;
@@ -54,7 +54,7 @@ pub(super) fn card(view: &IssueView<'_>) -> Markup {
                 }
             }
             (measured::tables(&view.issue.context["measured"]))
-            (locations(&Testimony::read(&view.issue.context)))
+            (locations(&Votes::read(&view.issue.context)))
         }
     }
 }
@@ -82,29 +82,29 @@ fn is_steady(label: &str, columns: &[Column]) -> bool {
         && values.len() > 1
 }
 
-/// What witnesses saw when the issue opened.
-fn locations(testimony: &Testimony) -> Markup {
-    if testimony.statements().is_empty() {
+/// What other locations saw when the issue opened.
+fn locations(votes: &Votes) -> Markup {
+    if votes.given().is_empty() {
         return Markup::default();
     }
     html! {
         h3.in { "From other locations" }
         dl.facts.in {
-            @for statement in testimony.statements() {
-                dt { (statement.location) }
-                dd { (vote(statement)) bdi { (statement.words()) } }
+            @for given in votes.given() {
+                dt { (given.location) }
+                dd { (vote(given)) bdi { (given.words()) } }
             }
         }
     }
 }
 
-/// The witness's vote, which precedes what it saw.
-fn vote(statement: &Statement) -> &'static str {
-    match (statement.vote, &statement.saw) {
+/// The location's vote, which precedes what it saw.
+fn vote(given: &LocationVote) -> &'static str {
+    match (given.vote, &given.status) {
         (Vote::Agrees, _) => "Down: ",
-        (Vote::Dissents, _) => "Up: ",
-        (Vote::Silent(_), Some(_)) => "No result: ",
-        (Vote::Silent(_), None) => "No result: it ",
+        (Vote::Disagrees, _) => "Up: ",
+        (Vote::Missing(_), Some(_)) => "No result: ",
+        (Vote::Missing(_), None) => "No result: it ",
     }
 }
 

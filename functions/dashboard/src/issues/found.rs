@@ -1,4 +1,4 @@
-//! What the page of an issue loads in addition to the issue: evidence, episodes, notifications, and the checks to
+//! What the page of an issue loads in addition to the issue: evidence, openings, notifications, and the checks to
 //! compare.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use vedette_domain::alerts::notification::Notification;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::id::CheckId;
-use vedette_domain::issues::episode::Episode;
+use vedette_domain::issues::opening::Opening;
 use vedette_http::access::IssueAccess;
 use vedette_http::resource::IssueResource;
 use vedette_store::{IssueEvidence, IssueWithSite, Store, StoreError};
@@ -16,8 +16,8 @@ use vedette_store::{IssueEvidence, IssueWithSite, Store, StoreError};
 /// What belongs to an issue.
 pub(super) struct Found {
     pub(super) evidence: IssueEvidence,
-    /// The episodes, newest first.
-    episodes: Vec<Episode>,
+    /// The openings, newest first.
+    openings: Vec<Opening>,
     /// The notifications, newest first.
     pub(super) notifications: Vec<Notification>,
     pub(super) checks: ComparedChecks,
@@ -44,14 +44,14 @@ impl Found {
     ) -> Result<Self, StoreError> {
         let found = &access.stored;
         let IssueWithSite { issue, state, .. } = found;
-        let (evidence, episodes, notifications) = futures::try_join!(
+        let (evidence, openings, notifications) = futures::try_join!(
             store.evidence(issue.id),
-            store.episodes(issue.id),
+            store.openings(issue.id),
             store.notifications(issue.id),
         )?;
         let opened_at = issue.lifecycle.opened_at();
-        let episode = episodes.iter().find(|episode| episode.opened_at == opened_at);
-        let last_good = episode.and_then(|episode| episode.last_good);
+        let opening = openings.iter().find(|opening| opening.opened_at == opened_at);
+        let last_good = opening.and_then(|opening| opening.last_good);
         let judged_by = IssueResource::checks(found).next();
         let retention = access.team.retention(now);
         let sources = judged_by
@@ -61,15 +61,15 @@ impl Found {
         let read = store.checks(sources.collect::<Vec<_>>()).await?;
         let checks = ComparedChecks {
             last_good: last_good.map(|check| check.id),
-            opening: episode.map(|episode| episode.check),
+            opening: opening.map(|opening| opening.check),
             now: IssueResource::judged_by(found),
             read,
         };
-        Ok(Self { evidence, episodes, notifications, checks })
+        Ok(Self { evidence, openings, notifications, checks })
     }
 
-    /// The episode of an opening, if it is kept.
-    pub(super) fn episode(&self, opened_at: Timestamp) -> Option<&Episode> {
-        self.episodes.iter().find(|episode| episode.opened_at == opened_at)
+    /// What an issue said at an opening, if it is kept.
+    pub(super) fn opening(&self, opened_at: Timestamp) -> Option<&Opening> {
+        self.openings.iter().find(|opening| opening.opened_at == opened_at)
     }
 }

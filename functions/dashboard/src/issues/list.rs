@@ -23,12 +23,12 @@ const PAGE: usize = 25;
 
 /// Which issues to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum StateFilter {
     Open,
     Resolved,
 }
 
-impl Wanted {
+impl StateFilter {
     const ALL: [Self; 2] = [Self::Open, Self::Resolved];
 
     const fn as_str(self) -> &'static str {
@@ -57,7 +57,8 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let (store, id, clock) = (&context.app.store, team.id(), context.clock(Some(&team.team)));
     let query = Query::parse(context.head.uri.query());
-    let wanted = query.one_of("state", Wanted::parse, &mut Errors::new()).unwrap_or(Wanted::Open);
+    let wanted =
+        query.one_of("state", StateFilter::parse, &mut Errors::new()).unwrap_or(StateFilter::Open);
     let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
     let (mut active, mut resolved) =
         futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
@@ -65,8 +66,8 @@ pub(crate) async fn list(
     resolved.sort_by_key(|row| Reverse((row.last_event(), row.id)));
     let counts = [active.len(), resolved.len()];
     let rows = match wanted {
-        Wanted::Open => active,
-        Wanted::Resolved => resolved,
+        StateFilter::Open => active,
+        StateFilter::Resolved => resolved,
     };
     let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
     let shown: Vec<_> = rows.iter().skip(skipped).take(PAGE).map(|row| row.id).collect();
@@ -87,10 +88,10 @@ pub(crate) async fn list(
     Ok(layout::team_page(context, (&team.team, NavTab::Issues), StatusCode::OK, heading, &content))
 }
 
-fn filter(team: TeamId, wanted: Wanted, counts: [usize; 2]) -> Markup {
+fn filter(team: TeamId, wanted: StateFilter, counts: [usize; 2]) -> Markup {
     html! {
         nav.chips.screen aria-label="Filter by state" {
-            @for (one, count) in Wanted::ALL.into_iter().zip(counts) {
+            @for (one, count) in StateFilter::ALL.into_iter().zip(counts) {
                 a href={ "/teams/" (team) "/issues?state=" (one.as_str()) }
                     aria-current=[(one == wanted).then_some("true")] {
                     (one.word()) " " (grouped(count as u64))
@@ -100,15 +101,15 @@ fn filter(team: TeamId, wanted: Wanted, counts: [usize; 2]) -> Markup {
     }
 }
 
-fn shown_issues(issues: &[IssueWithSite], wanted: Wanted, clock: Clock<'_>) -> Markup {
+fn shown_issues(issues: &[IssueWithSite], wanted: StateFilter, clock: Clock<'_>) -> Markup {
     html! {
         @if issues.is_empty() {
             div.card {
                 div.empty {
                     p.quiet {
                         @match wanted {
-                            Wanted::Open => "Nothing is wrong with the sites of this team.",
-                            Wanted::Resolved => "No issue has been resolved yet.",
+                            StateFilter::Open => "Nothing is wrong with the sites of this team.",
+                            StateFilter::Resolved => "No issue has been resolved yet.",
                         }
                     }
                 }

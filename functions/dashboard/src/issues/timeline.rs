@@ -83,7 +83,7 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
         TimelineKey::Resolved => (Look::Up, "resolved it"),
     };
     // What this opening said, whatever the issue says now.
-    let episode = view.found.episode(of.timestamp).filter(|_| of.key == TimelineKey::Opened);
+    let opening = view.found.opening(of.timestamp).filter(|_| of.key == TimelineKey::Opened);
     let what = html! {
         p {
             @match of.user {
@@ -92,9 +92,9 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
             }
             " " (word)
         }
-        @if let Some(episode) = episode {
+        @if let Some(opening) = opening {
             p.quiet.small {
-                a href={ "/checks/" (episode.check) } { (words::named(&past(view.issue.id.fingerprint(), &episode.summary), view.site)) }
+                a href={ "/checks/" (opening.check) } { (words::named(&past(view.issue.id.fingerprint(), &opening.summary), view.site)) }
             }
         }
     };

@@ -42,7 +42,7 @@ pub(crate) async fn share(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let team = share_calendar(context.app, team.team, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=shared", path(team.id)))
+    layout::redirect(&format!("{}?notice=shared", path(team.id)))
 }
 
 /// Withdraws the address.
@@ -52,7 +52,7 @@ pub(crate) async fn unshare(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     unshare_calendar(context.app, &team.team, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("{}?said=unshared", path(team.id())))
+    layout::redirect(&format!("{}?notice=unshared", path(team.id())))
 }
 
 /// The address, with what can be done about it.

@@ -46,7 +46,7 @@ pub(crate) async fn withdraw(
 ) -> Result<Response, ApiError> {
     let by = context.member()?.caller.actor();
     withdraw_invitation(context.app, &team, &invitation, by).await?;
-    layout::redirect(&format!("/teams/{}/members?said=withdrawn", team.id()))
+    layout::redirect(&format!("/teams/{}/members?notice=withdrawn", team.id()))
 }
 
 /// Emails an invitation again.

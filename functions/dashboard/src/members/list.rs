@@ -22,7 +22,7 @@ use crate::settings::{Part, beside_others};
 use crate::words::counted;
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 4] = [
+const NOTICES: [(&str, &str); 4] = [
     ("changed", "Role changed."),
     ("removed", "Member removed."),
     ("invited", "Invitation sent."),
@@ -63,7 +63,7 @@ pub(super) async fn page(
     };
     let content = html! {
         @if let Some(problem) = problem { (layout::problem(problem)) }
-        @if status == StatusCode::OK { (layout::done(context, &SAID)) }
+        @if status == StatusCode::OK { (layout::notice(context, &NOTICES)) }
         (content(&view, refused))
     };
     let title = Heading::new("Members").lead(html! {

@@ -30,7 +30,7 @@ pub(super) fn page(
         p.screen.small { a href=(csv) { "Download as CSV" } ", or print this page." }
         p.meta { (link_out(&site.url)) span { (span.from) " to " (span.to) ", UTC days" } }
         (in_short(table, clock))
-        (incidents(table, clock))
+        (outages(table, clock))
         (days(&table.days))
     };
     respond(context, access, StatusCode::OK, &content)
@@ -70,7 +70,7 @@ fn form(access: &SiteAccess, input: &FormInput) -> Markup {
 }
 
 fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
-    let known = table.days.iter().filter_map(|row| row.incidents);
+    let known = table.days.iter().filter_map(|row| row.outages);
     let down = known.map(|day| day.down).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
     html! {
         div.card { dl.facts.in {
@@ -96,7 +96,7 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
             @if let Some(ms) = table.uptime.average_response_time {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }
-            dt { "Issues" } dd { (table.incidents.len()) }
+            dt { "Issues" } dd { (table.outages.len()) }
             dt { "Downtime" } dd { (time::duration(down)) }
             @let unchecked = table.unchecked();
             @if !unchecked.is_zero() {
@@ -109,25 +109,25 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     }
 }
 
-fn incidents(table: &Table<'_>, clock: Clock<'_>) -> Markup {
+fn outages(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     html! {
         section.card {
         header { h2 { "Issues" } }
-        @if table.incidents.is_empty() {
+        @if table.outages.is_empty() {
             p.in.quiet { "No issues." }
         } @else {
             table.t.cards-t {
                 (layout::columns("Issues that were active, oldest first", &["Opened", "Resolved", "Duration", "Issue"]))
                 tbody {
-                    @for incident in &table.incidents {
+                    @for (issue, outage) in &table.outages {
                         tr {
-                            td { (clock.instant(incident.opened_at)) }
-                            td { @match incident.ended_at { Some(end) => (clock.instant(end)), None => "not yet" } }
-                            td { (time::duration(incident.lasted(table.now))) }
+                            td { (clock.instant(outage.opened_at)) }
+                            td { @match outage.ended_at { Some(end) => (clock.instant(end)), None => "not yet" } }
+                            td { (time::duration(outage.lasted(table.now))) }
                             td {
-                                a href={ "/issues/" (incident.issue.id) } {
+                                a href={ "/issues/" (issue.id) } {
                                     // The summary of the latest opening.
-                                    (words::fingerprint(incident.issue.id.fingerprint()))
+                                    (words::fingerprint(issue.id.fingerprint()))
                                 }
                             }
                         }
@@ -146,7 +146,7 @@ fn days(days: &[Row]) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
             (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Issues", "Downtime"]))
             tbody {
-                @for Row { uptime, mean_ms, incidents, unchecked } in days {
+                @for Row { uptime, mean_ms, outages, unchecked } in days {
                     tr {
                         th scope="row" { time datetime=(uptime.date) { (uptime.date) } }
                         td {
@@ -159,8 +159,8 @@ fn days(days: &[Row]) -> Markup {
                         td { @if uptime.total_checks > 0 { (uptime.up_checks) " of " (uptime.total_checks) } }
                         td { @if let Some(ms) = mean_ms { (ms) " ms" } }
                         td { @if let Some(ms) = uptime.response_time { (ms) " ms" } }
-                        td { @if let Some(day) = incidents { (day.opened) } }
-                        td { @if let Some(day) = incidents.filter(|day| !day.down.is_zero()) { (time::duration(day.down)) } }
+                        td { @if let Some(day) = outages { (day.opened) } }
+                        td { @if let Some(day) = outages.filter(|day| !day.down.is_zero()) { (time::duration(day.down)) } }
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! The content of a report: a row for each day, and the incidents.
+//! The content of a report: a row for each day, and the outages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use vedette_domain::checks::history::{Day, day_of, day_start};
 use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::{
-    Incident, IncidentDay, Span, Uptime, UptimeDay, incident_days, incidents, known_since, uptime,
+    OutageDay, Span, Uptime, UptimeDay, known_since, outage_days, outages, uptime,
 };
 use vedette_domain::clock::Pause;
+use vedette_domain::issues::Outage;
 use vedette_domain::issues::record::Issue;
 
 /// A report.
@@ -19,8 +20,8 @@ pub(super) struct Table<'a> {
     pub(super) now: Timestamp,
     pub(super) uptime: Uptime,
     pub(super) days: Vec<Row>,
-    pub(super) incidents: Vec<Incident<'a>>,
-    /// Since when all incidents are known.
+    pub(super) outages: Vec<(&'a Issue, Outage)>,
+    /// Since when all outages are known.
     pub(super) known_since: Option<Timestamp>,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Row {
     /// The mean response time, in milliseconds.
     pub(super) mean_ms: Option<u64>,
     /// `None` if they are no longer known.
-    pub(super) incidents: Option<IncidentDay>,
+    pub(super) outages: Option<OutageDay>,
     /// How long the service did not run, so nothing was checked.
     pub(super) unchecked: SignedDuration,
 }
@@ -43,18 +44,18 @@ impl<'a> Table<'a> {
         pauses: &[Pause],
         now: Timestamp,
     ) -> Self {
-        let (uptime, incidents) = (uptime(span, counted), incidents(span, issues));
+        let (uptime, outages) = (uptime(span, counted), outages(span, issues));
         let since = known_since(issues);
         let means: BTreeMap<_, _> =
             counted.iter().map(|day| (day.date, day.mean_response_ms())).collect();
-        let by_day = incident_days(span, &incidents, now);
-        let days = uptime.days.iter().zip(by_day).map(|(uptime, incidents)| Row {
+        let by_day = outage_days(span, &outages, now);
+        let days = uptime.days.iter().zip(by_day).map(|(uptime, outages)| Row {
             uptime: *uptime,
             mean_ms: means.get(&uptime.date).copied().flatten(),
-            incidents: since.is_none_or(|since| day_of(since) < uptime.date).then_some(incidents),
+            outages: since.is_none_or(|since| day_of(since) < uptime.date).then_some(outages),
             unchecked: unchecked(pauses, uptime.date),
         });
-        Self { span, now, days: days.collect(), uptime, incidents, known_since: since }
+        Self { span, now, days: days.collect(), uptime, outages, known_since: since }
     }
 
     /// How long the service did not run, in all days.
@@ -78,7 +79,7 @@ impl<'a> Table<'a> {
             csv.push_str(",minutes_without_checks");
         }
         csv.push_str("\r\n");
-        for Row { uptime, mean_ms, incidents, unchecked } in &self.days {
+        for Row { uptime, mean_ms, outages, unchecked } in &self.days {
             let UptimeDay {
                 date,
                 uptime_percentage,
@@ -95,8 +96,8 @@ impl<'a> Table<'a> {
                 or_empty(uptime_percentage.map(Percentage::value)),
                 or_empty(*mean_ms),
                 or_empty(*response_time),
-                or_empty(incidents.map(|day| day.opened)),
-                or_empty(incidents.map(|day| day.down.as_mins())),
+                or_empty(outages.map(|day| day.opened)),
+                or_empty(outages.map(|day| day.down.as_mins())),
             );
             if has_maintenance {
                 let outside = outside_maintenance.as_ref();

@@ -48,7 +48,7 @@ pub(super) fn page(
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let done = layout::done(context, &[("saved", "Saved.")]);
+    let done = layout::notice(context, &[("saved", "Saved.")]);
     let view = SectionView {
         team,
         section,

@@ -29,5 +29,5 @@ pub(crate) async fn update(
     };
     let caller = &context.member()?.caller;
     let team = change_monitoring(context.app, team, settings, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("/teams/{}/settings/{}?said=saved", team.id(), section.as_str()))
+    layout::redirect(&format!("/teams/{}/settings/{}?notice=saved", team.id(), section.as_str()))
 }

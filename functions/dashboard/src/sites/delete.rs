@@ -48,5 +48,5 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     delete_site(context.app, &access.team.team, &access.stored, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("/teams/{}?said=deleted", access.stored.site.team))
+    layout::redirect(&format!("/teams/{}?notice=deleted", access.stored.site.team))
 }

@@ -57,7 +57,7 @@ pub(crate) async fn save(
         Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
     };
     match saved.await {
-        Ok(()) => layout::redirect(&format!("/sites/{}?said=saved", access.stored.site.id)),
+        Ok(()) => layout::redirect(&format!("/sites/{}?notice=saved", access.stored.site.id)),
         Err(ApiError::Validation(refusal)) => {
             let input = input.refused(expectations::at_form(refusal));
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &input)
@@ -73,7 +73,7 @@ pub(crate) async fn pause(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     pause_site(context.app, &mut access, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("/sites/{}?said=paused", access.stored.site.id))
+    layout::redirect(&format!("/sites/{}?notice=paused", access.stored.site.id))
 }
 
 /// Resumes the site with the tools that its team enables.
@@ -83,7 +83,7 @@ pub(crate) async fn resume(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     resume_site(context.app, &mut access, caller.actor(), caller.now).await?;
-    layout::redirect(&format!("/sites/{}?said=resumed", access.stored.site.id))
+    layout::redirect(&format!("/sites/{}?notice=resumed", access.stored.site.id))
 }
 
 /// The settings that a site may take from its team.

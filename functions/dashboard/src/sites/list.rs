@@ -45,7 +45,7 @@ use crate::{RequestContext, chart, layout, words};
 const FAILING: usize = 16;
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 6] = [
+const NOTICES: [(&str, &str); 6] = [
     ("deleted", "Site deleted."),
     ("all-deleted", "Sites deleted."),
     ("all-paused", "Monitoring paused. These sites are no longer checked automatically."),
@@ -96,13 +96,13 @@ pub(crate) async fn list(
     let role = caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageSites);
     let query = Query::parse(context.head.uri.query());
-    let wanted = Wanted::parse(&query);
+    let wanted = SiteFilter::parse(&query);
     let (rows, trouble) = futures::try_join!(
         context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
     let place = (&team.team, NavTab::Sites);
-    let done = html! { (layout::done(context, &SAID)) (added(&query)) };
+    let done = html! { (layout::notice(context, &NOTICES)) (added(&query)) };
     if rows.is_empty() {
         let content = html! { (done) (first_visit::part(&team.team, may_manage)) };
         let heading =
@@ -168,14 +168,14 @@ fn heading(view: &SitesView<'_>) -> Heading {
 }
 
 /// The filter from the request.
-struct Wanted<'q> {
+struct SiteFilter<'q> {
     state: Option<SiteState>,
     /// A part of the name or the URL.
     search: &'q str,
     page: u64,
 }
 
-impl<'q> Wanted<'q> {
+impl<'q> SiteFilter<'q> {
     fn parse(query: &'q Query) -> Self {
         Self {
             state: query.one_of("state", SiteState::parse, &mut Errors::new()),
@@ -216,7 +216,7 @@ struct SitesView<'a> {
     clock: Clock<'a>,
     may_manage: bool,
     may_act: bool,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a SiteFilter<'a>,
     /// All sites of the team.
     sites: &'a [Listed<'a>],
     found: &'a Found<'a>,
@@ -301,7 +301,7 @@ fn shown(count: usize, total: usize) -> String {
 }
 
 fn nothing_found(view: &SitesView<'_>) -> Markup {
-    let Wanted { state, search, .. } = view.wanted;
+    let SiteFilter { state, search, .. } = view.wanted;
     html! {
         div.card {
             div.empty {

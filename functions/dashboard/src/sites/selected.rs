@@ -57,7 +57,7 @@ pub(crate) async fn change_selected(
         found.into_values().filter(|stored| stored.site.team == team.id()).collect();
     sites.sort_by_cached_key(|stored| stored.site.name.to_lowercase());
     if sites.is_empty() {
-        return layout::redirect(&format!("/teams/{}?said=none-selected", team.id()));
+        return layout::redirect(&format!("/teams/{}?notice=none-selected", team.id()));
     }
     let now = caller.now;
     let change = input.text("do");
@@ -85,7 +85,7 @@ pub(crate) async fn change_selected(
         "resume" => "all-resumed",
         _ => "all-deleted",
     };
-    layout::redirect(&format!("/teams/{}?said={said}", team.id()))
+    layout::redirect(&format!("/teams/{}?notice={said}", team.id()))
 }
 
 fn ask_to_delete(

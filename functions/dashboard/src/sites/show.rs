@@ -60,7 +60,7 @@ pub(super) const FIRST: &str = "first=1";
 const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 4] = [
+const NOTICES: [(&str, &str); 4] = [
     ("queued", "Checks finished."),
     ("saved", "Saved. Schedules are updated within a minute."),
     ("paused", "Monitoring paused. This site is no longer checked automatically."),
@@ -99,7 +99,7 @@ pub(crate) async fn run(
     access: SiteAccess,
 ) -> Result<Response, ApiError> {
     match order_checks(context.app, &access, None, context.member()?.caller.now).await {
-        Ok(_) => layout::redirect(&format!("/sites/{}?said=queued", access.stored.site.id)),
+        Ok(_) => layout::redirect(&format!("/sites/{}?notice=queued", access.stored.site.id)),
         Err(ActionError::Refused(refusal)) => {
             let why = refusal.to_string();
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, Some(&why)).await
@@ -352,5 +352,5 @@ fn notice(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
             }))
         };
     }
-    layout::done(context, &SAID)
+    layout::notice(context, &NOTICES)
 }

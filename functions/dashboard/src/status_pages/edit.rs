@@ -22,7 +22,8 @@ use crate::form::FormInput;
 use crate::layout::{self, Heading, NavTab};
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 1] = [("created", "Status page created. Choose below what it shows.")];
+const NOTICES: [(&str, &str); 1] =
+    [("created", "Status page created. Choose below what it shows.")];
 /// The most sites that are offered. Larger teams name others through the API.
 const OFFERED: usize = 200;
 
@@ -47,7 +48,7 @@ pub(crate) async fn save(
         Ok(edit_status_page(context.app, &access.page, edit, actor, now).await?)
     };
     match saved.await {
-        Ok(page) => layout::redirect(&format!("{}?said=saved", path_of(&page))),
+        Ok(page) => layout::redirect(&format!("{}?notice=saved", path_of(&page))),
         Err(ApiError::Validation(refusal)) => {
             form(context, &access, Some(sent.refused(refusal))).await
         }
@@ -115,7 +116,7 @@ async fn form(
     };
     let lines = lines(page, &sites, &mut input);
     let content = html! {
-        @if is_new { (layout::done(context, &SAID)) }
+        @if is_new { (layout::notice(context, &NOTICES)) }
         form.stack method="post" novalidate {
             (input.unsaved(own().map(|field| field.name)))
             section.card {

@@ -24,7 +24,7 @@ use crate::look::Look;
 use crate::words::counted;
 
 /// The notices of forms, by the value in the URL.
-const SAID: [(&str, &str); 4] = [
+const NOTICES: [(&str, &str); 4] = [
     ("saved", "Status page saved."),
     ("written", "Incident published."),
     ("updated", "Update published."),
@@ -62,7 +62,7 @@ pub(crate) async fn create_incident(
         Ok(vedette_actions::create_incident(context.app, &of, new, actor, now).await?)
     };
     match created.await {
-        Ok(_) => layout::redirect(&format!("{}?said=written", path_of(&of))),
+        Ok(_) => layout::redirect(&format!("{}?notice=written", path_of(&of))),
         Err(ApiError::Validation(refusal)) => {
             page(context, &team, &of, Some(sent.refused(refusal))).await
         }
@@ -84,7 +84,7 @@ pub(crate) async fn update_incident(
         Ok(vedette_actions::edit_incident(context.app, of, incident, edit, actor, now).await?)
     };
     match updated.await {
-        Ok(_) => layout::redirect(&format!("{}?said=updated", path_of(of))),
+        Ok(_) => layout::redirect(&format!("{}?notice=updated", path_of(of))),
         Err(ApiError::Validation(refusal)) => {
             page_of(context, &access, Some(sent.refused(refusal)))
         }
@@ -100,7 +100,7 @@ pub(crate) async fn delete_incident(
     let caller = &context.member()?.caller;
     vedette_actions::delete_incident(context.app, &of, &incident, caller.actor(), caller.now)
         .await?;
-    layout::redirect(&format!("{}?said=removed", path_of(&of)))
+    layout::redirect(&format!("{}?notice=removed", path_of(&of)))
 }
 
 /// The texts in these fields. Times are those of the team's clocks.
@@ -148,7 +148,7 @@ async fn page(
     let (over, open): (Vec<_>, Vec<_>) = incidents.iter().partition(|one| one.is_resolved());
     let clock = context.clock(Some(team));
     let content = html! {
-        @if refused.is_none() { (layout::done(context, &SAID)) }
+        @if refused.is_none() { (layout::notice(context, &NOTICES)) }
         @for incident in &open { (one((of, clock), incident, may_write, &Markup::default())) }
         @if may_write { (new_incident(of, refused)) }
         @if !over.is_empty() {

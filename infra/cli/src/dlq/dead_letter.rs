@@ -3,7 +3,9 @@
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
+use vedette_domain::message::{
+    AlertMessage, CheckMessage, MailRequest, ReconcileMessage, RunOrder,
+};
 use vedette_domain::time::wire_time_or_null;
 
 use crate::output::moment;
@@ -103,23 +105,25 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         };
         return (what, None, None);
     }
-    match serde_json::from_str::<Maintenance>(body) {
-        Ok(Maintenance::Sync { site, .. }) => {
+    match serde_json::from_str::<ReconcileMessage>(body) {
+        Ok(ReconcileMessage::Sync { site, .. }) => {
             ("sync of a site's schedules".to_owned(), Some(site.to_string()), None)
         }
-        Ok(Maintenance::Purge { site, .. }) => {
+        Ok(ReconcileMessage::Purge { site, .. }) => {
             ("purge of a deleted site".to_owned(), Some(site.to_string()), None)
         }
-        Ok(Maintenance::Resync(team)) => (format!("sync of the sites of team {team}"), None, None),
-        Ok(Maintenance::Rebuild { team, .. }) => {
+        Ok(ReconcileMessage::SyncTeam(team)) => {
+            (format!("sync of the sites of team {team}"), None, None)
+        }
+        Ok(ReconcileMessage::Rebuild { team, .. }) => {
             (format!("rebuilding the timers of team {team}"), None, None)
         }
-        Ok(Maintenance::Publish { page, .. }) => {
+        Ok(ReconcileMessage::Publish { page, .. }) => {
             (format!("publication of status page {page}"), None, None)
         }
         Err(_) => {
-            const SHOWN: usize = 60;
-            let start: String = body.chars().take(SHOWN).collect();
+            const EXCERPT_CHARACTERS: usize = 60;
+            let start: String = body.chars().take(EXCERPT_CHARACTERS).collect();
             (format!("not a message of this service: {start}"), None, None)
         }
     }

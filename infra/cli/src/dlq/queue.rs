@@ -30,7 +30,7 @@ pub(super) const NAMES: [&str; Destination::ALL.len() + 1] = {
 /// The most messages that SQS returns for one request.
 const AT_ONCE: usize = 10;
 /// How long messages are hidden from others while they are read, if their release is lost.
-const LOOK_SECONDS: i32 = 30;
+const PEEK_VISIBILITY_SECONDS: i32 = 30;
 /// How long messages are hidden while a batch is sent again.
 const SEND_SECONDS: i32 = 60;
 /// How long SQS may wait. Only if it may wait, it asks all of its servers.
@@ -112,7 +112,7 @@ impl DeadLetters {
             if left == 0 {
                 break Ok(());
             }
-            match self.receive(left, LOOK_SECONDS).await {
+            match self.receive(left, PEEK_VISIBILITY_SECONDS).await {
                 Ok(messages) if messages.is_empty() => break Ok(()),
                 Ok(messages) => seen.extend(messages),
                 Err(error) => break Err(error),

@@ -24,7 +24,7 @@ async fn with_dead_letters() -> Deployment {
         sent.received = 5;
     }
     let sync = json!({ "sync": { "team": TEAM, "site": SITE } }).to_string();
-    account.put_message("maintenance-dlq", &sync, Some(TEAM));
+    account.put_message("reconcile-dlq", &sync, Some(TEAM));
     let parameters = json!({
         "QueueUrl": format!("{}status", vedette_testkit::aws::QUEUE_URL_PREFIX),
         "MessageBody": scheduled(30),
@@ -60,7 +60,7 @@ async fn queues_are_listed_with_what_is_in_them() {
     dns           0         -
     broken-links  0         -
     performance   0         -
-    maintenance   1         2026-11-20 09:54:26 UTC
+    reconcile     1         2026-11-20 09:54:26 UTC
     alerts        0         -
     letters       0         -
     schedules     1         2026-11-20 09:54:27 UTC
@@ -74,11 +74,11 @@ async fn messages_are_shown_in_words_and_stay() {
     let ran = deployment.run("dlq show --limit 2").await;
     assert_eq!((ran.code, ran.said.as_str()), (0, ""));
     insta::assert_snapshot!(ran.out, @r"
-    QUEUE        SENT                     RECEIVED  WHAT                                                 SITE                                  CHECK                                 WHY                        MESSAGE
-    status       2026-11-20 09:54:01 UTC  6         status check (scheduled) of 2026-11-20 09:00:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f82f-1e80-8080-8a55-6c1f3b7d9e01  -                          message-1
-    status       2026-11-20 09:54:02 UTC  6         status check (scheduled) of 2026-11-20 09:01:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f830-08e0-8080-8a55-6c1f3b7d9e01  -                          message-2
-    maintenance  2026-11-20 09:54:26 UTC  1         sync of a site's schedules                           0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  -                                     -                          message-26
-    schedules    2026-11-20 09:54:27 UTC  1         status check (scheduled) of 2026-11-20 09:30:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f84a-95c0-8080-8a55-6c1f3b7d9e01  THROTTLING: Rate exceeded  message-27
+    QUEUE      SENT                     RECEIVED  WHAT                                                 SITE                                  CHECK                                 WHY                        MESSAGE
+    status     2026-11-20 09:54:01 UTC  6         status check (scheduled) of 2026-11-20 09:00:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f82f-1e80-8080-8a55-6c1f3b7d9e01  -                          message-1
+    status     2026-11-20 09:54:02 UTC  6         status check (scheduled) of 2026-11-20 09:01:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f830-08e0-8080-8a55-6c1f3b7d9e01  -                          message-2
+    reconcile  2026-11-20 09:54:26 UTC  1         sync of a site's schedules                           0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  -                                     -                          message-26
+    schedules  2026-11-20 09:54:27 UTC  1         status check (scheduled) of 2026-11-20 09:30:00 UTC  0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01  01a1f84a-95c0-8080-8a55-6c1f3b7d9e01  THROTTLING: Rate exceeded  message-27
     ");
     let all = deployment.json("dlq show status --limit 100").await;
     assert_eq!(all.as_array().map(Vec::len), Some(25));
@@ -108,10 +108,9 @@ async fn messages_are_sent_again_in_the_name_of_their_team() {
         deployment.aws.account().moves_messages = moves_messages;
         let ran = deployment.run("dlq redrive").await;
         assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{moves_messages}");
-        let expected =
-            "status: 25 sent again\nmaintenance: 1 sent again\nschedules: 1 sent again\n";
+        let expected = "status: 25 sent again\nreconcile: 1 sent again\nschedules: 1 sent again\n";
         assert_eq!(ran.out, expected);
-        for name in ["status-dlq", "maintenance-dlq", "schedules-dlq"] {
+        for name in ["status-dlq", "reconcile-dlq", "schedules-dlq"] {
             assert_eq!(deployment.bodies(name), [""; 0], "{name}");
         }
         let mut again = deployment.bodies("status");
@@ -180,7 +179,7 @@ async fn a_queue_that_fails_keeps_no_other_from_being_sent_again() {
     let deployment = with_dead_letters().await;
     assert!(deployment.aws.account().queues.remove("ssl-dlq").is_some());
     let ran = deployment.run("dlq redrive").await;
-    let sent = "status: 25 sent again\nmaintenance: 1 sent again\nschedules: 1 sent again\n";
+    let sent = "status: 25 sent again\nreconcile: 1 sent again\nschedules: 1 sent again\n";
     assert_eq!((ran.code, ran.out.as_str()), (1, sent));
     assert!(ran.said.starts_with("the dead letters of ssl: "), "{}", ran.said);
 }

@@ -13,10 +13,10 @@ use vedette_checker::Outposts;
 use vedette_domain::ErrorChain;
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::locations::{Answer, QUESTION_TIMEOUT, Question, Silence};
+use vedette_domain::locations::{Answer, NoVote, QUESTION_TIMEOUT, Question};
 use vedette_reconciler::drift;
 use vedette_runtime::config::{Schedules, environment};
-use vedette_runtime::{App, AskWitness as _, Clock, Destination, aws};
+use vedette_runtime::{App, Clock, Destination, RemoteLocations as _, aws};
 use vedette_store::StoreError;
 
 use super::Health;
@@ -298,10 +298,7 @@ async fn examine_places(
         let name = queue.name();
         let runs = |tool| app.service.tools.contains(&tool);
         let is_needed = matches!(queue, Destination::Tool(tool) if runs(tool))
-            || matches!(
-                queue,
-                Destination::Maintenance | Destination::Alerts | Destination::Mailer
-            );
+            || matches!(queue, Destination::Reconcile | Destination::Alerts | Destination::Mailer);
         match answer {
             Ok(EventSources { event_source_mappings: sources }) => {
                 let off = ["Disabled", "Disabling", "Deleting"];
@@ -331,7 +328,7 @@ async fn examine_places(
             if places < taken + PLACES_FOR_ROUTES {
                 health.problem(
                     format!(
-                        "the account may run {places} functions at once, and checks, alerts and maintenance \
+                        "the account may run {places} functions at once, and checks, alerts and reconciling \
                          alone may take {taken}: while they do, the API answers 503 to some \
                          requests, and checks come late"
                     ),
@@ -386,22 +383,22 @@ async fn examine_outposts(outposts: &Outposts, health: &mut Health) {
     let question = &Question::new(url, None, QUESTION_TIMEOUT);
     let asked = outposts.locations().into_iter().map(|region| async move {
         let answer = timeout(QUESTION_TIMEOUT, outposts.ask(&region, question)).await;
-        (region, answer.unwrap_or(Err(Silence::NoAnswer)))
+        (region, answer.unwrap_or(Err(NoVote::NoAnswer)))
     });
     for (region, answer) in join_all(asked).await {
         let problem = match answer {
-            Ok(Answer::Silent(Silence::Forbidden)) => {
+            Ok(Answer::NotChecked(NoVote::Forbidden)) => {
                 health.found().outposts.push(region.to_string());
                 continue;
             }
-            Ok(Answer::Silent(Silence::Unreadable)) | Err(Silence::Unreadable) => {
+            Ok(Answer::NotChecked(NoVote::Unreadable)) | Err(NoVote::Unreadable) => {
                 "has another version: outages are confirmed without it".to_owned()
             }
-            Err(Silence::NoAnswer) => "does not answer".to_owned(),
-            Ok(Answer::Silent(silence)) | Err(silence) => {
-                format!("{}: outages are confirmed without it", silence.words())
+            Err(NoVote::NoAnswer) => "does not answer".to_owned(),
+            Ok(Answer::NotChecked(reason)) | Err(reason) => {
+                format!("{}: outages are confirmed without it", reason.words())
             }
-            Ok(Answer::Saw(_)) => "connects to an address that it must refuse".to_owned(),
+            Ok(Answer::Checked(_)) => "connects to an address that it must refuse".to_owned(),
         };
         health.problem(
             format!("the outpost in {region} {problem}"),

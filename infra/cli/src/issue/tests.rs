@@ -12,7 +12,7 @@ use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::RunReason;
 use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
-use vedette_domain::locations::Testimony;
+use vedette_domain::locations::Votes;
 use vedette_runtime::Destination;
 use vedette_store::{Changes, ChannelRef, MayConflict as _, SiteWithTools};
 
@@ -69,7 +69,7 @@ async fn check(bench: &Bench, code: u16) {
     let finish = Finish::Completed(result);
     let evaluations = run.evaluate(&finish, None, now);
     let change = read
-        .apply_run(&run, &finish, evaluations, &Testimony::NoWitness, None, now)
+        .apply_run(&run, &finish, evaluations, &Votes::NoLocation, None, now)
         .expect("a run that counts");
     let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
     let before = before.expect("an answer");

@@ -1,7 +1,7 @@
 use futures::FutureExt as _;
 use lambda_http::http::Request;
 use serde_json::Value;
-use vedette_domain::locations::Sighting;
+use vedette_domain::locations::RemoteStatus;
 use vedette_testkit::TestApp;
 
 use super::*;
@@ -49,7 +49,7 @@ impl Scene {
     }
 
     /// Asks the agent, and has it fetch the question; its id, and who waits for the answer.
-    async fn asked(&self) -> (String, tokio::task::JoinHandle<Result<Answer, Silence>>) {
+    async fn asked(&self) -> (String, tokio::task::JoinHandle<Result<Answer, NoVote>>) {
         let agents = Arc::clone(&self.agents);
         let asking = tokio::spawn(async move { agents.ask(&location(), &Self::question()).await });
         let (status, body) = self.call(QUESTIONS_PATH, "").await;
@@ -66,13 +66,13 @@ impl Scene {
 const DOWN: &str = r#"{"saw":{"code":503,"response_time":1.0}}"#;
 
 fn down() -> Answer {
-    Answer::Saw(Sighting { code: 503, error: None, response_time: 1.0 })
+    Answer::Checked(RemoteStatus { code: 503, error: None, response_time: 1.0 })
 }
 
 #[tokio::test]
 async fn a_question_goes_out_once_and_its_first_answer_counts() {
     let scene = Scene::start().await;
-    assert!(scene.agents.locations().is_empty(), "never seen, it is no witness");
+    assert!(scene.agents.locations().is_empty(), "never seen, it is no other location");
     let _ = scene.agents.authenticate(&HeaderMap::new()).await.expect_err("nobody");
     scene.agents.read().await.expect("read");
     let (id, asking) = scene.asked().await;
@@ -99,7 +99,7 @@ async fn an_answer_to_a_question_of_another_agent_or_of_none_is_not_taken() {
     let path = format!("{ANSWERS_PATH}{id}");
     assert_eq!(scene.call_with(&path, DOWN, other.reveal(), "1").await.0, 410);
     assert_eq!(scene.answer(&id, r#"{"saw":{"code":7,"response_time":1.0}}"#).await, 422);
-    assert_eq!(asking.await.expect("answered"), Err(Silence::Unreadable));
+    assert_eq!(asking.await.expect("answered"), Err(NoVote::Unreadable));
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_token_that_was_revoked_or_rotated_works_no_longer() {
     store.put_agent(&agent.rotated(next.hash())).await.expect("rotated");
     // The question is in flight.
     assert_eq!(scene.answer(&id, DOWN).await, 401);
-    assert_eq!(asking.await.expect("given up"), Err(Silence::NoAnswer));
+    assert_eq!(asking.await.expect("given up"), Err(NoVote::NoAnswer));
     scene.agents.read().await.expect("read");
     let path = format!("{ANSWERS_PATH}{id}");
     assert_eq!(scene.call_with(&path, DOWN, next.reveal(), "1").await.0, 410);

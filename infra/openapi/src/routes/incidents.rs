@@ -47,7 +47,7 @@ fn get(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "incidents.get",
         summary: "An incident of a status page",
-        description: "An addition to the specification.",
+        description: "An addition to the specification: the incident with all its updates.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The incident.", schemas.data::<IncidentResource>()),
@@ -71,7 +71,7 @@ fn delete() -> Operation {
     Operation {
         route: "incidents.delete",
         summary: "Delete an incident",
-        description: "An addition to the specification.",
+        description: "An addition to the specification: deletes the incident with its updates.",
         query: Vec::new(),
         body: None,
         success: Success::no_content("The incident was deleted."),

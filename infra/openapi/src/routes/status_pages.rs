@@ -54,7 +54,7 @@ fn get(schemas: &mut Schemas) -> Operation {
     Operation {
         route: "status-pages.get",
         summary: "A status page",
-        description: "An addition to the specification.",
+        description: "An addition to the specification: the page as the team sees it.",
         query: Vec::new(),
         body: None,
         success: Success::ok("The page.", schemas.data::<StatusPageResource>()),

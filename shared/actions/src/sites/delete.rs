@@ -9,7 +9,7 @@ use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::missed::MISSED_TIME;
 use vedette_domain::checks::cooldown::outlive_their_site;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteWithTools, StoreError};
@@ -38,25 +38,25 @@ pub async fn delete_site(
     };
     let outbox: Vec<_> = issues
         .iter()
-        .filter(|issue| may_be_untold(issue, now))
+        .filter(|issue| may_be_unnotified(issue, now))
         .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.user(), now))
         .collect();
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event, now);
     let audit = Audit::Entry(&entry);
-    let untold = (outbox.as_slice(), team.status_pages.as_slice());
-    store.delete_site(stored, &issues, untold, cooldowns.as_ref(), now, audit).await?;
+    let unnotified = (outbox.as_slice(), team.status_pages.as_slice());
+    store.delete_site(stored, &issues, unnotified, cooldowns.as_ref(), now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;
     }
-    let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
+    let purge = Message::Reconcile(ReconcileMessage::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
     enqueue_publications(app, team).await;
     Ok(())
 }
 
 /// Whether a channel may not know yet that an issue is over: the issue is still active, or was resolved recently.
-fn may_be_untold(issue: &Issue, now: Timestamp) -> bool {
+fn may_be_unnotified(issue: &Issue, now: Timestamp) -> bool {
     let resolved_at = issue.lifecycle.resolved_at();
     resolved_at.is_none_or(|at| now.duration_since(at) <= MISSED_TIME)
 }

@@ -7,7 +7,7 @@ use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::settings::SiteOverrides;
 use vedette_domain::sites::site::Site;
@@ -90,7 +90,7 @@ pub async fn save_site(
         return Err(if is_duplicate { SiteRefusal::DuplicateUrl.into() } else { error.into() });
     }
     if next.cfg != site.cfg {
-        let sync = Message::Maintenance(Maintenance::Sync { team: next.team, site: next.id });
+        let sync = Message::Reconcile(ReconcileMessage::Sync { team: next.team, site: next.id });
         app.enqueue_or_leave(sync, Duration::ZERO).await;
         enqueue_publications(app, &access.team.team).await;
     }

@@ -140,7 +140,7 @@ impl Channel {
     }
 
     /// The channel after the clock was set back to `now`: it receives alerts from now on. `None` if it already does.
-    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+    pub fn without_future(&self, now: Timestamp) -> Option<Self> {
         let lies_ahead = self.since.is_some_and(|since| is_ahead(since, now));
         lies_ahead.then(|| Self { since: Some(now), ..self.changed(now) })
     }

@@ -226,7 +226,7 @@ impl ChannelState {
 
     /// The state after the clock was set back to `now`, in which nothing waits for a time too far ahead; `None` if
     /// nothing does.
-    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+    pub fn without_future(&self, now: Timestamp) -> Option<Self> {
         let leased_until = self.leased_until.filter(|_| self.is_leased(now));
         let wakes_at = self.wakes_at.filter(|at| !is_ahead(*at, now));
         let retry_at = self.retry_at.filter(|at| !is_too_far(*at, self.failing, now));

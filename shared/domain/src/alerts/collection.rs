@@ -157,11 +157,9 @@ fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
     }
     let mut said = subject.problem();
     if kind == AlertKind::Reminder {
-        let taken = subject.taken().map(|taken| format!(" {taken}")).unwrap_or_default();
-        said = format!(
-            "{said} Since {}.{taken}",
-            subject.zone.minute(subject.issue.first_failed_at())
-        );
+        let by = subject.acknowledged_by().map(|by| format!(" {by}")).unwrap_or_default();
+        said =
+            format!("{said} Since {}.{by}", subject.zone.minute(subject.issue.first_failed_at()));
     }
     said
 }

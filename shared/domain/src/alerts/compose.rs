@@ -2,15 +2,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::due::{News, Outage};
+use super::due::News;
 use super::ended::EndReason;
 use super::missed::{MISSED_MAX, MISSED_TIME};
 use super::{Alert, AlertKind, Fact, Link, Thread, link};
 use crate::accounts::team::Team;
 use crate::issues::past_tense::past;
 use crate::issues::record::Issue;
-use crate::issues::{Fingerprint, TimelineKey};
-use crate::locations::Testimony;
+use crate::issues::{Fingerprint, Outage, TimelineKey};
+use crate::locations::Votes;
 use crate::sites::site::Site;
 use crate::time::duration;
 use crate::time_zone::NamedZone;
@@ -80,13 +80,13 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
                 fact("Failed checks", format!("{failures} in a row"));
             }
             let mut lines = vec![subject.problem()];
-            lines.extend(Testimony::read(&issue.context).sentences());
-            lines.extend(list_outages(before, zone));
+            lines.extend(Votes::read(&issue.context).sentences());
+            lines.extend(list_outages(before, zone, now));
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }
         News::StillActive { .. } => {
             fact("Duration", lasted(now));
-            let lines = [subject.problem()].into_iter().chain(subject.taken()).collect();
+            let lines = [subject.problem()].into_iter().chain(subject.acknowledged_by()).collect();
             (AlertKind::Reminder, format!("STILL {word} {}", lasted(now)), lines, now)
         }
         News::Resolved { before } => {
@@ -99,7 +99,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
                     ("RESOLVED", vec![resolution, subject.past_problem()])
                 }
             };
-            lines.extend(list_outages(before, zone));
+            lines.extend(list_outages(before, zone, now));
             (AlertKind::Resolved, state.to_owned(), lines, over_at)
         }
         News::Missed { outages } => {
@@ -108,8 +108,8 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             let end = format!("Resolved{}, before this alert could be sent.", subject.end(now));
             let mut lines = vec![subject.past_problem(), end];
             let before: Vec<_> =
-                outages.iter().copied().filter(|outage| outage.from != opened_at).collect();
-            lines.extend(list_outages(&before, zone));
+                outages.iter().copied().filter(|outage| outage.opened_at != opened_at).collect();
+            lines.extend(list_outages(&before, zone, now));
             (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
         }
     };
@@ -218,7 +218,7 @@ impl AlertSubject<'_> {
     }
 
     /// `Acknowledged by Ada.`
-    pub(super) fn taken(&self) -> Option<String> {
+    pub(super) fn acknowledged_by(&self) -> Option<String> {
         self.acknowledged_by.map(|name| format!("Acknowledged by {name}."))
     }
 
@@ -236,9 +236,9 @@ impl AlertSubject<'_> {
 }
 
 /// `This also happened at 2026-11-21 12:01 UTC, for 19 min, and 3 times before that.`
-fn list_outages(outages: &[Outage], zone: &NamedZone) -> Option<String> {
+fn list_outages(outages: &[Outage], zone: &NamedZone, now: Timestamp) -> Option<String> {
     let (last, earlier) = outages.split_last()?;
-    let (from, lasted) = (zone.minute(last.from), duration(last.duration()));
+    let (from, lasted) = (zone.minute(last.opened_at), duration(last.lasted(now)));
     let shown = format!("This also happened at {from}, for {lasted}");
     Some(match earlier.len() {
         0 => format!("{shown}."),

@@ -155,7 +155,7 @@ impl DeliveryState {
 
     /// The delivery state after the clock was set back to `now`, with reminders due again; `None` if nothing in it is
     /// in the future.
-    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+    pub fn without_future(&self, now: Timestamp) -> Option<Self> {
         let notified = self.notified.filter(|notified| is_ahead(notified.reminded_until, now))?;
         let notified = Some(Notified { reminded_until: now, ..notified });
         Some(Self { notified, due: Some(now), rev: self.rev + 1, ..self.clone() })

@@ -1,7 +1,7 @@
 //! What a channel for people is notified of: the current state of an issue is compared with what the channel was
 //! notified of before.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
@@ -12,7 +12,7 @@ use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::id::SiteId;
 use crate::issues::record::Issue;
-use crate::issues::{Lifecycle, TimelineKey};
+use crate::issues::{Lifecycle, Outage};
 use crate::maintenance::Windows;
 use crate::sites::settings::{Escalation, QuietTime, Settings};
 use crate::time_zone::NamedZone;
@@ -147,15 +147,6 @@ impl News {
     }
 }
 
-/// A time during which an issue was active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    /// Its opening.
-    pub from: Timestamp,
-    /// Its resolution.
-    pub to: Timestamp,
-}
-
 /// Why something is due, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -246,7 +237,7 @@ pub fn due(
         None => Due::Notify { news, notified: after, reason },
     };
     let from = notified.map_or(from.max(policy.since), |notified| notified.opened_at);
-    let before = || outages(issue, from).filter(|outage| outage.from != opened_at).collect();
+    let before = || outages(issue, from).filter(|outage| outage.opened_at != opened_at).collect();
     if matches!(issue.lifecycle, Lifecycle::Resolved { .. }) {
         return match notified {
             Some(_) if wants(EventKind::Resolved) => {
@@ -309,31 +300,15 @@ pub fn due(
     }
 }
 
-/// The times since an opening during which the issue was active and then ended, as far back as its timeline goes.
+/// The outages since an opening that have ended, as far back as the issue's timeline goes.
 fn outages(issue: &Issue, from: Timestamp) -> impl Iterator<Item = Outage> {
-    let mut opened = None;
-    issue.timeline.entries().iter().filter_map(move |entry| match entry.key {
-        TimelineKey::Opened => {
-            opened = Some(entry.timestamp);
-            None
-        }
-        TimelineKey::Acknowledged => None,
-        TimelineKey::Resolved => {
-            let outage = Outage { from: opened.take()?, to: entry.timestamp };
-            (outage.from >= from).then_some(outage)
-        }
-    })
-}
-
-impl Outage {
-    /// How long it lasted.
-    pub fn duration(self) -> SignedDuration {
-        self.to.duration_since(self.from)
-    }
+    let all = issue.timeline.outages().into_iter();
+    all.filter(move |outage| outage.opened_at >= from && outage.ended_at.is_some())
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
     use proptest::prelude::*;
 
     use super::*;

@@ -69,7 +69,7 @@ impl Channel {
 
     /// What is recorded about a change of an issue while the channel is off: the first transition that it misses. The
     /// others follow from the issue's timeline. `None` if nothing needs to be recorded.
-    pub fn lesson_while_off(
+    pub fn missed_while_off(
         &self,
         delivery: Option<DeliveryState>,
         entry: &OutboxEntry,

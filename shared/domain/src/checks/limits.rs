@@ -10,7 +10,7 @@ pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 
 /// How long maintenance work, such as schedules and purges, may take before it is sent again; also the timeout of the
 /// Lambda function that does it.
-pub const MAINTENANCE_GRACE: SignedDuration = SignedDuration::from_mins(2);
+pub const RECONCILE_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
 /// How long each step of an alert may take, from one queue message to the next, before the message is sent again.
 pub const ALERT_GRACE: SignedDuration = SignedDuration::from_secs(30);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_time_to_ask_witnesses() {
+    fn a_run_has_time_to_ask_other_locations() {
         let ToolLimits { deadline, run, .. } = Tool::Status.limits();
         assert!(deadline + QUESTION_TIMEOUT < run.unsigned_abs(), "probe, question and commit");
     }

@@ -4,7 +4,7 @@
 //! Percentages of checks are rounded down ([`Percentage`]). Averages are rounded half up: response times to
 //! milliseconds, and everything else to two decimals.
 
-mod incidents;
+mod outages;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use crate::checks::history::{Day, ReportSums, Sum};
 use crate::checks::percentage::Percentage;
 
-pub use incidents::{Incident, IncidentDay, incident_days, incidents, known_since};
+pub use outages::{OutageDay, known_since, outage_days, outages};
 
 /// The most days of a report.
 pub const DAYS_MAX: u16 = 365;

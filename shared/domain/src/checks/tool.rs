@@ -120,7 +120,7 @@ tools! {
         on_demand_cadence_minutes: 1,
         limits: ToolLimits {
             deadline: Duration::from_secs(30),
-            // Includes the time for asking witnesses.
+            // Includes the time for asking other locations.
             run: SignedDuration::from_secs(55),
             function_timeout: Duration::from_secs(120),
             pending: SignedDuration::from_mins(10),

@@ -13,7 +13,7 @@ mod evidence;
 mod failing;
 mod learnt;
 mod maintenance;
-mod mending;
+mod missing_timer;
 mod newest;
 mod observing;
 mod pack;
@@ -40,7 +40,7 @@ use crate::issues::Fingerprint;
 use crate::issues::evaluate::Evaluation;
 use crate::issues::record::IssueEvent;
 use crate::issues::tracker::{Tracker, resolve_by_hand};
-use crate::locations::Testimony;
+use crate::locations::Votes;
 
 pub use delete::{CheckDeletion, NewestChange};
 pub use discard::Discard;
@@ -48,7 +48,7 @@ pub use failing::FailingChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
 pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
-pub use posted::{BegunPosts, NoPost};
+pub use posted::{NoPost, PostsInFlight};
 pub use source::CheckSource;
 
 /// The state of one tool on one site.
@@ -131,8 +131,8 @@ pub struct ToolState {
     )]
     pub used_until: Option<Timestamp>,
     /// The POSTs of status checks that were begun and are not known to have ended.
-    #[serde(rename = "po", default, skip_serializing_if = "BegunPosts::is_empty")]
-    pub posts: BegunPosts,
+    #[serde(rename = "po", default, skip_serializing_if = "PostsInFlight::is_empty")]
+    pub posts: PostsInFlight,
 }
 
 /// A tracker, and the issue record that its fingerprint once got.
@@ -261,14 +261,14 @@ impl ToolState {
 
     /// Forgets everything in the future after the clock was set back, because it would hold up what is due now. The
     /// rows stay: [`ToolState::used_until`] says up to when there may be some.
-    fn rewind(&mut self, now: Timestamp) {
+    fn forget_future(&mut self, now: Timestamp) {
         let trackers = self.trackers.values().filter_map(|tracked| tracked.tracker.last_slot);
         let slots =
             self.automatic.map(|latest| latest.id().created_at()).into_iter().chain(trackers);
         let Some(last) = slots.filter(|slot| is_ahead(*slot, now)).max() else { return };
         self.used_until = self.used_until.max(Some(last));
         for tracked in self.trackers.values_mut() {
-            tracked.tracker = tracked.tracker.rewound(now);
+            tracked.tracker = tracked.tracker.without_future(now);
         }
         self.timer = None;
         self.last_on_demand = self.last_on_demand.filter(|at| !is_ahead(*at, now));
@@ -280,7 +280,7 @@ impl ToolState {
 
     /// Applies a run that has ended: counts it, and lets the trackers observe its evaluations.
     ///
-    /// `evaluations` come from [`Run::evaluate`], `testimony` is what witnesses say about a suspected outage
+    /// `evaluations` come from [`Run::evaluate`], `votes` is what other locations say about a suspected outage
     /// ([`ToolState::suspects`]), and `closed` is the item of [`ToolState::closed_day`], if there is one.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl ToolState {
         run: &Run,
         finish: &Finish,
         evaluations: Vec<Evaluation>,
-        testimony: &Testimony,
+        votes: &Votes,
         closed: Option<&Day>,
         now: Timestamp,
     ) -> Result<ToolChange, Discard> {
@@ -337,12 +337,12 @@ impl ToolState {
                 }
             }
             Trigger::Automatic(_) => {
-                next.rewind(now);
+                next.forget_future(now);
                 next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
                 match maintenance_until {
                     Some(end) => next.wait_for_end(run, &evaluations, end, now),
-                    None => events = next.judge(run, finish, evaluations, testimony, now),
+                    None => events = next.judge(run, finish, evaluations, votes, now),
                 }
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }

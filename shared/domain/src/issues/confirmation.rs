@@ -1,15 +1,15 @@
 //! Whether an outage that home sees is confirmed: `status:down` opens, waits, or `status:partial` opens instead.
 //!
 //! The rule is pure. If [`ToolState::suspects`] says that a run would open `status:down`, the caller that saves the run
-//! asks all witnesses once and passes their [`Testimony`] with the run.
+//! asks all other locations once and passes their [`Votes`] with the run.
 //!
-//! - One witness that agrees opens the issue at once.
-//! - When all witnesses are silent, the first silent run holds the issue, and the next one opens it unconfirmed.
+//! - One other location that agrees opens the issue at once.
+//! - When all other locations are silent, the first silent run holds the issue, and the next one opens it unconfirmed.
 //! - Dissent holds the issue. The third run that would open it opens `status:partial` in its place.
-//! - A run that would open it, but for which no witness was asked, holds it and counts as one of the three.
+//! - A run that would open it, but for which no other location was asked, holds it and counts as one of the three.
 //!
-//! So an outage opens `status:down` or `status:partial` by the third run that would open it, whatever the witnesses
-//! say: a witness that lies can downgrade an outage, but cannot hide it.
+//! So an outage opens `status:down` or `status:partial` by the third run that would open it, whatever the other locations
+//! say: another location that lies can downgrade an outage, but cannot hide it.
 //!
 //! [`ToolState::suspects`]: crate::checks::tool_state::ToolState::suspects
 
@@ -18,10 +18,10 @@ use serde_json::json;
 use super::evaluate::Evaluation;
 use super::tracker::{Phase, Ruling, Tracker, TrackerPolicy};
 use super::{Fingerprint, Outcome};
-use crate::locations::{HOME, Location, Testimony, Verdict};
+use crate::locations::{Confirmation, HOME, Location, Votes};
 
 /// How many runs in a row may hold an issue before `status:down` or `status:partial` opens.
-const HOLDS_MAX: u32 = 2;
+const MAX_HELD_RUNS: u32 = 2;
 
 /// Decides about a run that would open `status:down`, given the tracker before the run. `is_partial` says whether
 /// `status:partial` is active.
@@ -29,24 +29,24 @@ pub(crate) fn rule(
     tracker: &Tracker,
     policy: &TrackerPolicy,
     is_partial: bool,
-    testimony: &Testimony,
+    votes: &Votes,
 ) -> Ruling {
-    let (holds, was_silent) = match tracker.phase {
+    let (holds, was_unanswered) = match tracker.phase {
         Phase::Failing { failures, is_unanswered } => {
             let holds = (failures.streak.get() + 1).saturating_sub(policy.open_after.get());
             (holds, is_unanswered)
         }
         _ => (0, false),
     };
-    let is_last = holds >= HOLDS_MAX && !is_partial;
-    match testimony.verdict() {
-        None if *testimony == Testimony::NoWitness => Ruling::Open,
-        None => Ruling::Hold { is_silent: was_silent, is_partial },
-        Some(Verdict::Confirmed) => Ruling::Open,
-        Some(Verdict::Unconfirmed) if was_silent || is_last => Ruling::Open,
-        Some(Verdict::Unconfirmed) => Ruling::Hold { is_silent: true, is_partial },
-        Some(Verdict::Denied) => {
-            Ruling::Hold { is_silent: false, is_partial: is_partial || is_last }
+    let is_last = holds >= MAX_HELD_RUNS && !is_partial;
+    match votes.confirmation() {
+        None if *votes == Votes::NoLocation => Ruling::Open,
+        None => Ruling::Hold { is_unanswered: was_unanswered, is_partial },
+        Some(Confirmation::Confirmed) => Ruling::Open,
+        Some(Confirmation::Unconfirmed) if was_unanswered || is_last => Ruling::Open,
+        Some(Confirmation::Unconfirmed) => Ruling::Hold { is_unanswered: true, is_partial },
+        Some(Confirmation::Denied) => {
+            Ruling::Hold { is_unanswered: false, is_partial: is_partial || is_last }
         }
     }
 }
@@ -56,9 +56,9 @@ pub(crate) fn partial(
     status: &Evaluation,
     outcome: Outcome,
     host: &str,
-    testimony: &Testimony,
+    votes: &Votes,
 ) -> Evaluation {
-    let elsewhere: Vec<&str> = testimony.dissenters().map(Location::as_str).collect();
+    let elsewhere: Vec<&str> = votes.disagreeing().map(Location::as_str).collect();
     let summary = match (outcome, elsewhere.is_empty()) {
         (Outcome::Up, _) => format!("{host} is the same from {HOME} as from elsewhere"),
         (Outcome::Down, true) => format!("{host} fails from {HOME}, answers from elsewhere"),
@@ -85,19 +85,20 @@ mod tests {
 
     use super::*;
     use crate::issues::tracker::Failures;
-    use crate::locations::{Answer, HomeSaw, Sighting, Silence, Statement};
+    use crate::locations::{Answer, HomeStatus, LocationVote, NoVote, RemoteStatus};
 
-    fn given(code: Option<u16>) -> Testimony {
+    fn given(code: Option<u16>) -> Votes {
         let answer = code
-            .ok_or(Silence::NoAnswer)
-            .map(|code| Answer::Saw(Sighting { code, error: None, response_time: 1.0 }));
+            .ok_or(NoVote::NoAnswer)
+            .map(|code| Answer::Checked(RemoteStatus { code, error: None, response_time: 1.0 }));
         let location = Location::parse("eu-west-1").expect("a location");
         let incident_codes = &[503].into();
-        let home = HomeSaw { code: 503, incident_codes };
-        Testimony::Given(vec![Statement::new(location, answer, home)])
+        let home = HomeStatus { code: 503, incident_codes };
+        Votes::Given(vec![LocationVote::new(location, answer, home)])
     }
 
-    /// What runs of an outage lead to, given what the witnesses say in each: `a`gree, `d`issent, `s`ilent, `n`ot asked.
+    /// What runs of an outage lead to, given how the other locations vote in each: `a`gree, `d`isagree,
+    /// `s`ilent, `n`ot asked.
     fn rulings(said: &str) -> String {
         let policy = TrackerPolicy {
             open_after: NonZeroU32::new(2).expect("not zero"),
@@ -105,7 +106,7 @@ mod tests {
         };
         let (mut streak, mut is_unanswered, mut was_partial) = (1, false, false);
         let mut rulings = String::new();
-        for witness in said.chars() {
+        for vote in said.chars() {
             let streak_before = NonZeroU32::new(streak).expect("not zero");
             let failures = Failures {
                 first: Timestamp::UNIX_EPOCH,
@@ -114,20 +115,20 @@ mod tests {
             };
             let phase = Phase::Failing { failures, is_unanswered };
             let tracker = Tracker { phase, last_slot: None };
-            let testimony = match witness {
+            let votes = match vote {
                 'a' => given(Some(503)),
                 'd' => given(Some(200)),
                 's' => given(None),
-                'n' => Testimony::NotAsked,
-                _ => Testimony::NoWitness,
+                'n' => Votes::NotAsked,
+                _ => Votes::NoLocation,
             };
-            match rule(&tracker, &policy, was_partial, &testimony) {
+            match rule(&tracker, &policy, was_partial, &votes) {
                 Ruling::Open => {
                     rulings.push('D');
                     return rulings;
                 }
-                Ruling::Hold { is_silent, is_partial } => {
-                    (is_unanswered, was_partial) = (is_silent, is_partial);
+                Ruling::Hold { is_unanswered: without_answer, is_partial } => {
+                    (is_unanswered, was_partial) = (without_answer, is_partial);
                     rulings.push(if is_partial { 'P' } else { '-' });
                 }
             }
@@ -144,7 +145,7 @@ mod tests {
             ("da", "-D"),
             ("sa", "-D"),
             ("na", "-D"),
-            // Silence holds once.
+            // NoVote holds once.
             ("ss", "-D"),
             ("dss", "--D"),
             ("nss", "--D"),
@@ -157,9 +158,9 @@ mod tests {
             ("dds", "--D"),
             ("sds", "--D"),
             ("nns", "--D"),
-            // Nothing opens if no witness was ever asked.
+            // Nothing opens if no other location was ever asked.
             ("nnnn", "----"),
-            // A partial outage stays partial until a witness agrees, or all are silent twice.
+            // A partial outage stays partial until another location agrees, or all are silent twice.
             ("ddddd", "--PPP"),
             ("dddsd", "--PPP"),
             ("dddss", "--PPD"),
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_witnesses_say_one_of_the_two_opens_at_the_third_run() {
+    fn however_locations_vote_one_of_the_two_opens_at_the_third_run() {
         for first in "ads".chars() {
             for second in "ads".chars() {
                 for third in "ads".chars() {

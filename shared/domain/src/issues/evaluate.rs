@@ -227,7 +227,7 @@ mod tests {
                 judged.insert(evaluation.fingerprint);
             }
         }
-        // Witnesses decide this one: `issues::confirmation`.
+        // RemoteChecks decide this one: `issues::confirmation`.
         judged.insert(Fingerprint::StatusPartial);
         assert_eq!(judged, Fingerprint::ALL.into());
     }

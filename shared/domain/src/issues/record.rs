@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::act::{ACTS_KEPT, Act};
-use super::episode::Episode;
 use super::evaluate::Evaluation;
 use super::note::{NOTES_KEPT, Note};
+use super::opening::Opening;
 use super::tracker::{Event, Failures};
 use super::{
     Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Severity, Timeline, Transition,
@@ -16,7 +16,7 @@ use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
 use crate::id::{CheckId, IssueId, UserId};
-use crate::locations::Testimony;
+use crate::locations::Votes;
 use crate::time::wire;
 
 /// An issue: one record per site and fingerprint, opened again when the problem recurs.
@@ -68,8 +68,8 @@ pub struct IssueChange {
     pub before: Option<Issue>,
     /// The record to write.
     pub after: Issue,
-    /// The episode that begins, if any.
-    pub episode: Option<Episode>,
+    /// The opening that begins, if any.
+    pub opening: Option<Opening>,
     /// Whether status pages of the team may show another state after it.
     pub publishes: bool,
 }
@@ -91,8 +91,8 @@ pub struct IssueEvent {
     pub chosen_severity: Option<Severity>,
     /// When the check was evaluated.
     pub now: Timestamp,
-    /// What witnesses said about it.
-    pub testimony: Testimony,
+    /// What other locations said about it.
+    pub votes: Votes,
 }
 
 /// The longest context that is kept, in bytes of JSON, so that the record stays small.
@@ -110,7 +110,7 @@ pub fn follow(
     before: Option<Issue>,
     observed: &IssueEvent,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
-    let IssueEvent { event, evaluation, check, previous, last_good, now, testimony, .. } = observed;
+    let IssueEvent { event, evaluation, check, previous, last_good, now, votes, .. } = observed;
     let slot = check.created_at();
     let lifecycle = match (*event, &before) {
         (Event::Resolved { .. }, None) => return Ok(None),
@@ -122,7 +122,7 @@ pub fn follow(
         (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
         (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => {
             let mut context = context(evaluation, failures);
-            testimony.add_to(&mut context);
+            votes.add_to(&mut context);
             (evaluation.summary.clone(), context)
         }
     };
@@ -153,7 +153,7 @@ pub fn follow(
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: *now,
     };
-    let episode = matches!(event, Event::Opened { .. }).then(|| Episode {
+    let opening = matches!(event, Event::Opened { .. }).then(|| Opening {
         issue: after.id,
         opened_at: slot,
         summary: after.summary.clone(),
@@ -161,7 +161,7 @@ pub fn follow(
         check: *check,
         last_good: *last_good,
     });
-    Ok(Some(IssueChange { before, after, episode, publishes: false }))
+    Ok(Some(IssueChange { before, after, opening, publishes: false }))
 }
 
 /// Acknowledges the issue for a member.
@@ -187,7 +187,7 @@ pub fn unacknowledge(before: Issue, now: Timestamp) -> Result<IssueChange, Inval
     let lifecycle = before.lifecycle.unacknowledge()?;
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, lifecycle, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after, episode: None, publishes: false })
+    Ok(IssueChange { before: Some(before), after, opening: None, publishes: false })
 }
 
 /// Resolves the issue for a member; the caller resets the tracker in the same transaction.
@@ -231,7 +231,7 @@ pub fn snooze(
     }
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
-    Ok(IssueChange { before: Some(before), after, episode: None, publishes: false })
+    Ok(IssueChange { before: Some(before), after, opening: None, publishes: false })
 }
 
 /// Adds a member's note in any state; the oldest notes make room.
@@ -241,7 +241,7 @@ pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
     after.notes.push(note);
     let too_many = after.notes.len().saturating_sub(NOTES_KEPT);
     after.notes.drain(..too_many);
-    IssueChange { before: Some(before), after, episode: None, publishes: false }
+    IssueChange { before: Some(before), after, opening: None, publishes: false }
 }
 
 impl IssueChange {
@@ -275,7 +275,7 @@ impl IssueChange {
 
 fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
     let after = after_hand(&before, lifecycle, now);
-    IssueChange { before: Some(before), after, episode: None, publishes: false }
+    IssueChange { before: Some(before), after, opening: None, publishes: false }
 }
 
 fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
@@ -412,7 +412,7 @@ mod tests {
             last_good: Some(CheckPointer::row(check(GOOD))),
             chosen_severity: None,
             now: at(slot) + jiff::SignedDuration::from_secs(1),
-            testimony: Testimony::NoWitness,
+            votes: Votes::NoLocation,
         };
         follow(before, &observed)
     }
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn an_opening_makes_the_record() {
-        let IssueChange { before, after, episode, .. } =
+        let IssueChange { before, after, opening, .. } =
             followed(None, &opened(OPENED), OPENED).expect("a record");
         assert_eq!(before, None);
         let expected = Issue {
@@ -449,7 +449,7 @@ mod tests {
             updated_at: at("2026-11-20T09:54:01Z"),
         };
         assert_eq!(after, expected);
-        let begins = Episode {
+        let begins = Opening {
             issue: after.id,
             opened_at: at(OPENED),
             summary: after.summary.clone(),
@@ -457,7 +457,7 @@ mod tests {
             check: check(OPENED),
             last_good: Some(CheckPointer::row(check(GOOD))),
         };
-        assert_eq!(episode, Some(begins));
+        assert_eq!(opening, Some(begins));
         assert_eq!(
             (after.id.fingerprint(), after.status()),
             (Fingerprint::StatusDown, IssueStatus::Open)
@@ -535,7 +535,7 @@ mod tests {
                 last_good: None,
                 chosen_severity: None,
                 now,
-                testimony: Testimony::NoWitness,
+                votes: Votes::NoLocation,
             };
             follow(None, &observed).expect("no record").expect("a record")
         };
@@ -599,7 +599,7 @@ mod tests {
         assert_eq!(back, expected, "its timeline keeps that it was taken");
         assert!(unacknowledge(open(), at(CLEARED)).is_err());
         let act = |number| Act { at: at(OPENED), by: Some(user(number)), kind: ActKind::Unsnoozed };
-        let change = IssueChange { before: None, after: back, episode: None, publishes: false };
+        let change = IssueChange { before: None, after: back, opening: None, publishes: false };
         let done = (0..12).fold(change, |change, number| change.with_act(act(number)));
         let by: Vec<_> = done.after.acts.iter().filter_map(|act| act.by).collect();
         assert_eq!(by, (2..12).map(user).collect::<Vec<_>>());

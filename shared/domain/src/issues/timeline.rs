@@ -1,7 +1,7 @@
 //! What happened to an issue, as far as it is kept. The timeline is part of the issue's record, in a packed form, so
 //! that both are one small item.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -63,17 +63,21 @@ impl Timeline {
         &self.0
     }
 
-    /// When the issue was active, as far as the entries tell: each opening with its end, if it has one. Oldest first.
-    pub fn spans(&self) -> Vec<(Timestamp, Option<Timestamp>)> {
-        let mut spans: Vec<(Timestamp, Option<Timestamp>)> = Vec::new();
+    /// When the issue was active, as far as the entries tell. Oldest first.
+    pub fn outages(&self) -> Vec<Outage> {
+        let mut outages: Vec<Outage> = Vec::new();
         for entry in &self.0 {
-            match (entry.key, spans.last_mut()) {
-                (TimelineKey::Opened, _) => spans.push((entry.timestamp, None)),
-                (TimelineKey::Resolved, Some((_, end @ None))) => *end = Some(entry.timestamp),
+            match (entry.key, outages.last_mut()) {
+                (TimelineKey::Opened, _) => {
+                    outages.push(Outage { opened_at: entry.timestamp, ended_at: None });
+                }
+                (TimelineKey::Resolved, Some(Outage { ended_at: end @ None, .. })) => {
+                    *end = Some(entry.timestamp);
+                }
                 (TimelineKey::Acknowledged | TimelineKey::Resolved, _) => {}
             }
         }
-        spans
+        outages
     }
 
     /// The timeline with an entry for the state that the issue has reached. A full timeline drops its oldest entry.
@@ -82,6 +86,22 @@ impl Timeline {
         let past = self.0.len().saturating_sub(TIMELINE_MAX - 1);
         let kept = self.0.iter().skip(past).copied();
         Self(kept.chain([lifecycle.into()]).collect())
+    }
+}
+
+/// A time during which an issue was active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// When it began.
+    pub opened_at: Timestamp,
+    /// When it ended, if it has.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Outage {
+    /// How long it lasted, or has lasted until `now`.
+    pub fn lasted(self, now: Timestamp) -> SignedDuration {
+        self.ended_at.unwrap_or(now).duration_since(self.opened_at)
     }
 }
 

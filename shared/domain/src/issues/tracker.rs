@@ -37,12 +37,12 @@ pub struct Observation {
 /// What happens at an observation that would open an issue; [`confirmation`](super::confirmation) decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// The issue opens, as it would without witnesses.
+    /// The issue opens, as it would without other locations.
     Open,
     /// The issue does not open yet.
     Hold {
-        /// Whether all witnesses were silent.
-        is_silent: bool,
+        /// Whether all other locations were silent.
+        is_unanswered: bool,
         /// Whether `status:partial` opens in its place, or stays open.
         is_partial: bool,
     },
@@ -75,7 +75,7 @@ impl Failures {
         Self { first: self.first, last: slot, streak: self.streak.saturating_add(1) }
     }
 
-    fn rewound(self, now: Timestamp) -> Self {
+    fn without_future(self, now: Timestamp) -> Self {
         Self { first: self.first.min(now), last: self.last.min(now), ..self }
     }
 }
@@ -102,7 +102,7 @@ pub enum Phase {
         /// The failing observations so far.
         #[serde(rename = "f")]
         failures: Failures,
-        /// Whether the last observation was held and all witnesses were silent.
+        /// Whether the last observation was held and all other locations were silent.
         #[serde(rename = "q", default, skip_serializing_if = "is_false")]
         is_unanswered: bool,
     },
@@ -135,17 +135,19 @@ pub enum Phase {
 }
 
 impl Phase {
-    fn rewound(self, now: Timestamp) -> Self {
+    fn without_future(self, now: Timestamp) -> Self {
         match self {
             Self::Pending => Self::Pending,
             Self::Up { since } => Self::Up { since: since.min(now) },
             Self::Failing { failures, is_unanswered } => {
-                Self::Failing { failures: failures.rewound(now), is_unanswered }
+                Self::Failing { failures: failures.without_future(now), is_unanswered }
             }
-            Self::Down { issue, failures } => Self::Down { issue, failures: failures.rewound(now) },
+            Self::Down { issue, failures } => {
+                Self::Down { issue, failures: failures.without_future(now) }
+            }
             Self::Recovering { issue, failures, since, streak } => Self::Recovering {
                 issue,
-                failures: failures.rewound(now),
+                failures: failures.without_future(now),
                 since: since.min(now),
                 streak,
             },
@@ -181,9 +183,9 @@ impl Tracker {
     /// The tracker after the clock was set back to `now`: no instant in it lies in the future, so that the next
     /// observation counts.
     #[must_use]
-    pub fn rewound(&self, now: Timestamp) -> Self {
+    pub fn without_future(&self, now: Timestamp) -> Self {
         let last_slot = self.last_slot.filter(|last| !is_ahead(*last, now));
-        Self { phase: self.phase.rewound(now), last_slot }
+        Self { phase: self.phase.without_future(now), last_slot }
     }
 
     /// Whether the last observation failed and no issue is active: a confirmation run is due.
@@ -288,9 +290,7 @@ fn fail(
             let event = Event::Opened { issue: new, failures };
             (Phase::Down { issue: new, failures }, Some(event))
         }
-        Ruling::Hold { is_silent, .. } => {
-            (Phase::Failing { failures, is_unanswered: is_silent }, None)
-        }
+        Ruling::Hold { is_unanswered, .. } => (Phase::Failing { failures, is_unanswered }, None),
     }
 }
 

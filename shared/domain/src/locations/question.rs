@@ -1,4 +1,4 @@
-//! What a witness is asked, and what it may answer.
+//! What another location is asked, and what it may answer.
 //!
 //! An agent's token can be stolen, and an outpost runs in another region of the account, so an answer is treated like
 //! data from a stranger: only a code, an error and a time are kept, each within bounds.
@@ -8,13 +8,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Silence;
+use super::NoVote;
 use crate::checks::browser_job::JobHeader;
 use crate::checks::check::{CheckError, StatusResult};
 use crate::expectations::CheckMethod;
 use crate::text::disrupts_line;
 
-/// The version of question and answer. A witness with another version refuses to answer.
+/// The version of question and answer. A location with another version refuses to answer.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// The longest answer, in bytes.
@@ -23,24 +23,24 @@ pub const ANSWER_BYTES_MAX: usize = 4 * 1024;
 /// How many characters of an error are kept.
 const ERROR_MAX: usize = 120;
 
-/// The longest time that a witness can report, in milliseconds.
+/// The longest time that another location can report, in milliseconds.
 const RESPONSE_TIME_MAX: f64 = 60_000.0;
 
-/// What a witness is to check. The question names no site and no team, and contains no settings. The header, whose
-/// value is a secret, is sent to the URL's host.
+/// What another location is to check. The question names no site and no team, and contains no settings. The header,
+/// whose value is a secret, is sent to the URL's host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The [`PROTOCOL_VERSION`] of the sender.
     pub version: u32,
     /// The monitored URL.
     pub url: Url,
-    /// The method of the request. A witness of an earlier version ignores it, and asks with GET.
+    /// The method of the request. A location of an earlier version ignores it, and asks with GET.
     #[serde(default, skip_serializing_if = "CheckMethod::is_get")]
     pub method: CheckMethod,
     /// The site's request header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<JobHeader>,
-    /// How long the witness may take, in milliseconds.
+    /// How long the location may take, in milliseconds.
     pub deadline_ms: u64,
 }
 
@@ -58,25 +58,27 @@ impl Question {
         Self { method, ..self }
     }
 
-    /// How long the witness may take, at most as long as the caller waits for it.
+    /// How long the location may take, at most as long as the caller waits for it.
     pub fn deadline(&self) -> Duration {
         Duration::from_millis(self.deadline_ms).min(super::QUESTION_TIMEOUT)
     }
 }
 
-/// What a witness answers.
+/// What another location answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// What the witness saw.
-    Saw(Sighting),
-    /// Why the witness cannot say anything.
-    Silent(Silence),
+    /// What the location saw.
+    #[serde(rename = "saw")]
+    Checked(RemoteStatus),
+    /// Why the location cannot say anything.
+    #[serde(rename = "silent")]
+    NotChecked(NoVote),
 }
 
-/// What a witness saw of a target.
+/// What another location saw of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sighting {
+pub struct RemoteStatus {
     /// HTTP status of the final answer; 0 if no answer came.
     pub code: u16,
     /// Why no answer came.
@@ -101,35 +103,37 @@ pub enum AnswerError {
 }
 
 impl Answer {
-    /// The answer for a status check that ran at the witness.
+    /// The answer for a status check that ran at the location.
     pub fn of(checked: Result<StatusResult, CheckError>) -> Self {
         match checked {
-            Ok(StatusResult { code, error, response_time, .. }) => {
-                Self::Saw(Sighting { code, error: error.as_deref().map(clipped), response_time })
-            }
-            Err(error) => Self::Silent(Silence::of(&error)),
+            Ok(StatusResult { code, error, response_time, .. }) => Self::Checked(RemoteStatus {
+                code,
+                error: error.as_deref().map(clipped),
+                response_time,
+            }),
+            Err(error) => Self::NotChecked(NoVote::of(&error)),
         }
     }
 
-    /// Reads what a witness sent.
+    /// Reads what another location sent.
     ///
     /// # Errors
     ///
-    /// When no valid witness could have sent this answer.
+    /// When no valid location could have sent this answer.
     pub fn parse(sent: &[u8]) -> Result<Self, AnswerError> {
         if sent.len() > ANSWER_BYTES_MAX {
             return Err(AnswerError::TooLong);
         }
         match serde_json::from_slice(sent).map_err(|_| AnswerError::Unreadable)? {
-            Self::Saw(Sighting { code, error, response_time }) => {
+            Self::Checked(RemoteStatus { code, error, response_time }) => {
                 let is_status = code == 0 || (100..1_000).contains(&code);
                 if !is_status || !(0.0..=RESPONSE_TIME_MAX).contains(&response_time) {
                     return Err(AnswerError::Implausible);
                 }
                 let error = error.as_deref().map(clipped).filter(|error| !error.is_empty());
-                Ok(Self::Saw(Sighting { code, error, response_time }))
+                Ok(Self::Checked(RemoteStatus { code, error, response_time }))
             }
-            silent @ Self::Silent(_) => Ok(silent),
+            other @ Self::NotChecked(_) => Ok(other),
         }
     }
 }
@@ -180,20 +184,20 @@ mod tests {
         let saw = |code: i64, error: &str, ms: f64| {
             parse(json!({ "saw": { "code": code, "error": error, "response_time": ms } }))
         };
-        let sighting = Sighting { code: 503, error: None, response_time: 1.5 };
-        assert_eq!(saw(503, " ", 1.5), Ok(Answer::Saw(sighting)));
+        let status = RemoteStatus { code: 503, error: None, response_time: 1.5 };
+        assert_eq!(saw(503, " ", 1.5), Ok(Answer::Checked(status)));
         assert!(saw(0, "timed out", 10_000.0).is_ok());
         for (code, ms) in [(1, 1.0), (99, 1.0), (1_000, 1.0), (200, -1.0), (200, 1e300)] {
             assert_eq!(saw(code, "", ms), Err(AnswerError::Implausible), "{code} {ms}");
         }
-        let Ok(Answer::Saw(Sighting { error: Some(error), .. })) =
+        let Ok(Answer::Checked(RemoteStatus { error: Some(error), .. })) =
             saw(0, &format!("a\nb\u{1b}[31m\u{202e}c\u{2028}{}", "é".repeat(500)), 1.0)
         else {
-            panic!("a sighting")
+            panic!("a status")
         };
         assert!(error.starts_with("a b [31m c ") && error.ends_with('…'), "{error}");
         assert_eq!(error.chars().count(), ERROR_MAX);
-        assert_eq!(parse(json!({ "silent": "offline" })), Ok(Answer::Silent(Silence::Offline)));
+        assert_eq!(parse(json!({ "silent": "offline" })), Ok(Answer::NotChecked(NoVote::Offline)));
         for other in [
             json!(null),
             json!({}),

@@ -56,10 +56,10 @@ fn a_program_that_is_off_notes_a_resolution_without_a_delivery_state() {
     let url = SecretUrl::new("https://hooks.example.com/x");
     let keys = SigningKeys::new(SigningKey::from_random([7; SigningKey::BYTES]));
     let program = channel(Target::Webhook(Webhook { url: url.clone(), keys }));
-    let news = program.lesson_while_off(None, &resolution(1), at(7)).expect("it is noted");
+    let news = program.missed_while_off(None, &resolution(1), at(7)).expect("it is noted");
     let missed = news.delivery.expect("a delivery state").missed.expect("a transition");
     assert_eq!((missed.event, missed.at, missed.rev), (EventKind::Resolved, at(6), 2));
-    assert_eq!(program.lesson_while_off(None, &resolution(-1), at(7)), None, "before its time");
+    assert_eq!(program.missed_while_off(None, &resolution(-1), at(7)), None, "before its time");
     let people = channel(Target::Slack(Slack { url }));
-    assert_eq!(people.lesson_while_off(None, &resolution(1), at(7)), None, "they knew nothing");
+    assert_eq!(people.missed_while_off(None, &resolution(1), at(7)), None, "they knew nothing");
 }

@@ -1,4 +1,4 @@
-//! Simulates a site that is watched from several locations: home's network breaks in part, and witnesses lie, die, are
+//! Simulates a site that is watched from several locations: home's network breaks in part, and other locations lie, die, are
 //! slow or late, answer twice, are killed between question and answer, or are revoked while they check.
 //!
 //! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time
@@ -24,7 +24,7 @@ use vedette_domain::issues::evaluate::Evaluation;
 use vedette_domain::issues::record::{Issue, follow};
 use vedette_domain::issues::tracker::Event;
 use vedette_domain::locations::{
-    Answer, HomeSaw, Location, QUESTION_TIMEOUT, Silence, Statement, Testimony, Verdict, Vote,
+    Answer, Confirmation, HomeStatus, Location, LocationVote, NoVote, QUESTION_TIMEOUT, Vote, Votes,
 };
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
@@ -37,7 +37,7 @@ const SEEDS: u64 = 4_000;
 /// Runs in a life.
 const RUNS: usize = 120;
 
-/// How a witness behaves for a while.
+/// How another location behaves for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
     Honest,
@@ -162,10 +162,10 @@ impl Watched {
     fn end(
         &mut self,
         (finish, evaluations): (Finish, Vec<Evaluation>),
-        testimony: &Testimony,
+        votes: &Votes,
         now: Timestamp,
     ) -> Option<ToolChange> {
-        let applied = self.state.apply_run(&self.run, &finish, evaluations, testimony, None, now);
+        let applied = self.state.apply_run(&self.run, &finish, evaluations, votes, None, now);
         let change = applied.ok()?;
         self.state = change.state.clone();
         for event in &change.events {
@@ -194,13 +194,13 @@ fn location(number: usize) -> Location {
     Location::parse(["eu-west-1", "us-east-1", "office"][number]).expect("a name")
 }
 
-/// The bytes that a witness, or an attacker with its token, sends for a code.
+/// The bytes that another location, or an attacker with its token, sends for a code.
 fn sent(code: u16) -> Vec<u8> {
     format!(r#"{{"saw":{{"code":{code},"response_time":12.5}}}}"#).into_bytes()
 }
 
-/// Asks a witness that sees this code. Returns its answer, or the silence instead, and after how many seconds.
-fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, Silence>, u64) {
+/// Asks another location that sees this code. Returns its answer, or why it does not vote, and after how many seconds.
+fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, NoVote>, u64) {
     let contrary = if sees == 200 { 503 } else { 200 };
     let (body, after) = match nature {
         Nature::Honest | Nature::Twice => (sent(sees), random.below(3)),
@@ -218,8 +218,8 @@ fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, Silenc
         }
     };
     match after < QUESTION_TIMEOUT.as_secs() {
-        true => (Answer::parse(&body).map_err(|_| Silence::Unreadable), after),
-        false => (Err(Silence::NoAnswer), QUESTION_TIMEOUT.as_secs()),
+        true => (Answer::parse(&body).map_err(|_| NoVote::Unreadable), after),
+        false => (Err(NoVote::NoAnswer), QUESTION_TIMEOUT.as_secs()),
     }
 }
 
@@ -232,8 +232,8 @@ fn live(seed: u64) -> Counts {
     let policy = (small(&mut random, 3), small(&mut random, 2), retry);
     let mut site = Watched::new(now, policy);
     let mut alone = Watched::new(now, policy);
-    let witnesses = usize::try_from(random.below(4)).expect("small");
-    let mut natures: Vec<Nature> = (0..witnesses).map(|_| random.one_of(&NATURES)).collect();
+    let locations = usize::try_from(random.below(4)).expect("small");
+    let mut natures: Vec<Nature> = (0..locations).map(|_| random.one_of(&NATURES)).collect();
     let (mut is_up, mut is_home_broken) = (true, false);
     // Runs in a row that would have opened an issue, while none was active.
     let (mut waited, mut waits_since) = (0, None);
@@ -256,8 +256,8 @@ fn live(seed: u64) -> Counts {
         if random.happens(100) {
             is_home_broken ^= true;
         }
-        if witnesses > 0 && random.happens(80) {
-            let which = usize::try_from(random.below(witnesses as u64)).expect("small");
+        if locations > 0 && random.happens(80) {
+            let which = usize::try_from(random.below(locations as u64)).expect("small");
             natures[which] = random.one_of(&NATURES);
         }
         let elsewhere = if is_up { 200 } else { 503 };
@@ -267,54 +267,54 @@ fn live(seed: u64) -> Counts {
         // Another writer has saved in between, so the run was not known to open the issue.
         let is_in_conflict = would_open && random.happens(40);
         let mut took = 0;
-        let testimony = if witnesses == 0 {
-            Testimony::NoWitness
+        let votes = if locations == 0 {
+            Votes::NoLocation
         } else if !would_open || is_in_conflict {
-            Testimony::NotAsked
+            Votes::NotAsked
         } else {
-            let home = HomeSaw { code, incident_codes: site.codes() };
-            let statements = natures.iter().zip(0..).map(|(nature, number)| {
+            let home = HomeStatus { code, incident_codes: site.codes() };
+            let votes = natures.iter().zip(0..).map(|(nature, number)| {
                 let (answer, after) = ask(*nature, elsewhere, &mut random);
                 took = took.max(after);
-                Statement::new(location(number), answer, home)
+                LocationVote::new(location(number), answer, home)
             });
-            Testimony::Given(statements.collect())
+            Votes::Given(votes.collect())
         };
         let seconds = i64::try_from(took).expect("seconds");
         let asked = now + SignedDuration::from_secs(seconds);
         let (was_down, was_partial) =
             (site.is_active(Fingerprint::StatusDown), site.is_active(Fingerprint::StatusPartial));
-        let Some(change) = site.end(ended, &testimony, now) else { continue };
+        let Some(change) = site.end(ended, &votes, now) else { continue };
         let (is_down, is_partial) =
             (site.is_active(Fingerprint::StatusDown), site.is_active(Fingerprint::StatusPartial));
-        let said = format!("seed {seed} at {slot}: {natures:?} {testimony:?}");
+        let said = format!("seed {seed} at {slot}: {natures:?} {votes:?}");
         assert!(!(is_down && is_partial), "{said}");
 
-        // Witnesses were asked about an issue that opens, and not all that answered contradict it.
+        // RemoteChecks were asked about an issue that opens, and not all that answered contradict it.
         let opened = |fingerprint| {
             change.events.iter().any(|event| {
                 event.evaluation.fingerprint == fingerprint
                     && matches!(event.event, Event::Opened { .. })
             })
         };
-        let dissents = testimony.dissenters().next().is_some();
-        let agrees = testimony.statements().iter().any(|said| said.vote == Vote::Agrees);
+        let disagrees = votes.disagreeing().next().is_some();
+        let agrees = votes.given().iter().any(|said| said.vote == Vote::Agrees);
         if opened(Fingerprint::StatusDown) {
-            assert_ne!(testimony, Testimony::NotAsked, "{said}");
-            assert!(agrees || !dissents, "{said}");
-            match testimony.verdict() {
-                Some(Verdict::Unconfirmed) => counts.unconfirmed += 1,
+            assert_ne!(votes, Votes::NotAsked, "{said}");
+            assert!(agrees || !disagrees, "{said}");
+            match votes.confirmation() {
+                Some(Confirmation::Unconfirmed) => counts.unconfirmed += 1,
                 Some(_) => counts.confirmed += 1,
                 None => {}
             }
         }
         if opened(Fingerprint::StatusPartial) {
-            assert!(dissents && !agrees, "{said}");
+            assert!(disagrees && !agrees, "{said}");
             counts.partial += 1;
         }
         assert!(!agrees || is_down, "one that agrees is believed: {said}");
         counts.resolved += u64::from(was_down && !is_down) + u64::from(was_partial && !is_partial);
-        counts.not_asked += u64::from(is_in_conflict && witnesses > 0);
+        counts.not_asked += u64::from(is_in_conflict && locations > 0);
 
         // The limit of the delay.
         if would_open && !is_down && !is_partial {
@@ -340,10 +340,10 @@ fn live(seed: u64) -> Counts {
             waited = 0;
         }
 
-        // Without witnesses, everything is as in a service without locations.
-        if witnesses == 0 {
+        // Without other locations, everything is as in a service without locations.
+        if locations == 0 {
             let ended = alone.begin(reason, slot, code);
-            alone.end(ended, &Testimony::default(), now);
+            alone.end(ended, &Votes::default(), now);
             assert_eq!(
                 serde_json::to_vec(&alone.state).expect("json"),
                 serde_json::to_vec(&site.state).expect("json")
@@ -357,7 +357,7 @@ fn live(seed: u64) -> Counts {
 }
 
 #[test]
-fn an_outage_is_reported_within_two_retries_whatever_witnesses_do() {
+fn an_outage_is_reported_within_two_retries_whatever_other_locations_do() {
     let all = (1..=SEEDS).map(live).fold(Counts::default(), Counts::add);
     let Counts { confirmed, unconfirmed, partial, resolved, held, not_asked, alone } = all;
     for (what, count) in [
@@ -387,10 +387,10 @@ enum Outcome {
 /// The parameters of a simulation for the figures.
 #[derive(Debug, Clone, Copy)]
 struct Vantage {
-    witnesses: usize,
+    locations: usize,
     /// How often a location cannot reach a target that is up, in thousandths of a percent of the time.
     fault_per_100_000: u64,
-    /// How many seconds a witness takes to answer.
+    /// How many seconds another location takes to answer.
     answers_in: u64,
 }
 
@@ -405,8 +405,8 @@ fn exponential(random: &mut Random, mean: f64) -> f64 {
 }
 
 /// Simulates a time of failures as home sees them, with default settings. `is_outage` says whether the site is down;
-/// otherwise home's network has a fault. When a witness is asked, it has a fault as often as home does. Half of these
-/// faults are noticed, so the witness is silent; the other half look like an outage.
+/// otherwise home's network has a fault. When another location is asked, it has a fault as often as home does. Half of these
+/// faults are noticed, so the location is silent; the other half look like an outage.
 fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -> Outcome {
     let start: Timestamp = "2026-11-20T00:00:00Z".parse().expect("a timestamp");
     let mut site = Watched::new(start, (2, 2, 2));
@@ -429,25 +429,25 @@ fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -
         let ended = site.begin(reason, slot, 0);
         let would_open = site.state.suspects(&site.run, &ended.1[0]);
         let mut took = 0;
-        let testimony = match (vantage.witnesses, would_open) {
-            (0, _) => Testimony::NoWitness,
-            (_, false) => Testimony::NotAsked,
-            (witnesses, true) => {
-                let home = HomeSaw { code: 0, incident_codes: site.codes() };
-                let statements = (0..witnesses).map(|number| {
+        let votes = match (vantage.locations, would_open) {
+            (0, _) => Votes::NoLocation,
+            (_, false) => Votes::NotAsked,
+            (locations, true) => {
+                let home = HomeStatus { code: 0, incident_codes: site.codes() };
+                let votes = (0..locations).map(|number| {
                     let is_at_fault = random.below(100_000) < vantage.fault_per_100_000;
                     let is_noticed = is_at_fault && random.happens(500);
                     let nature = if is_noticed { Nature::Offline } else { Nature::Honest };
                     let code = if is_outage || is_at_fault { 503 } else { 200 };
                     let (answer, _) = ask(nature, code, random);
                     took = took.max(vantage.answers_in);
-                    Statement::new(location(number), answer, home)
+                    LocationVote::new(location(number), answer, home)
                 });
-                Testimony::Given(statements.collect())
+                Votes::Given(votes.collect())
             }
         };
         suspected = suspected.or(would_open.then_some(slot));
-        site.end(ended, &testimony, slot).expect("it counts");
+        site.end(ended, &votes, slot).expect("it counts");
         is_partial |= site.is_active(Fingerprint::StatusPartial);
         if site.is_active(Fingerprint::StatusDown) {
             let waited = slot.duration_since(suspected.expect("it was suspected"));
@@ -475,7 +475,7 @@ fn false_openings(vantage: Vantage, episodes: u32) -> (f64, f64) {
     (per_million(down), per_million(partial))
 }
 
-/// How much later a real outage is reported because of witnesses, in seconds: median and 99th percentile.
+/// How much later a real outage is reported because of other locations, in seconds: median and 99th percentile.
 fn added_delay(vantage: Vantage, outages: usize) -> (u64, u64) {
     let mut random = Random::new(12);
     let mut delays: Vec<u64> = (0..outages)
@@ -489,15 +489,15 @@ fn added_delay(vantage: Vantage, outages: usize) -> (u64, u64) {
 }
 
 #[test]
-fn witnesses_prevent_false_alarms_and_add_little() {
-    let at = |witnesses, fault_per_100_000| Vantage { witnesses, fault_per_100_000, answers_in: 1 };
+fn other_locations_prevent_false_alarms_and_add_little() {
+    let at = |locations, fault_per_100_000| Vantage { locations, fault_per_100_000, answers_in: 1 };
     for (fault, at_least) in [(100, 100.0), (1_000, 20.0)] {
         let [alone, one, two] =
-            [0, 1, 2].map(|witnesses| false_openings(at(witnesses, fault), 20_000).0);
+            [0, 1, 2].map(|locations| false_openings(at(locations, fault), 20_000).0);
         assert!(alone > at_least * one.max(two), "{fault}: {alone} {one} {two}");
         assert_eq!(added_delay(at(0, fault), 1_000), (0, 0));
-        for witnesses in [1, 2] {
-            let (median, most) = added_delay(at(witnesses, fault), 1_000);
+        for locations in [1, 2] {
+            let (median, most) = added_delay(at(locations, fault), 1_000);
             assert!(median <= 1 && most <= 130, "{fault}: {median} {most}");
         }
     }
@@ -513,18 +513,18 @@ fn figures_of_locations() {
         return;
     }
     eprintln!(
-        "faults  witnesses  false status:down  false status:partial  delay quick (median, p99)  hanging"
+        "faults  locations  false status:down  false status:partial  delay quick (median, p99)  hanging"
     );
     for fault in [100, 1_000] {
-        for witnesses in [0, 1, 2] {
-            let quick = Vantage { witnesses, fault_per_100_000: fault, answers_in: 1 };
+        for locations in [0, 1, 2] {
+            let quick = Vantage { locations, fault_per_100_000: fault, answers_in: 1 };
             let (down, partial) = false_openings(quick, 1_000_000);
             let (fast, slow) = (
                 added_delay(quick, 20_000),
                 added_delay(Vantage { answers_in: 9, ..quick }, 20_000),
             );
             eprintln!(
-                "{:>5} %  {witnesses:>9}  {down:>17.3}  {partial:>20.1}  {fast:>25?}  {slow:?}",
+                "{:>5} %  {locations:>9}  {down:>17.3}  {partial:>20.1}  {fast:>25?}  {slow:?}",
                 fault as f64 / 1_000.0
             );
         }

@@ -1,7 +1,7 @@
 //! Simulates lives of the decisions alone, each from a seed that repeats it: without a table or a network, and fast
 //! enough for thousands of lives.
 //!
-//! [`locations`] simulates outages that witnesses confirm or deny.
+//! [`locations`] simulates outages that other locations confirm or deny.
 //!
 //! [`service`] does what the handlers do, as far as the domain decides it, and [`world`] is hostile to it. [`truth`]
 //! and [`readers`] have their own rules about what must happen, and when. A life that breaks them prints its seed and

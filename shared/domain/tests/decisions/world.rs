@@ -29,7 +29,7 @@ use vedette_domain::checks::tool_state::{DayWrite, ToolState};
 use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::{self, Issue, IssueChange, follow};
 use vedette_domain::issues::{Fingerprint, Severity};
-use vedette_domain::locations::Testimony;
+use vedette_domain::locations::Votes;
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::sites::settings::{QuietTime, Settings, TimeOfDay};
 use vedette_domain::sites::site::Site;
@@ -64,7 +64,7 @@ enum Action {
     FanOut(usize, Key),
     /// A delivery run sends to a channel.
     Deliver(usize),
-    Rederive(usize),
+    SyncChannels(usize),
     Redeliver,
     Live,
 }
@@ -315,7 +315,7 @@ impl World {
             Action::End(place, check, finish) => self.end_run(place, check, &finish),
             Action::FanOut(team, key) => self.fan_out(team, key),
             Action::Deliver(channel) => self.deliver(channel),
-            Action::Rederive(team) => self.rederive(team),
+            Action::SyncChannels(team) => self.sync_channels(team),
             Action::Redeliver => self.redeliver(),
             Action::Live => self.happen(),
         }
@@ -389,7 +389,7 @@ impl World {
         let closed = state.closed_day(slot).and_then(|date| self.days.get(&(place, tool, date)));
         let evaluations = run.evaluate(finish, None, now);
         let change =
-            match state.apply_run(run, finish, evaluations, &Testimony::NoWitness, closed, now) {
+            match state.apply_run(run, finish, evaluations, &Votes::NoLocation, closed, now) {
                 Ok(change) => change,
                 Err(_) => return,
             };
@@ -496,7 +496,7 @@ impl World {
         }
     }
 
-    fn rederive(&mut self, team: usize) {
+    fn sync_channels(&mut self, team: usize) {
         let now = self.now;
         for (_, rows) in self.channels.iter_mut().filter(|(of, _)| *of == team) {
             rows.look_again(now);
@@ -545,7 +545,7 @@ impl World {
         let now = self.now;
         for team in 0..self.teams.len() {
             if self.teams[team].is_stale {
-                self.rederive(team);
+                self.sync_channels(team);
             }
         }
         let waiting: BTreeSet<Key> = self.outbox.keys().map(|(key, _)| *key).collect();
@@ -694,7 +694,7 @@ impl World {
         let said = format!("{team}: {:?} {:?}", settings.quiet_time, settings.escalation);
         self.note(|| said);
         self.teams[team].is_stale = true;
-        self.send(self.now, Action::Rederive(team));
+        self.send(self.now, Action::SyncChannels(team));
     }
 
     /// A reader agrees to be notified, or subscribes to other news.
@@ -710,7 +710,7 @@ impl World {
         }
         let team = *team;
         self.teams[team].is_stale = true;
-        self.send(now, Action::Rederive(team));
+        self.send(now, Action::SyncChannels(team));
     }
 
     /// Nothing goes wrong any more, and everything outstanding is done.

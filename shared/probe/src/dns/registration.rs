@@ -37,7 +37,7 @@ const FAILURE_CACHE_TTL: Duration = Duration::from_secs(600);
 const MAX_CACHED: usize = 2_000;
 
 /// The error of endless redirects.
-const CIRCLES: &str = "the registry redirects in circles";
+const REDIRECT_LOOP: &str = "the registry redirects in circles";
 
 /// How long it is cached whether there is a registry below a private suffix.
 const SUFFIX_CACHE_TTL: Duration = Duration::from_secs(24 * 3600);
@@ -217,7 +217,7 @@ async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<RdapAns
         follow_or_keep(response, &url).map_err(|error| format!("the registry: {error}"))
     };
     let response = RedirectChain::new(&url).follow(MAX_REDIRECTS, request).await?;
-    let response = response.ok_or_else(|| CIRCLES.to_owned())?;
+    let response = response.ok_or_else(|| REDIRECT_LOOP.to_owned())?;
     match response.status().as_u16() {
         200 => {
             let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
@@ -228,7 +228,7 @@ async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<RdapAns
         301 | 302 | 303 | 307 | 308
             if response.headers().get(LOCATION).is_some_and(HeaderValue::is_empty) =>
         {
-            Err(CIRCLES.to_owned().into())
+            Err(REDIRECT_LOOP.to_owned().into())
         }
         301 | 302 | 303 | 307 | 308 => Err("the registry redirects to nowhere".to_owned().into()),
         404 => Err(Unanswered::Unknown),

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::{Answer, AwsAccount};
 
-type Answering = Pin<Box<dyn Future<Output = (u16, String)> + Send>>;
+type StubAnswer = Pin<Box<dyn Future<Output = (u16, String)> + Send>>;
 
 /// What the function does with a job.
 #[derive(Clone)]
-pub struct Browser(Arc<dyn Fn(Value) -> Answering + Send + Sync>);
+pub struct Browser(Arc<dyn Fn(Value) -> StubAnswer + Send + Sync>);
 
 impl fmt::Debug for Browser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

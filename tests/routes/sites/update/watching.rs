@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{Message, ReconcileMessage};
 
 use vedette_testkit::ApiResponse;
 
@@ -133,7 +133,10 @@ async fn only_url_and_monitoring_make_runs_begin_anew() {
     let scene = Scene::start().await;
     let team = scene.owner.team;
     let sync = || {
-        vec![(Message::Maintenance(Maintenance::Sync { team, site: scene.site }), Duration::ZERO)]
+        vec![(
+            Message::Reconcile(ReconcileMessage::Sync { team, site: scene.site }),
+            Duration::ZERO,
+        )]
     };
     let without_ssl = json!({ "tools": { "ssl": { "enabled": false } } });
     for (body, cfg) in [

@@ -17,7 +17,7 @@ use crate::words::counted;
 use crate::{layout, words};
 
 /// The most issues that are shown.
-const SHOWN: usize = 5;
+const LISTED_MAX: usize = 5;
 
 /// The most severe active issues of a team.
 pub(super) struct Alerts {
@@ -37,13 +37,13 @@ impl Alerts {
     /// Reads the active issues that are shown.
     pub(super) async fn load(store: &Store, active: &mut [IndexRow]) -> Result<Self, ApiError> {
         active.sort_by_key(order);
-        let wanted: Vec<_> = active.iter().take(SHOWN).map(|row| row.id).collect();
+        let wanted: Vec<_> = active.iter().take(LISTED_MAX).map(|row| row.id).collect();
         let mut found = store.issues_with_sites(wanted).await?;
         let shown = active.iter().filter_map(|row| found.remove(&row.id)).collect::<Vec<_>>();
         let taken = shown.iter().filter_map(|of| of.issue.lifecycle.acknowledgement());
         let takers: Vec<_> = taken.map(|taken| taken.by).collect();
         let users = store.users(takers).await?;
-        Ok(Self { shown, more: active.len().saturating_sub(SHOWN), users })
+        Ok(Self { shown, more: active.len().saturating_sub(LISTED_MAX), users })
     }
 }
 

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::checks::history::{Day, HourResponses, day_start};
 use vedette_domain::checks::report::Span;
-use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Fingerprint, Outage};
 use vedette_domain::time;
 
 use super::SiteView;
@@ -182,10 +182,10 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
     let upper: Vec<(usize, f64)> =
         points.iter().filter_map(|point| Some((point.place, point.p95? as f64))).collect();
     let bands: Vec<_> = outages(&view.history.issues)
-        .map(|(from, to)| {
-            let end = to.unwrap_or(view.clock.now);
-            let lasted = time::duration(end.duration_since(from));
-            (scale.place(from), scale.place(end), lasted)
+        .map(|outage| {
+            let end = outage.ended_at.unwrap_or(view.clock.now);
+            let lasted = time::duration(outage.lasted(view.clock.now));
+            (scale.place(outage.opened_at), scale.place(end), lasted)
         })
         .filter(|(_, end, _)| *end > 0.0)
         .collect();
@@ -221,22 +221,23 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
 
 /// The outages for the script: start and end, in seconds.
 fn spans(view: &SiteView<'_>) -> String {
-    let spans = outages(&view.history.issues).map(|(from, to)| {
-        format!("{}-{}", from.as_second(), to.unwrap_or(view.clock.now).as_second())
+    let spans = outages(&view.history.issues).map(|outage| {
+        let end = outage.ended_at.unwrap_or(view.clock.now);
+        format!("{}-{}", outage.opened_at.as_second(), end.as_second())
     });
     spans.collect::<Vec<_>>().join(" ")
 }
 
 /// When the site was down, according to its status issue: the latest outage from its first failed check, earlier ones
 /// from when the issue opened.
-fn outages(issues: &[Issue]) -> impl Iterator<Item = (Timestamp, Option<Timestamp>)> {
+fn outages(issues: &[Issue]) -> impl Iterator<Item = Outage> {
     let down = issues.iter().filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown);
     down.flat_map(|issue| {
-        let mut spans = issue.timeline.spans();
-        if let Some((from, _)) = spans.last_mut() {
-            *from = issue.first_failed_at();
+        let mut outages = issue.timeline.outages();
+        if let Some(last) = outages.last_mut() {
+            last.opened_at = issue.first_failed_at();
         }
-        spans
+        outages
     })
 }
 
@@ -284,7 +285,9 @@ fn hourly(days: &[Day], issues: &[Issue], scale: &Scale) -> Vec<Point> {
     let down: Vec<_> = outages(issues).collect();
     let was_down = |hour: &HourResponses| {
         let end = hour.start.saturating_add(HOUR).unwrap_or(hour.start);
-        down.iter().any(|(from, to)| *from <= hour.start && to.is_none_or(|to| to >= end))
+        down.iter().any(|outage| {
+            outage.opened_at <= hour.start && outage.ended_at.is_none_or(|at| at >= end)
+        })
     };
     let hours = days.iter().flat_map(Day::response_hours).filter_map(|hour| {
         let place = scale.index(hour.start)?;

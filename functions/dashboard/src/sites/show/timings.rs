@@ -11,7 +11,7 @@ use vedette_store::{Store, StoreError};
 use super::read;
 
 /// How far back every check is shown.
-pub(super) const SHOWN: SignedDuration = SignedDuration::from_hours(24);
+pub(super) const TIMINGS_SPAN: SignedDuration = SignedDuration::from_hours(24);
 /// The most checks that are read: one a minute, with some retries.
 const CHECKS_MAX: usize = 2_000;
 
@@ -32,7 +32,7 @@ pub(super) async fn load(
     let status = CheckStatus::Completed;
     let kinds = RunReason::ALL.map(|reason| Kind { trigger: Trigger::Automatic(reason), status });
     let window = RowWindow {
-        from: now.saturating_sub(SHOWN).unwrap_or(now),
+        from: now.saturating_sub(TIMINGS_SPAN).unwrap_or(now),
         // The end is exclusive, and a check's id holds its millisecond.
         before: now.saturating_add(SignedDuration::from_secs(1)).unwrap_or(now),
         newer: 0,

@@ -92,7 +92,7 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
         |account| assert!(account.queues.remove("dns").is_some()),
         |account| assert!(account.queues.remove("schedules-dlq").is_some()),
         |account| _ = account.put_message("ssl-dlq", "{}", None),
-        |account| assert!(account.disabled.insert("maintenance".to_owned())),
+        |account| assert!(account.disabled.insert("reconcile".to_owned())),
         |account| account.places = 10,
         |account| _ = account.schedules.insert(STRAY.to_owned(), Value::Null),
     ] {
@@ -123,9 +123,9 @@ async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
       to do: deploy the stack again with this version's template.yaml
     problem: messages of `ssl` that were given up: 1
       to do: see what they are with `vedette dlq show ssl`, fix the cause, then `vedette dlq redrive ssl`
-    problem: no function receives from the queue `maintenance`: its event source is off
+    problem: no function receives from the queue `reconcile`: its event source is off
       to do: turn on the event source mapping, or deploy the stack again
-    problem: the account may run 10 functions at once, and checks, alerts and maintenance alone may take 40: while they do, the API answers 503 to some requests, and checks come late
+    problem: the account may run 10 functions at once, and checks, alerts and reconciling alone may take 40: while they do, the API answers 503 to some requests, and checks come late
       to do: raise Lambda's quota `Concurrent executions` (a new account has 10), or deploy with less concurrency
     problem: schedules of tools that do not run or of deleted sites: 1
       to do: run `vedette reconcile` to rebuild them from the table

@@ -74,9 +74,9 @@ pub enum SecretUrlError {
 }
 
 /// How many of its last characters are shown, so that people can tell URLs apart.
-const SHOWN: usize = 4;
+const LAST_CHARACTERS: usize = 4;
 /// How long the last part of a URL must be for its end to be shown, so that enough stays secret.
-const SHOWN_OF: usize = 16;
+const LONG_ENOUGH: usize = 16;
 
 /// The scheme and the host, which are not secret, and the end of a long secret.
 impl fmt::Display for SecretUrl {
@@ -84,8 +84,8 @@ impl fmt::Display for SecretUrl {
         let masked = url::Url::parse(&self.0).ok().and_then(|url| {
             let host = url.host_str()?;
             let last = self.0.rsplit(['/', '?', '&', '=', '.']).next().unwrap_or_default();
-            let is_long = last.is_ascii() && last.len() >= SHOWN_OF;
-            let end = if is_long { &last[last.len() - SHOWN..] } else { "" };
+            let is_long = last.is_ascii() && last.len() >= LONG_ENOUGH;
+            let end = if is_long { &last[last.len() - LAST_CHARACTERS..] } else { "" };
             Some(format!("{}://{host}/…{end}", url.scheme()))
         });
         f.write_str(masked.as_deref().unwrap_or("…"))

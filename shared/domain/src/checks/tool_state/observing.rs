@@ -1,4 +1,4 @@
-//! What the trackers of a tool observe about a run, and whether witnesses are asked first.
+//! What the trackers of a tool observe about a run, and whether other locations are asked first.
 
 use std::num::NonZeroU32;
 
@@ -15,7 +15,7 @@ use crate::issues::evaluate::{Evaluation, expected};
 use crate::issues::record::IssueEvent;
 use crate::issues::tracker::{Observation, Phase, Ruling, Step, TrackerPolicy, observe};
 use crate::issues::{Fingerprint, Outcome};
-use crate::locations::Testimony;
+use crate::locations::Votes;
 
 impl ToolState {
     /// Lets the trackers observe a run that is not in maintenance, learns from it, and sets the timer.
@@ -24,11 +24,11 @@ impl ToolState {
         run: &Run,
         finish: &Finish,
         evaluations: Vec<Evaluation>,
-        testimony: &Testimony,
+        votes: &Votes,
         now: Timestamp,
     ) -> Vec<IssueEvent> {
         self.note_failure(finish, &evaluations);
-        let events = self.observe(run, evaluations, testimony, now);
+        let events = self.observe(run, evaluations, votes, now);
         match finish {
             Finish::Completed(ToolResult::Dns(result)) => {
                 self.learn(run.check, &KnownRecords::found_by(result));
@@ -47,7 +47,7 @@ impl ToolState {
         &mut self,
         run: &Run,
         evaluations: Vec<Evaluation>,
-        testimony: &Testimony,
+        votes: &Votes,
         now: Timestamp,
     ) -> Vec<IssueEvent> {
         let is_observed = !evaluations.is_empty();
@@ -56,9 +56,9 @@ impl ToolState {
             let fingerprint = evaluation.fingerprint;
             let thresholds = run.thresholds_of(fingerprint);
             if fingerprint == Fingerprint::StatusDown {
-                events.extend(self.observe_status(run, evaluation, testimony, now));
+                events.extend(self.observe_status(run, evaluation, votes, now));
             } else {
-                let observed = (evaluation, Ruling::Open, &Testimony::NoWitness);
+                let observed = (evaluation, Ruling::Open, &Votes::NoLocation);
                 events.extend(self.observe_one(run, &thresholds, observed, now));
             }
         }
@@ -84,7 +84,7 @@ impl ToolState {
                     ..run.thresholds_of(fingerprint)
                 };
                 let evaluation = expected::given_up(fingerprint, run.site.url.domain());
-                let observed = (evaluation, Ruling::Open, &Testimony::NoWitness);
+                let observed = (evaluation, Ruling::Open, &Votes::NoLocation);
                 events.extend(self.observe_one(run, &at_once, observed, now));
             }
             self.trackers.retain(|one, tracked| *one != fingerprint || tracked.issue.is_some());
@@ -98,7 +98,7 @@ impl ToolState {
         &mut self,
         run: &Run,
         evaluation: Evaluation,
-        testimony: &Testimony,
+        votes: &Votes,
         now: Timestamp,
     ) -> Vec<IssueEvent> {
         let (outcome, policy) = (evaluation.outcome, run.policy());
@@ -109,7 +109,7 @@ impl ToolState {
         let ruling = if is_suspected {
             let tracked = self.trackers.get(&Fingerprint::StatusDown);
             let tracker = tracked.map(|tracked| tracked.tracker).unwrap_or_default();
-            rule(&tracker, &down, was_partial, testimony)
+            rule(&tracker, &down, was_partial, votes)
         } else {
             Ruling::Open
         };
@@ -118,14 +118,14 @@ impl ToolState {
         let opens_partial = matches!(ruling, Ruling::Hold { is_partial: true, .. });
         let of_partial = (was_partial || opens_partial).then(|| {
             let outcome = if is_confirmed { Outcome::Up } else { outcome };
-            confirmation::partial(&evaluation, outcome, run.site.url.domain(), testimony)
+            confirmation::partial(&evaluation, outcome, run.site.url.domain(), votes)
         });
         let mut events = Vec::new();
-        events.extend(self.observe_one(run, &down, (evaluation, ruling, testimony), now));
+        events.extend(self.observe_one(run, &down, (evaluation, ruling, votes), now));
         if let Some(evaluation) = of_partial {
             let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
             let thresholds = if is_confirmed { at_once } else { partial };
-            let observed = (evaluation, Ruling::Open, testimony);
+            let observed = (evaluation, Ruling::Open, votes);
             events.extend(self.observe_one(run, &thresholds, observed, now));
         }
         self.note_failing(outcome, run.check.created_at());
@@ -137,7 +137,7 @@ impl ToolState {
         &mut self,
         run: &Run,
         thresholds: &TrackerPolicy,
-        (evaluation, ruling, testimony): (Evaluation, Ruling, &Testimony),
+        (evaluation, ruling, votes): (Evaluation, Ruling, &Votes),
         now: Timestamp,
     ) -> Option<IssueEvent> {
         let (check, slot) = (run.check, run.check.created_at());
@@ -159,7 +159,7 @@ impl ToolState {
         tracked.last_good = last_good.filter(|_| next.is_failing_below_threshold());
         let event = event?;
         tracked.issue = next.issue().is_none().then(|| event.issue());
-        let testimony = testimony.clone();
+        let votes = votes.clone();
         let chosen_severity = run.chosen_severity(fingerprint);
         Some(IssueEvent {
             event,
@@ -169,11 +169,11 @@ impl ToolState {
             last_good,
             chosen_severity,
             now,
-            testimony,
+            votes,
         })
     }
 
-    /// Whether an evaluation of a run would open `status:down`. If so, witnesses are asked first.
+    /// Whether an evaluation of a run would open `status:down`. If so, other locations are asked first.
     pub fn suspects(&self, run: &Run, evaluation: &Evaluation) -> bool {
         if (evaluation.fingerprint, evaluation.outcome) != (Fingerprint::StatusDown, Outcome::Down)
         {

@@ -14,7 +14,7 @@ use crate::id::CheckId;
 
 /// The newest POST of each kind of check that is not known to have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct BegunPosts {
+pub struct PostsInFlight {
     /// Of automatic checks.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     automatic: Option<BegunPost>,
@@ -46,7 +46,7 @@ pub enum NoPost {
     Lost,
 }
 
-impl BegunPosts {
+impl PostsInFlight {
     /// Whether there is nothing to store.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -120,7 +120,7 @@ impl Scenario {
             &self.run(),
             &self.finish,
             self.evaluations.clone(),
-            &Testimony::NoWitness,
+            &Votes::NoLocation,
             closed,
             self.now,
         )
@@ -757,19 +757,19 @@ fn an_order_by_a_fast_clock_holds_up_no_other() {
 #[test]
 fn a_timer_that_lies_too_far_ahead_is_mended() {
     let policy = Scenario::scheduled(after(0), 200).run().policy();
-    let mend = |state: &ToolState, now| {
+    let rebuild = |state: &ToolState, now| {
         state.with_missing_timer(&policy, TimeScale::default(), None, now).map(|next| next.timer)
     };
     for ahead in JUMPS.map(SignedDuration::from_secs) {
         let down = down_by_a_fast_clock(ahead);
         let follow_up = timer(RunReason::IncidentFollowUp, after(61 + 300) + ahead);
         assert_eq!(down.timer, follow_up);
-        assert_eq!(mend(&down, after(121) + ahead), None, "by the fast clock");
-        let mended = timer(RunReason::IncidentFollowUp, after(180 + 300));
-        assert_eq!(mend(&down, after(180)), Some(mended));
+        assert_eq!(rebuild(&down, after(121) + ahead), None, "by the fast clock");
+        let rebuilt = timer(RunReason::IncidentFollowUp, after(180 + 300));
+        assert_eq!(rebuild(&down, after(180)), Some(rebuilt));
         let new = ToolState::of_new_site(after(0) + ahead);
-        assert_eq!(mend(&new, after(10)), Some(timer(RunReason::Scheduled, after(10))));
+        assert_eq!(rebuild(&new, after(10)), Some(timer(RunReason::Scheduled, after(10))));
     }
     let new = ToolState::of_new_site(after(30));
-    assert_eq!(mend(&new, after(0)), None, "clocks differ");
+    assert_eq!(rebuild(&new, after(0)), None, "clocks differ");
 }

@@ -19,10 +19,10 @@ pub(super) const NO_DATA: &str = "NODATA";
 const QUAD9_BLOCKED: &str = "quad9_blocked";
 
 /// The most answers of one type that are shown for a resolver.
-const SHOWN_ANSWERS: usize = 20;
+const MAX_ANSWERS: usize = 20;
 
 /// The most characters that are shown of one such answer.
-const SHOWN_CHARACTERS: usize = 255;
+const MAX_ANSWER_CHARACTERS: usize = 255;
 
 /// Response code of a DNS answer (RFC 6895), written as its name in IANA's registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -261,8 +261,8 @@ fn shown(kind: DnsRecordType, lookup: &Lookup) -> LookupObservation {
         rcode: lookup.rcode().map(|rcode| rcode.to_string()),
         answers: values
             .into_iter()
-            .take(SHOWN_ANSWERS)
-            .map(|value| value.chars().take(SHOWN_CHARACTERS).collect())
+            .take(MAX_ANSWERS)
+            .map(|value| value.chars().take(MAX_ANSWER_CHARACTERS).collect())
             .collect(),
         latency_ms: lookup.latency_ms,
         error: lookup.answer.as_ref().err().cloned(),

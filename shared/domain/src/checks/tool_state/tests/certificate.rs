@@ -40,7 +40,7 @@ fn checked(
     run.site.overrides.tools.ssl.enabled = enabled;
     let (finish, now) = (found(is_valid), scenario.now);
     let evaluations = run.evaluate(&finish, None, now);
-    let change = state.apply_run(&run, &finish, evaluations, &Testimony::NoWitness, None, now);
+    let change = state.apply_run(&run, &finish, evaluations, &Votes::NoLocation, None, now);
     let state = change.expect("it counts").state;
     let tracker = state.trackers[&Fingerprint::SslInvalid].tracker;
     (state, tracker.is_failing_below_threshold())

@@ -1,16 +1,16 @@
-//! How witnesses affect failing runs: what opens, what waits, and what comes next.
+//! How other locations affect failing runs: what opens, what waits, and what comes next.
 
 use super::*;
-use crate::locations::{Answer, HomeSaw, Location, Sighting, Silence, Statement};
+use crate::locations::{Answer, HomeStatus, Location, LocationVote, NoVote, RemoteStatus};
 
-/// What one witness says: the code that it saw, or nothing.
-fn given(code: Option<u16>) -> Testimony {
-    let saw = |code| Answer::Saw(Sighting { code, error: None, response_time: 41.0 });
-    let answer = code.map(saw).ok_or(Silence::NoAnswer);
+/// What one other location says: the code that it saw, or nothing.
+fn given(code: Option<u16>) -> Votes {
+    let saw = |code| Answer::Checked(RemoteStatus { code, error: None, response_time: 41.0 });
+    let answer = code.map(saw).ok_or(NoVote::NoAnswer);
     let incident_codes = &[503].into();
     let location = Location::parse("eu-west-1").expect("a location");
-    let home = HomeSaw { code: 503, incident_codes };
-    Testimony::Given(vec![Statement::new(location, answer, home)])
+    let home = HomeStatus { code: 503, incident_codes };
+    Votes::Given(vec![LocationVote::new(location, answer, home)])
 }
 
 /// A site that is checked every two minutes.
@@ -25,13 +25,13 @@ impl Life {
     }
 
     /// Runs a check that finds this code, and returns what happens to issues and what comes next.
-    fn check(&mut self, code: u16, testimony: &Testimony) -> (String, Option<RunReason>) {
+    fn check(&mut self, code: u16, votes: &Votes) -> (String, Option<RunReason>) {
         let scenario = Scenario::scheduled(after(self.seconds), code);
         self.seconds += 120;
         let (run, evaluations) = (scenario.run(), scenario.evaluations.clone());
         let change = self
             .state
-            .apply_run(&run, &scenario.finish, evaluations, testimony, None, scenario.now)
+            .apply_run(&run, &scenario.finish, evaluations, votes, None, scenario.now)
             .expect("it counts");
         let event = |event: &IssueEvent| {
             let verb = match event.event {
@@ -57,14 +57,14 @@ fn happened(what: &str, next: Option<RunReason>) -> (String, Option<RunReason>) 
 #[test]
 fn one_that_agrees_opens_the_issue_at_once() {
     let mut life = Life::new();
-    assert_eq!(life.check(503, &Testimony::NotAsked), happened("", RETRY), "one failure of two");
+    assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY), "one failure of two");
     assert_eq!(life.check(503, &given(Some(503))), happened("status:down opens", FOLLOW_UP));
 }
 
 #[test]
-fn silence_holds_the_issue_once_and_keeps_the_first_failure() {
+fn no_vote_holds_the_issue_once_and_keeps_the_first_failure() {
     let mut life = Life::new();
-    life.check(503, &Testimony::NotAsked);
+    life.check(503, &Votes::NotAsked);
     assert_eq!(life.check(503, &given(None)), happened("", RETRY));
     assert_eq!(life.state.failing_since, Some(after(0)));
     assert_eq!(life.check(503, &given(None)), happened("status:down opens", FOLLOW_UP));
@@ -78,16 +78,16 @@ fn silence_holds_the_issue_once_and_keeps_the_first_failure() {
 fn a_success_in_between_begins_anew() {
     let mut life = Life::new();
     for _ in 0..3 {
-        life.check(503, &Testimony::NotAsked);
+        life.check(503, &Votes::NotAsked);
         assert_eq!(life.check(503, &given(None)), happened("", RETRY));
-        assert_eq!(life.check(200, &Testimony::NotAsked), happened("", None));
+        assert_eq!(life.check(200, &Votes::NotAsked), happened("", None));
     }
 }
 
 #[test]
 fn the_third_dissent_opens_a_warning_which_is_retried_and_gives_way() {
     let mut life = Life::new();
-    life.check(503, &Testimony::NotAsked);
+    life.check(503, &Votes::NotAsked);
     for _ in 0..2 {
         assert_eq!(life.check(503, &given(Some(200))), happened("", RETRY));
     }
@@ -97,15 +97,15 @@ fn the_third_dissent_opens_a_warning_which_is_retried_and_gives_way() {
     assert_eq!(life.check(503, &given(None)), happened("", RETRY));
     assert_eq!(life.check(503, &given(Some(200))), happened("", RETRY));
     let confirmed = "status:down opens, status:partial resolves";
-    assert_eq!(life.check(503, &given(Some(500))).0, "", "a code that is no incident dissents");
+    assert_eq!(life.check(503, &given(Some(500))).0, "", "a code that is no incident disagrees");
     assert_eq!(life.check(503, &given(Some(503))), happened(confirmed, FOLLOW_UP));
-    assert_eq!(life.check(200, &Testimony::NotAsked), happened("", FOLLOW_UP));
-    assert_eq!(life.check(200, &Testimony::NotAsked), happened("status:down resolves", None));
+    assert_eq!(life.check(200, &Votes::NotAsked), happened("", FOLLOW_UP));
+    assert_eq!(life.check(200, &Votes::NotAsked), happened("status:down resolves", None));
 }
 
 fn partial() -> Life {
     let mut life = Life::new();
-    life.check(503, &Testimony::NotAsked);
+    life.check(503, &Votes::NotAsked);
     for _ in 0..3 {
         life.check(503, &given(Some(200)));
     }
@@ -116,10 +116,10 @@ fn partial() -> Life {
 #[test]
 fn a_warning_resolves_as_an_outage_does() {
     let mut life = partial();
-    assert_eq!(life.check(200, &Testimony::NotAsked), happened("", None));
-    assert_eq!(life.check(503, &Testimony::NotAsked), happened("", RETRY), "no success in a row");
-    assert_eq!(life.check(200, &Testimony::NotAsked), happened("", None));
-    assert_eq!(life.check(200, &Testimony::NotAsked), happened("status:partial resolves", None));
+    assert_eq!(life.check(200, &Votes::NotAsked), happened("", None));
+    assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY), "no success in a row");
+    assert_eq!(life.check(200, &Votes::NotAsked), happened("", None));
+    assert_eq!(life.check(200, &Votes::NotAsked), happened("status:partial resolves", None));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_warning_that_a_person_resolves_begins_anew() {
     let mut life = partial();
     life.state = life.state.resolved_by_hand(Fingerprint::StatusPartial);
     assert_eq!((life.state.timer, life.state.failing_since.is_some()), (None, true));
-    assert_eq!(life.check(503, &Testimony::NotAsked), happened("", RETRY), "one failure of two");
+    assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY), "one failure of two");
     for _ in 0..2 {
         assert_eq!(life.check(503, &given(Some(200))), happened("", RETRY));
     }
@@ -135,17 +135,17 @@ fn a_warning_that_a_person_resolves_begins_anew() {
 }
 
 #[test]
-fn without_witnesses_from_now_on_home_decides_alone() {
+fn without_other_locations_from_now_on_home_decides_alone() {
     let mut life = partial();
     let confirmed = "status:down opens, status:partial resolves";
-    assert_eq!(life.check(503, &Testimony::NoWitness), happened(confirmed, FOLLOW_UP));
+    assert_eq!(life.check(503, &Votes::NoLocation), happened(confirmed, FOLLOW_UP));
 }
 
 #[test]
 fn a_run_that_nobody_was_asked_about_opens_nothing() {
     let mut life = Life::new();
     for _ in 0..9 {
-        assert_eq!(life.check(503, &Testimony::NotAsked), happened("", RETRY));
+        assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY));
     }
     assert_eq!(life.check(503, &given(Some(503))).0, "status:down opens");
 }
@@ -163,7 +163,7 @@ fn what_is_asked_about_is_what_would_open_the_issue() {
 }
 
 #[test]
-fn without_witnesses_nothing_else_is_stored() {
+fn without_other_locations_nothing_else_is_stored() {
     let mut state = ToolState::new();
     for (number, code) in (0..).zip([503, 503, 200, 503, 200, 200, 503]) {
         state = Scenario::scheduled(after(60 * number), code).saved(&state).state;

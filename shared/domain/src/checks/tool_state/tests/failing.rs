@@ -62,9 +62,7 @@ fn fails_of_three(state: &ToolState, slot: Timestamp) -> ToolChange {
     run.settings.tools.status.settings.failures_to_open = number(3);
     let finish = answered(503);
     let evaluations = run.evaluate(&finish, None, slot);
-    state
-        .apply_run(&run, &finish, evaluations, &Testimony::NoWitness, None, slot)
-        .expect("it counts")
+    state.apply_run(&run, &finish, evaluations, &Votes::NoLocation, None, slot).expect("it counts")
 }
 
 #[test]
@@ -153,7 +151,7 @@ proptest! {
                 let evaluations = run.evaluate(finish, None, now);
                 let closed = state.closed_day(run.check.created_at());
                 prop_assert_eq!(closed, None);
-                if let Ok(change) = state.apply_run(run, finish, evaluations, &Testimony::NoWitness, None, now) {
+                if let Ok(change) = state.apply_run(run, finish, evaluations, &Votes::NoLocation, None, now) {
                     prop_assert_eq!(change.failing, change.state.failing_change(&state));
                     state = change.state;
                     return Ok(true);
@@ -182,7 +180,7 @@ proptest! {
                     run.check = order(seconds);
                     state = ordered.state;
                     let now = after(seconds + 1);
-                    let ended = state.apply_run(&run, &finish(code), Vec::new(), &Testimony::NoWitness, None, now);
+                    let ended = state.apply_run(&run, &finish(code), Vec::new(), &Votes::NoLocation, None, now);
                     state = ended.expect("it is pending").state;
                 }
                 Happening::Resolve => {

@@ -126,17 +126,17 @@ fn a_timer_that_waits_for_the_end_of_a_window_is_not_too_far_ahead() {
     let end = after(300 + 24 * 3_600);
     assert_eq!(waiting.timer, timer(RunReason::ConfirmationRetry, end));
     let policy = long.run().policy();
-    let mend = |state: &ToolState, until| {
-        let mended = state.with_missing_timer(&policy, TimeScale::default(), until, after(3_600));
-        mended.map(|next| next.timer)
+    let rebuild = |state: &ToolState, until| {
+        let rebuilt = state.with_missing_timer(&policy, TimeScale::default(), until, after(3_600));
+        rebuilt.map(|next| next.timer)
     };
-    assert_eq!(mend(&waiting, Some(end)), None);
+    assert_eq!(rebuild(&waiting, Some(end)), None);
     let down = Scenario::scheduled(after(61), 503)
         .saved(&Scenario::scheduled(after(0), 503).saved(&ToolState::new()).state)
         .state;
     let lost = ToolState { timer: None, ..down };
-    assert_eq!(mend(&lost, Some(end)), Some(timer(RunReason::IncidentFollowUp, end)));
+    assert_eq!(rebuild(&lost, Some(end)), Some(timer(RunReason::IncidentFollowUp, end)));
     // The window has ended early.
-    assert!(mend(&waiting, None).is_some());
-    assert!(mend(&waiting, Some(after(7_200))).is_some());
+    assert!(rebuild(&waiting, None).is_some());
+    assert!(rebuild(&waiting, Some(after(7_200))).is_some());
 }

@@ -1,4 +1,4 @@
-//! Witnesses that give the answers of a test.
+//! RemoteChecks that give the answers of a test.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,41 +6,41 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::time::sleep;
-use vedette_domain::locations::{Answer, Location, Question, Sighting, Silence};
-use vedette_runtime::{AskWitness, Witnesses};
+use vedette_domain::locations::{Answer, Location, NoVote, Question, RemoteStatus};
+use vedette_runtime::{RemoteChecks, RemoteLocations};
 
-/// Witnesses that answer as a test tells them to. Clones share the answers.
+/// RemoteChecks that answer as a test tells them to. Clones share the answers.
 #[derive(Debug, Clone, Default)]
-pub struct TestWitnesses(Arc<Mutex<Said>>);
+pub struct TestLocations(Arc<Mutex<Said>>);
 
 #[derive(Debug, Default)]
 struct Said {
-    answers: BTreeMap<Location, (Result<Answer, Silence>, Duration)>,
+    answers: BTreeMap<Location, (Result<Answer, NoVote>, Duration)>,
     questions: Vec<Question>,
 }
 
-impl TestWitnesses {
-    /// Witnesses for an app.
-    pub fn port(&self) -> Witnesses {
-        Witnesses::new(Arc::new(self.clone()))
+impl TestLocations {
+    /// RemoteChecks for an app.
+    pub fn port(&self) -> RemoteChecks {
+        RemoteChecks::new(Arc::new(self.clone()))
     }
 
-    /// Makes a witness see a code from now on, or stay silent, without any delay.
-    pub fn sees(&self, name: &str, code: Result<u16, Silence>) {
+    /// Makes another location see a code from now on, or stay silent, without any delay.
+    pub fn sees(&self, name: &str, code: Result<u16, NoVote>) {
         self.sees_after(name, code, Duration::ZERO);
     }
 
     /// Like [`Self::sees`], with this delay between question and answer.
-    pub fn sees_after(&self, name: &str, code: Result<u16, Silence>, time: Duration) {
+    pub fn sees_after(&self, name: &str, code: Result<u16, NoVote>, time: Duration) {
         let saw = |code| {
             let error = (code == 0).then(|| "timed out".to_owned());
-            Answer::Saw(Sighting { code, error, response_time: 41.0 })
+            Answer::Checked(RemoteStatus { code, error, response_time: 41.0 })
         };
         let location = Location::parse(name).expect("a name");
         self.lock().answers.insert(location, (code.map(saw), time));
     }
 
-    /// Takes the questions so far; a question to several witnesses appears once per witness.
+    /// Takes the questions so far; a question to several other locations appears once per location.
     pub fn take_questions(&self) -> Vec<Question> {
         std::mem::take(&mut self.lock().questions)
     }
@@ -50,7 +50,7 @@ impl TestWitnesses {
     }
 }
 
-impl AskWitness for TestWitnesses {
+impl RemoteLocations for TestLocations {
     fn locations(&self) -> Vec<Location> {
         self.lock().answers.keys().cloned().collect()
     }
@@ -59,7 +59,7 @@ impl AskWitness for TestWitnesses {
         &'a self,
         location: &'a Location,
         question: &'a Question,
-    ) -> BoxFuture<'a, Result<Answer, Silence>> {
+    ) -> BoxFuture<'a, Result<Answer, NoVote>> {
         let mut said = self.lock();
         said.questions.push(question.clone());
         let (answer, time) = said.answers[location].clone();

@@ -14,17 +14,17 @@ use vedette_store::StoreError;
 /// # Errors
 ///
 /// When the table does not answer.
-pub(crate) async fn request_rederivation(
+pub(crate) async fn request_channel_sync(
     app: &App,
     team: TeamId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
-    app.store.request_rederivation(team, due).await
+    app.store.request_channel_sync(team, due).await
 }
 
 /// Starts it right away, after that write.
-pub(crate) async fn enqueue_rederivation(app: &App, team: TeamId) {
+pub(crate) async fn enqueue_channel_sync(app: &App, team: TeamId) {
     let message = Message::Alert(AlertMessage::Team(team));
     app.enqueue_or_leave(message, Duration::ZERO).await;
 }

@@ -1,4 +1,4 @@
-//! Keys of the episodes and the evidence of an issue.
+//! Keys of the openings and the evidence of an issue.
 
 use jiff::Timestamp;
 use vedette_domain::checks::evidence::EvidenceKind;
@@ -18,13 +18,13 @@ pub(crate) fn evidence(partition: Partition, fingerprint: Fingerprint, kind: Evi
     Key::new(site_partition(partition), sort)
 }
 
-/// Prefix of the episodes of an issue.
-pub(crate) fn episode_prefix(fingerprint: Fingerprint) -> String {
+/// Prefix of the openings of an issue.
+pub(crate) fn opening_prefix(fingerprint: Fingerprint) -> String {
     format!("E#{fingerprint}#")
 }
 
 /// What an issue said when it opened at an instant.
-pub(crate) fn episode(partition: Partition, fingerprint: Fingerprint, opened_at: Timestamp) -> Key {
-    let sort = format!("{}{}", episode_prefix(fingerprint), millis(opened_at));
+pub(crate) fn opening(partition: Partition, fingerprint: Fingerprint, opened_at: Timestamp) -> Key {
+    let sort = format!("{}{}", opening_prefix(fingerprint), millis(opened_at));
     Key::new(site_partition(partition), sort)
 }

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Fingerprint;
-use vedette_domain::locations::{Answer, Sighting, Silence};
-use vedette_testkit::{Fault, Spent, TestWitnesses};
+use vedette_domain::locations::{Answer, NoVote, RemoteStatus};
+use vedette_testkit::{Fault, Spent, TestLocations};
 
 use crate::census::assert_balanced;
 use crate::scene::Scene;
 
-async fn start() -> (Scene, TestWitnesses) {
+async fn start() -> (Scene, TestLocations) {
     let mut scene = Scene::start().await;
-    let witnesses = TestWitnesses::default();
-    scene.service.test.app.witnesses = witnesses.port();
-    (scene, witnesses)
+    let locations = TestLocations::default();
+    scene.service.test.app.remote_checks = locations.port();
+    (scene, locations)
 }
 
 impl Scene {
@@ -24,17 +24,17 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_witness_that_agrees_opens_the_issue_and_stands_in_its_context() {
-    let (scene, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(503));
-    witnesses.sees("us-east-1", Err(Silence::NoAnswer));
+async fn a_location_that_agrees_opens_the_issue_and_stands_in_its_context() {
+    let (scene, locations) = start().await;
+    locations.sees("eu-west-1", Ok(503));
+    locations.sees("us-east-1", Err(NoVote::NoAnswer));
     let site = scene.watch().await;
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     scene.service.run_scheduled(site, Tool::Status).await;
-    assert!(witnesses.take_questions().is_empty(), "one failure of two opens nothing");
+    assert!(locations.take_questions().is_empty(), "one failure of two opens nothing");
     scene.run_timer(site).await;
-    let questions = witnesses.take_questions();
+    let questions = locations.take_questions();
     assert_eq!(questions.len(), 2, "each is asked once");
     let sent = serde_json::to_value(&questions[0]).expect("json");
     assert_eq!(sent, json!({ "version": 1, "url": "http://site.test/", "deadline_ms": 9_000 }));
@@ -52,10 +52,10 @@ async fn a_witness_that_agrees_opens_the_issue_and_stands_in_its_context() {
 }
 
 #[tokio::test]
-async fn witnesses_ask_with_the_method_of_the_site() {
-    let (scene, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(503));
-    witnesses.sees("us-east-1", Ok(503));
+async fn other_locations_ask_with_the_method_of_the_site() {
+    let (scene, locations) = start().await;
+    locations.sees("eu-west-1", Ok(503));
+    locations.sees("us-east-1", Ok(503));
     let site = scene.watch().await;
     let head = json!({ "method": "HEAD", "expectations": [] });
     let path = format!("/sites/{site}/expectations");
@@ -63,7 +63,7 @@ async fn witnesses_ask_with_the_method_of_the_site() {
     scene.service.consume().await;
     scene.turn(site, 503).await;
     assert_eq!(scene.target.method(), "HEAD");
-    let questions = witnesses.take_questions();
+    let questions = locations.take_questions();
     let sent = serde_json::to_value(&questions[0]).expect("json");
     let expected = json!({
         "version": 1, "url": "http://site.test/", "method": "HEAD", "deadline_ms": 9_000,
@@ -80,15 +80,15 @@ async fn witnesses_ask_with_the_method_of_the_site() {
             _ => questions[0].clone(),
         };
         let answer = scene.service.engines.look_for(&question).await;
-        assert!(matches!(answer, Answer::Saw(Sighting { code: 200, .. })), "{answer:?}");
+        assert!(matches!(answer, Answer::Checked(RemoteStatus { code: 200, .. })), "{answer:?}");
         assert_eq!(scene.target.method(), method);
     }
 }
 
 #[tokio::test]
-async fn what_only_home_sees_becomes_a_warning_until_a_witness_agrees() {
-    let (scene, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(200));
+async fn what_only_home_sees_becomes_a_warning_until_another_location_agrees() {
+    let (scene, locations) = start().await;
+    locations.sees("eu-west-1", Ok(200));
     let site = scene.watch().await;
     scene.target.answer(503);
     scene.service.advance_minutes(5);
@@ -112,7 +112,7 @@ async fn what_only_home_sees_becomes_a_warning_until_a_witness_agrees() {
     let trouble = scene.service.test.app.store.trouble(scene.owner.team).await.expect("read");
     assert!(trouble.failing.is_empty(), "an issue says so");
 
-    witnesses.sees("eu-west-1", Ok(0));
+    locations.sees("eu-west-1", Ok(0));
     scene.run_timer(site).await;
     assert_eq!(scene.fingerprints("active").await, ["status:down"]);
     assert_eq!(scene.fingerprints("resolved").await, ["status:partial"]);
@@ -125,9 +125,9 @@ async fn what_only_home_sees_becomes_a_warning_until_a_witness_agrees() {
 }
 
 #[tokio::test]
-async fn silence_holds_an_issue_once() {
-    let (scene, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Err(Silence::Busy));
+async fn no_vote_holds_an_issue_once() {
+    let (scene, locations) = start().await;
+    locations.sees("eu-west-1", Err(NoVote::Busy));
     let site = scene.watch().await;
     scene.target.answer(503);
     scene.service.advance_minutes(5);
@@ -142,15 +142,15 @@ async fn silence_holds_an_issue_once() {
 
 #[tokio::test]
 async fn a_write_in_between_asks_nobody_twice() {
-    let (scene, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(503));
+    let (scene, locations) = start().await;
+    locations.sees("eu-west-1", Ok(503));
     let site = scene.watch().await;
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     scene.service.run_scheduled(site, Tool::Status).await;
     scene.service.test.faults().on_write(1, Fault::Conflict);
     scene.run_timer(site).await;
-    assert_eq!(witnesses.take_questions().len(), 1);
+    assert_eq!(locations.take_questions().len(), 1);
     assert_eq!(scene.fingerprints("active").await, ["status:down"]);
 }
 
@@ -170,12 +170,12 @@ async fn a_check_that_finds_nothing_wrong_costs_what_it_cost() {
         }
         all
     };
-    let (with, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(503));
+    let (with, locations) = start().await;
+    locations.sees("eu-west-1", Ok(503));
     let without = Scene::start().await;
     let costs: Vec<Spent> = spent(&with).await;
     assert_eq!(costs, spent(&without).await);
-    assert!(witnesses.take_questions().is_empty());
+    assert!(locations.take_questions().is_empty());
 }
 
 #[tokio::test]
@@ -193,8 +193,8 @@ async fn an_outage_that_is_confirmed_costs_what_any_other_does() {
         assert!(issue.await.expect("read").is_some());
         spent
     };
-    let (with, witnesses) = start().await;
-    witnesses.sees("eu-west-1", Ok(503));
+    let (with, locations) = start().await;
+    locations.sees("eu-west-1", Ok(503));
     let (confirmed, alone) = (opening(&with).await, opening(&Scene::start().await).await);
     assert_eq!((confirmed.reads, confirmed.round_trips), (alone.reads, alone.round_trips));
     assert!(confirmed.writes <= alone.writes + 4.0, "{confirmed:?} {alone:?}");

@@ -1,4 +1,4 @@
-//! What the reconciler mends of a tool's state.
+//! What the reconciler rebuilds of a tool's state.
 
 use jiff::Timestamp;
 
@@ -42,7 +42,7 @@ impl ToolState {
                 }
             }
         };
-        let is_mended = timer != self.timer;
-        is_mended.then(|| Self { rev: self.rev + 1, timer, ..self.clone() })
+        let is_changed = timer != self.timer;
+        is_changed.then(|| Self { rev: self.rev + 1, timer, ..self.clone() })
     }
 }

@@ -1,10 +1,10 @@
-//! What engines do for another service: they check a target once, as a witness.
+//! What engines do for another service: they check a target once, as another location.
 
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 use url::Url;
 use vedette_domain::checks::browser_job::JobHeader;
-use vedette_domain::locations::{Answer, PROTOCOL_VERSION, Question, Silence};
+use vedette_domain::locations::{Answer, NoVote, PROTOCOL_VERSION, Question};
 use vedette_probe::status::{self, StatusProbe};
 use vedette_runtime::PrivateTargets;
 
@@ -12,10 +12,10 @@ use crate::Engines;
 
 impl Engines {
     /// Checks the target of a question. If this process may not reach the target, or has lost its own connection, the
-    /// answer is silence.
+    /// answer is a reason why it does not vote.
     pub async fn look_for(&self, question: &Question) -> Answer {
         if question.version != PROTOCOL_VERSION {
-            return Answer::Silent(Silence::Unreadable);
+            return Answer::NotChecked(NoVote::Unreadable);
         }
         let deadline = question.deadline();
         let probe = StatusProbe {
@@ -30,7 +30,7 @@ impl Engines {
         };
         match timeout(deadline, status::probe(&self.guard, &probe)).await {
             Ok(checked) => Answer::of(checked),
-            Err(_) => Answer::Silent(Silence::NoAnswer),
+            Err(_) => Answer::NotChecked(NoVote::NoAnswer),
         }
     }
 }

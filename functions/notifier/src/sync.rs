@@ -1,4 +1,4 @@
-//! Derives again what is due: after settings have changed, or for everything in the table.
+//! Syncs what is due after settings have changed, and rebuilds what channels know.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,15 +25,15 @@ pub struct Rebuilt {
 }
 
 /// Makes a team's channels look again at everything that they know, after their settings changed or one of them was
-/// enabled again. A channel that was enabled learns what it has missed.
+/// enabled again. A channel that was enabled is notified of what it has missed.
 ///
 /// # Errors
 ///
 /// When the table does not answer. No channel is woken then: the message that asked for this comes again, and would
 /// wake all of them each time.
-pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
-    let request = app.store.rederivation(team).await?;
-    correct(app, team).await?;
+pub async fn sync(app: &App, team: TeamId) -> Result<(), NotifierError> {
+    let request = app.store.channel_sync(team).await?;
+    rebuild_asleep(app, team).await?;
     let channels = app.store.channels(team).await?;
     for channel in &channels {
         let place = ChannelRef::from(channel);
@@ -46,7 +46,7 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
         }
     }
     if let Some(request) = request {
-        app.store.finish_rederivation(request).await?;
+        app.store.finish_channel_sync(request).await?;
     }
     // What is due by now is in the table, so redelivery finds it if this process dies here.
     for channel in &channels {
@@ -55,25 +55,28 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     Ok(())
 }
 
-/// Corrects what the channels of a team know to match its issues, and makes them look again at all of it.
+/// Rebuilds what the channels of a team know from its issues, and makes them look again at all of it.
 ///
 /// # Errors
 ///
 /// When the table does not answer. No channel is woken then.
 pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> {
-    let (rebuilt, corrected) = correct(app, team).await?;
-    for channel in corrected {
+    let (rebuilt, to_wake) = rebuild_asleep(app, team).await?;
+    for channel in to_wake {
         wake(app, channel, Duration::ZERO).await;
     }
     Ok(rebuilt)
 }
 
 /// Does what [`rebuild`] does, but wakes no channel. Returns those to wake.
-async fn correct(app: &App, team: TeamId) -> Result<(Rebuilt, Vec<ChannelRef>), NotifierError> {
-    let (mut rebuilt, mut corrected) = (Rebuilt::default(), Vec::new());
+async fn rebuild_asleep(
+    app: &App,
+    team: TeamId,
+) -> Result<(Rebuilt, Vec<ChannelRef>), NotifierError> {
+    let (mut rebuilt, mut to_wake) = (Rebuilt::default(), Vec::new());
     let channels = app.store.channels(team).await?;
     if channels.is_empty() {
-        return Ok((rebuilt, corrected));
+        return Ok((rebuilt, to_wake));
     }
     let active: BTreeSet<IssueId> =
         app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
@@ -98,18 +101,22 @@ async fn correct(app: &App, team: TeamId) -> Result<(Rebuilt, Vec<ChannelRef>), 
         for found in issues.values() {
             let issue = &found.issue;
             if !known.contains(&issue.id) && channel.follows(issue) && channel.was_there(issue) {
-                let is_taught = teach(app, channel, issue).await?;
-                rebuilt.missing += u64::from(is_taught);
+                let is_added = add_missing_delivery(app, channel, issue).await?;
+                rebuilt.missing += u64::from(is_added);
             }
         }
-        corrected.push(place);
+        to_wake.push(place);
     }
-    Ok((rebuilt, corrected))
+    Ok((rebuilt, to_wake))
 }
 
 /// Adds an active issue that a channel should know. Returns false if the issue or the delivery state has changed since,
 /// or if the outbox has newer entries.
-async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, NotifierError> {
+async fn add_missing_delivery(
+    app: &App,
+    channel: &Channel,
+    issue: &Issue,
+) -> Result<bool, NotifierError> {
     // The outbox is read after the issue: what is no longer there was fanned out.
     if !issue.lifecycle.is_active()
         || !app.store.outbox(issue.id.partition(), issue.id.fingerprint()).await?.is_empty()
@@ -118,5 +125,5 @@ async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, Noti
     }
     let is_for_people = channel.target.is_for_people();
     let delivery = DeliveryState::of_unknown(issue, is_for_people, app.clock.now());
-    Ok(unless_conflict(app.store.teach(channel.into(), &delivery, issue).await)?)
+    Ok(unless_conflict(app.store.add_missing_delivery(channel.into(), &delivery, issue).await)?)
 }

@@ -1,4 +1,4 @@
-//! A site goes down and comes back. Read this story first: it follows one incident through the whole service, from the
+//! A site goes down and comes back. Read this story first: it follows one issue through the whole service, from the
 //! request that creates the site to its checks in the history.
 
 use serde_json::json;

@@ -1,31 +1,31 @@
-//! Why a witness says nothing.
+//! Why another location does not vote.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checks::check::CheckError;
 
-/// Why a witness says nothing. Silence does not count as a vote.
+/// Why another location does not vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Silence {
+pub enum NoVote {
     /// No answer came in time.
     NoAnswer,
-    /// Too many questions are waiting, or the witness is too busy.
+    /// Too many questions are waiting, or the location is too busy.
     Busy,
-    /// The witness has lost its own connection.
+    /// The location has lost its own connection.
     Offline,
-    /// The witness is not allowed to reach the target.
+    /// The location is not allowed to reach the target.
     Forbidden,
-    /// The target refuses the witness, but not home.
+    /// The target refuses the location, but not home.
     Refused,
     /// The answer is unreadable.
     Unreadable,
-    /// The witness could not check for another reason.
+    /// The location could not check for another reason.
     Failed,
 }
 
-impl Silence {
+impl NoVote {
     /// The reason for the error of a check that could not run.
     pub(super) fn of(error: &CheckError) -> Self {
         match error.code.as_str() {
@@ -61,7 +61,7 @@ impl Silence {
         }
     }
 
-    /// The silence with this stored value.
+    /// The reason with this stored value.
     pub(super) fn parse(value: &str) -> Option<Self> {
         serde_json::from_value(Value::from(value)).ok()
     }
@@ -74,18 +74,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_silence_is_stored_as_ever() {
-        for (silence, value) in [
-            (Silence::NoAnswer, "no_answer"),
-            (Silence::Busy, "busy"),
-            (Silence::Offline, "offline"),
-            (Silence::Forbidden, "forbidden"),
-            (Silence::Refused, "refused"),
-            (Silence::Unreadable, "unreadable"),
-            (Silence::Failed, "failed"),
+    fn each_reason_is_stored_as_ever() {
+        for (no_vote, value) in [
+            (NoVote::NoAnswer, "no_answer"),
+            (NoVote::Busy, "busy"),
+            (NoVote::Offline, "offline"),
+            (NoVote::Forbidden, "forbidden"),
+            (NoVote::Refused, "refused"),
+            (NoVote::Unreadable, "unreadable"),
+            (NoVote::Failed, "failed"),
         ] {
-            assert_eq!((silence.as_str(), Silence::parse(value)), (value, Some(silence)));
-            assert_eq!(serde_json::to_value(silence).expect("json"), json!(value));
+            assert_eq!((no_vote.as_str(), NoVote::parse(value)), (value, Some(no_vote)));
+            assert_eq!(serde_json::to_value(no_vote).expect("json"), json!(value));
         }
     }
 }

@@ -6,29 +6,11 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use super::Span;
 use crate::checks::history::{day_of, day_start};
 use crate::issues::record::Issue;
-use crate::issues::{Fingerprint, TIMELINE_MAX};
+use crate::issues::{Fingerprint, Outage, TIMELINE_MAX};
 
-/// One opening of an issue.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Incident<'a> {
-    /// The issue.
-    pub issue: &'a Issue,
-    /// When it opened.
-    pub opened_at: Timestamp,
-    /// When it ended, if it has.
-    pub ended_at: Option<Timestamp>,
-}
-
-impl Incident<'_> {
-    /// How long it lasted, or has lasted until `now`.
-    pub fn lasted(&self, now: Timestamp) -> SignedDuration {
-        self.ended_at.unwrap_or(now).duration_since(self.opened_at)
-    }
-}
-
-/// A day of incidents.
+/// A day of outages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IncidentDay {
+pub struct OutageDay {
     /// The UTC day.
     pub date: Date,
     /// How many opened.
@@ -37,35 +19,34 @@ pub struct IncidentDay {
     pub down: SignedDuration,
 }
 
-/// The incidents that were active in a span, oldest first.
-pub fn incidents(span: Span, issues: &[Issue]) -> Vec<Incident<'_>> {
-    let all = issues.iter().flat_map(|issue| {
-        let spans = issue.timeline.spans().into_iter();
-        spans.map(move |(opened_at, ended_at)| Incident { issue, opened_at, ended_at })
+/// The outages in a span with their issues, oldest first.
+pub fn outages(span: Span, issues: &[Issue]) -> Vec<(&Issue, Outage)> {
+    let all = issues
+        .iter()
+        .flat_map(|issue| issue.timeline.outages().into_iter().map(move |outage| (issue, outage)));
+    let in_span = all.filter(|(_, outage)| {
+        day_of(outage.opened_at) <= span.to
+            && outage.ended_at.is_none_or(|end| day_of(end) >= span.from)
     });
-    let in_span = all.filter(|incident| {
-        day_of(incident.opened_at) <= span.to
-            && incident.ended_at.is_none_or(|end| day_of(end) >= span.from)
-    });
-    let mut incidents: Vec<_> = in_span.collect();
-    incidents.sort_by_key(|incident| (incident.opened_at, incident.issue.id));
-    incidents
+    let mut outages: Vec<_> = in_span.collect();
+    outages.sort_by_key(|(issue, outage)| (outage.opened_at, issue.id));
+    outages
 }
 
-/// The days of a span, with their incidents and downtime.
-pub fn incident_days(span: Span, incidents: &[Incident<'_>], now: Timestamp) -> Vec<IncidentDay> {
+/// The days of a span, with their outages and downtime.
+pub fn outage_days(span: Span, outages: &[(&Issue, Outage)], now: Timestamp) -> Vec<OutageDay> {
     let days = span.dates().map(|date| {
         let (start, end) = (day_start(date), day_start(date.saturating_add(1.day())));
-        let down = incidents
+        let down = outages
             .iter()
-            .filter(|incident| incident.issue.id.fingerprint() == Fingerprint::StatusDown)
-            .map(|incident| {
-                let from = incident.opened_at.max(start);
-                let to = incident.ended_at.unwrap_or(now).min(end);
+            .filter(|(issue, _)| issue.id.fingerprint() == Fingerprint::StatusDown)
+            .map(|(_, outage)| {
+                let from = outage.opened_at.max(start);
+                let to = outage.ended_at.unwrap_or(now).min(end);
                 to.duration_since(from).max(SignedDuration::ZERO)
             });
-        let opened = incidents.iter().filter(|incident| day_of(incident.opened_at) == date);
-        IncidentDay {
+        let opened = outages.iter().filter(|(_, outage)| day_of(outage.opened_at) == date);
+        OutageDay {
             date,
             opened: opened.count(),
             down: down.fold(SignedDuration::ZERO, SignedDuration::saturating_add),
@@ -74,7 +55,7 @@ pub fn incident_days(span: Span, incidents: &[Incident<'_>], now: Timestamp) -> 
     days.collect()
 }
 
-/// Since when all incidents are known; `None` if all of them are. A long timeline has lost its oldest entries.
+/// Since when all outages are known; `None` if all of them are. A long timeline has lost its oldest entries.
 pub fn known_since(issues: &[Issue]) -> Option<Timestamp> {
     let full = issues.iter().map(|issue| issue.timeline.entries());
     let full = full.filter(|entries| entries.len() >= TIMELINE_MAX);
@@ -127,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incident_counts_on_the_days_that_it_touches() {
+    fn an_outage_counts_on_the_days_that_it_touches() {
         let issues = [
             issue(
                 Fingerprint::StatusDown,
@@ -142,20 +123,20 @@ mod tests {
             issue(Fingerprint::SslInvalid, &["2026-11-20T00:00:00Z"]),
         ];
         let span = Span { from: date(2026, 11, 19), to: date(2026, 11, 21) };
-        let found = incidents(span, &issues);
-        let opened: Vec<_> = found.iter().map(|incident| incident.opened_at.to_string()).collect();
+        let found = outages(span, &issues);
+        let opened: Vec<_> = found.iter().map(|(_, outage)| outage.opened_at.to_string()).collect();
         assert_eq!(
             opened,
             ["2026-11-19T23:00:00Z", "2026-11-20T00:00:00Z", "2026-11-21T10:00:00Z"]
         );
         let now = at("2026-11-21T12:00:00Z");
-        assert_eq!(found[0].lasted(now), SignedDuration::from_hours(3));
-        assert_eq!(found[2].lasted(now), SignedDuration::from_hours(2));
-        let days = incident_days(span, &found, now);
+        assert_eq!(found[0].1.lasted(now), SignedDuration::from_hours(3));
+        assert_eq!(found[2].1.lasted(now), SignedDuration::from_hours(2));
+        let days = outage_days(span, &found, now);
         let days: Vec<_> = days.iter().map(|day| (day.opened, day.down.as_hours())).collect();
         assert_eq!(days, [(1, 1), (1, 2), (1, 2)]);
         let before = Span { from: date(2026, 11, 2), to: date(2026, 11, 18) };
-        assert_eq!(incidents(before, &issues), []);
+        assert_eq!(outages(before, &issues), []);
         assert_eq!(known_since(&issues), None);
     }
 

@@ -1,4 +1,4 @@
-//! Repairs channels after the clock was set back; otherwise they would wait until time catches up.
+//! Rebuilds the waits of channels after the clock was set back; otherwise they would wait until time catches up.
 
 use std::time::Duration;
 
@@ -15,31 +15,31 @@ use crate::NotifierError;
 ///
 /// When the table does not answer. Repeat it then: until it succeeds, a channel that was created later than `now`
 /// receives no news of new issues.
-pub async fn rewind(app: &App) -> Result<(), NotifierError> {
+pub async fn rebuild_waits(app: &App) -> Result<(), NotifierError> {
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {
             let place = ChannelRef::from(&channel);
             // What somebody else has written meanwhile may be too far ahead as well.
-            retry_on_conflict(budget::WRITE, || rewind_channel(app, place)).await?;
+            retry_on_conflict(budget::WRITE, || rebuild_channel(app, place)).await?;
         }
     }
     Ok(())
 }
 
-async fn rewind_channel(app: &App, place: ChannelRef) -> Result<(), StoreError> {
+async fn rebuild_channel(app: &App, place: ChannelRef) -> Result<(), StoreError> {
     let (store, now) = (&app.store, app.clock.now());
     let Some(channel) = store.channel(place).await? else { return Ok(()) };
     let mut is_changed = false;
-    if let Some(rewound) = channel.rewound(now) {
+    if let Some(rebuilt) = channel.without_future(now) {
         is_changed = true;
-        store.put_channel(&rewound, Audit::None).await?;
+        store.put_channel(&rebuilt, Audit::None).await?;
     }
     let Deliveries { state, deliveries, queued } = store.deliveries(place).await?;
-    if let Some(rewound) = state.rewound(now) {
+    if let Some(rebuilt) = state.without_future(now) {
         is_changed = true;
-        store.put_channel_state(place, &rewound, Audit::None).await?;
+        store.put_channel_state(place, &rebuilt, Audit::None).await?;
     }
-    for delivery in deliveries.iter().filter_map(|delivery| delivery.rewound(now)) {
+    for delivery in deliveries.iter().filter_map(|delivery| delivery.without_future(now)) {
         is_changed = true;
         store.put_delivery_state(place, &delivery).await?;
     }

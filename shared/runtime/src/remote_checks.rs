@@ -1,8 +1,8 @@
-//! Witnesses, as a process asks them: other locations. [`domain::locations`](vedette_domain::locations) explains the
+//! RemoteChecks, as a process asks them: other locations. [`domain::locations`](vedette_domain::locations) explains the
 //! terms.
 //!
-//! [`AskWitness`] has one implementation for AWS, which invokes outposts, and one for a single machine, to which agents
-//! connect. Any error on the way counts as silence.
+//! [`RemoteLocations`] has one implementation for AWS, which invokes outposts, and one for a single machine, to which agents
+//! connect. After any error on the way, the location does not vote.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,21 +13,21 @@ use url::Url;
 use vedette_domain::checks::concurrency::{Handling, Places};
 use vedette_domain::id::TeamId;
 use vedette_domain::locations::{
-    Answer, HomeSaw, Location, QUESTION_TIMEOUT, QUESTIONS_MAX, Question, Silence, Statement,
-    Testimony, WITNESSES_MAX,
+    Answer, HomeStatus, Location, LocationVote, NoVote, QUESTION_TIMEOUT, QUESTIONS_MAX, Question,
+    REMOTE_LOCATIONS_MAX, Votes,
 };
 
-/// How witnesses are reached.
-pub trait AskWitness: fmt::Debug + Send + Sync {
-    /// The configured witnesses, whether or not they can be reached.
+/// How other locations are reached.
+pub trait RemoteLocations: fmt::Debug + Send + Sync {
+    /// The configured other locations, whether or not they can be reached.
     fn locations(&self) -> Vec<Location>;
 
-    /// Asks a witness, and waits for its answer. The caller waits no longer than [`QUESTION_TIMEOUT`].
+    /// Asks another location, and waits for its answer. The caller waits no longer than [`QUESTION_TIMEOUT`].
     fn ask<'a>(
         &'a self,
         location: &'a Location,
         question: &'a Question,
-    ) -> BoxFuture<'a, Result<Answer, Silence>>;
+    ) -> BoxFuture<'a, Result<Answer, NoVote>>;
 }
 
 /// Knows the targets that only this deployment may reach.
@@ -36,10 +36,10 @@ pub trait PrivateTargets: Send + Sync {
     fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool>;
 }
 
-/// The witnesses of a process. Clones share them.
+/// The other locations of a process. Clones share them.
 #[derive(Clone, Default)]
-pub struct Witnesses {
-    form: Option<Arc<dyn AskWitness>>,
+pub struct RemoteChecks {
+    form: Option<Arc<dyn RemoteLocations>>,
     private: Option<Arc<dyn PrivateTargets>>,
     questions: Questions,
 }
@@ -75,49 +75,49 @@ impl Drop for Asking<'_> {
     }
 }
 
-impl Witnesses {
-    /// Witnesses that are reached in this way.
-    pub fn new(form: Arc<dyn AskWitness>) -> Self {
+impl RemoteChecks {
+    /// RemoteChecks that are reached in this way.
+    pub fn new(form: Arc<dyn RemoteLocations>) -> Self {
         Self { form: Some(form), ..Self::default() }
     }
 
-    /// The same witnesses, which are never asked about private targets.
+    /// The same other locations, which are never asked about private targets.
     #[must_use]
     pub fn sparing(self, private: Arc<dyn PrivateTargets>) -> Self {
         Self { private: Some(private), ..self }
     }
 
-    /// Whether there are any witnesses.
+    /// Whether there are any other locations.
     pub fn are_configured(&self) -> bool {
         self.form.as_ref().is_some_and(|form| !form.locations().is_empty())
     }
 
-    /// Asks all witnesses at once for a team, and compares the answers with what home saw. If [`QUESTIONS_MAX`]
-    /// questions are already waiting, or the team has used up its share of them, no witness is asked, which counts as
-    /// silence.
-    pub async fn ask(&self, team: TeamId, question: &Question, home: HomeSaw<'_>) -> Testimony {
-        let Some(form) = &self.form else { return Testimony::NoWitness };
+    /// Asks all other locations at once for a team, and compares the answers with what home saw. If [`QUESTIONS_MAX`]
+    /// questions are already waiting, or the team has used up its share of them, no other location is asked, so
+    /// none votes.
+    pub async fn ask(&self, team: TeamId, question: &Question, home: HomeStatus<'_>) -> Votes {
+        let Some(form) = &self.form else { return Votes::NoLocation };
         let mut locations = form.locations();
-        locations.truncate(WITNESSES_MAX);
+        locations.truncate(REMOTE_LOCATIONS_MAX);
         if locations.is_empty() {
-            return Testimony::NoWitness;
+            return Votes::NoLocation;
         }
         let deadline = Instant::now() + QUESTION_TIMEOUT;
         let place = self.questions.begin(team);
         if place.is_some() && self.is_spared(&question.url).await {
-            return Testimony::NoWitness;
+            return Votes::NoLocation;
         }
         let statements = locations.into_iter().map(|location| {
             let has_place = place.is_some();
             async move {
                 let answer = match has_place {
                     true => timeout_at(deadline, form.ask(&location, question)).await,
-                    false => Ok(Err(Silence::Busy)),
+                    false => Ok(Err(NoVote::Busy)),
                 };
-                Statement::new(location, answer.unwrap_or(Err(Silence::NoAnswer)), home)
+                LocationVote::new(location, answer.unwrap_or(Err(NoVote::NoAnswer)), home)
             }
         });
-        Testimony::Given(join_all(statements).await)
+        Votes::Given(join_all(statements).await)
     }
 
     /// Whether a URL may lead to a private target; also true if that is not known in time.
@@ -127,9 +127,9 @@ impl Witnesses {
     }
 }
 
-impl fmt::Debug for Witnesses {
+impl fmt::Debug for RemoteChecks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Witnesses").field(&self.form).finish()
+        f.debug_tuple("RemoteChecks").field(&self.form).finish()
     }
 }
 
@@ -142,18 +142,18 @@ mod tests {
     use tokio::time::{Instant, sleep};
     use uuid::Uuid;
     use vedette_domain::checks::concurrency::team_share;
-    use vedette_domain::locations::{Sighting, Verdict};
+    use vedette_domain::locations::{Confirmation, RemoteStatus};
 
     use super::*;
 
-    /// Witnesses that answer after a while; those with `late` in their names answer when nothing waits any more.
+    /// RemoteChecks that answer after a while; those with `late` in their names answer when nothing waits any more.
     #[derive(Debug, Default)]
     struct Slow {
         names: Vec<&'static str>,
         asked: AtomicUsize,
     }
 
-    impl AskWitness for Slow {
+    impl RemoteLocations for Slow {
         fn locations(&self) -> Vec<Location> {
             self.names.iter().map(|name| Location::parse(name).expect("a name")).collect()
         }
@@ -162,12 +162,12 @@ mod tests {
             &'a self,
             location: &'a Location,
             _: &'a Question,
-        ) -> BoxFuture<'a, Result<Answer, Silence>> {
+        ) -> BoxFuture<'a, Result<Answer, NoVote>> {
             self.asked.fetch_add(1, Ordering::Relaxed);
             let seconds = if location.as_str().contains("late") { 11 } else { 9 };
             Box::pin(async move {
                 sleep(Duration::from_secs(seconds)).await;
-                Ok(Answer::Saw(Sighting { code: 503, error: None, response_time: 1.0 }))
+                Ok(Answer::Checked(RemoteStatus { code: 503, error: None, response_time: 1.0 }))
             })
         }
     }
@@ -180,14 +180,14 @@ mod tests {
         }
     }
 
-    async fn ask(witnesses: &Witnesses, url: &str) -> Testimony {
-        ask_for(witnesses, TEAM, url).await
+    async fn ask(remote_checks: &RemoteChecks, url: &str) -> Votes {
+        ask_for(remote_checks, TEAM, url).await
     }
 
-    async fn ask_for(witnesses: &Witnesses, team: TeamId, url: &str) -> Testimony {
+    async fn ask_for(remote_checks: &RemoteChecks, team: TeamId, url: &str) -> Votes {
         let question = Question::new(url.parse().expect("a URL"), None, QUESTION_TIMEOUT);
         let incident_codes = &BTreeSet::from([503]);
-        witnesses.ask(team, &question, HomeSaw { code: 503, incident_codes }).await
+        remote_checks.ask(team, &question, HomeStatus { code: 503, incident_codes }).await
     }
 
     const URL: &str = "https://example.com";
@@ -195,48 +195,48 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_are_asked_at_once_and_late_ones_are_silent() {
-        let witnesses =
-            Witnesses::new(Arc::new(Slow { names: vec!["a", "b", "late"], ..Slow::default() }));
+        let remote_checks =
+            RemoteChecks::new(Arc::new(Slow { names: vec!["a", "b", "late"], ..Slow::default() }));
         let begun = Instant::now();
-        let testimony = ask(&witnesses, URL).await;
+        let votes = ask(&remote_checks, URL).await;
         assert_eq!(begun.elapsed(), QUESTION_TIMEOUT);
-        assert_eq!(testimony.verdict(), Some(Verdict::Confirmed));
-        assert_eq!(testimony.statements()[2].saw, None);
+        assert_eq!(votes.confirmation(), Some(Confirmation::Confirmed));
+        assert_eq!(votes.given()[2].status, None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_thousand_sites_suspected_at_once_hold_nobody_up() {
         let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
-        let witnesses = Witnesses::new(Arc::clone(&slow) as Arc<dyn AskWitness>);
+        let remote_checks = RemoteChecks::new(Arc::clone(&slow) as Arc<dyn RemoteLocations>);
         let begun = Instant::now();
         let asked = (0..1_000).map(|_| async {
-            let verdict = ask(&witnesses, URL).await.verdict();
-            (verdict, begun.elapsed())
+            let confirmation = ask(&remote_checks, URL).await.confirmation();
+            (confirmation, begun.elapsed())
         });
-        let other = ask_for(&witnesses, TeamId(Uuid::max()), URL);
+        let other = ask_for(&remote_checks, TeamId(Uuid::max()), URL);
         let (answered, other) = tokio::join!(join_all(asked), other);
-        assert_eq!(other.verdict(), Some(Verdict::Confirmed), "another team can ask");
-        let at_once = answered.iter().filter(|(verdict, after)| {
-            *verdict == Some(Verdict::Unconfirmed) && *after == Duration::ZERO
+        assert_eq!(other.confirmation(), Some(Confirmation::Confirmed), "another team can ask");
+        let at_once = answered.iter().filter(|(confirmation, after)| {
+            *confirmation == Some(Confirmation::Unconfirmed) && *after == Duration::ZERO
         });
         let share = team_share(QUESTIONS_MAX);
         assert_eq!(at_once.count(), 1_000 - share);
         assert_eq!(slow.asked.load(Ordering::Relaxed), share + 1);
         // Their places are free again.
-        assert_eq!(ask(&witnesses, URL).await.verdict(), Some(Verdict::Confirmed));
+        assert_eq!(ask(&remote_checks, URL).await.confirmation(), Some(Confirmation::Confirmed));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_asked_about_private_targets_or_where_there_is_nobody() {
         let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
-        let witnesses =
-            Witnesses::new(Arc::clone(&slow) as Arc<dyn AskWitness>).sparing(Arc::new(Intranet));
-        assert_eq!(ask(&witnesses, "http://intranet.test").await, Testimony::NoWitness);
+        let remote_checks = RemoteChecks::new(Arc::clone(&slow) as Arc<dyn RemoteLocations>)
+            .sparing(Arc::new(Intranet));
+        assert_eq!(ask(&remote_checks, "http://intranet.test").await, Votes::NoLocation);
         assert_eq!(slow.asked.load(Ordering::Relaxed), 0);
-        assert_ne!(ask(&witnesses, URL).await, Testimony::NoWitness);
-        let nobody = Witnesses::new(Arc::new(Slow::default()));
-        assert!(!nobody.are_configured() && !Witnesses::default().are_configured());
-        assert_eq!(ask(&nobody, URL).await, Testimony::NoWitness);
-        assert_eq!(ask(&Witnesses::default(), URL).await, Testimony::NoWitness);
+        assert_ne!(ask(&remote_checks, URL).await, Votes::NoLocation);
+        let nobody = RemoteChecks::new(Arc::new(Slow::default()));
+        assert!(!nobody.are_configured() && !RemoteChecks::default().are_configured());
+        assert_eq!(ask(&nobody, URL).await, Votes::NoLocation);
+        assert_eq!(ask(&RemoteChecks::default(), URL).await, Votes::NoLocation);
     }
 }

@@ -1,6 +1,6 @@
-//! Episodes: what an issue said at each of its openings.
+//! Openings: what an issue said at each of its openings.
 //!
-//! An issue is one record. It is reopened when the problem recurs, and then describes the current problem. An episode
+//! An issue is one record. It is reopened when the problem recurs, and then describes the current problem. An opening
 //! describes one opening, and never changes.
 
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::id::{CheckId, IssueId};
 
 /// What an issue said at one of its openings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Episode {
+pub struct Opening {
     /// The issue.
     #[serde(rename = "id")]
     pub issue: IssueId,
