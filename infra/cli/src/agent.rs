@@ -1,6 +1,5 @@
 //! `vedette agent`: runs an agent, and manages the agents of a service.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -14,8 +13,8 @@ use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 use vedette_runtime::config::environment;
 
-use crate::Failure;
 use crate::output::{Output, Show, moment, moment_or_dash, record, table};
+use crate::{Failure, args};
 
 /// Run an agent, or manage the agents of a service.
 #[derive(Debug, Args)]
@@ -100,7 +99,7 @@ impl Run {
         let Self { url: Some(service), token_file: Some(token_file), .. } = self else {
             return Err(Failure::Usage("an agent needs --url and --token-file".to_owned()));
         };
-        let token = fs::read_to_string(token_file).map_err(|error| {
+        let token = args::read_secret(token_file).map_err(|error| {
             Failure::Usage(format!("{} cannot be read: {error}", token_file.display()))
         })?;
         let config = AgentConfig {

@@ -1,6 +1,10 @@
 //! Parses arguments. An invalid argument is a usage error, which is reported before the table is
 //! read.
 
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
@@ -15,6 +19,17 @@ use vedette_domain::name::{NameError, parse_name};
 
 /// The fewest digits of a hash. Fewer could match another token by mistake.
 const HASH_PREFIX_MIN: usize = 6;
+
+/// The most bytes of a secret that are read. Longer than the longest URL, so that a URL that is too long is refused and
+/// not cut.
+pub(crate) const READ_MAX: u64 = 16 * 1024;
+
+/// Reads a secret, such as a token, from the file that an option names.
+pub(crate) fn read_secret(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(file)?.take(READ_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
 
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
@@ -117,6 +132,12 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_endless_file_is_not_read_to_its_end() {
+        let read = read_secret(Path::new("/dev/zero")).expect("read");
+        assert_eq!(read.len() as u64, READ_MAX);
+    }
 
     #[test]
     fn texts_are_read_or_refused() {

@@ -18,6 +18,7 @@ use vedette_runtime::Clock;
 
 use crate::Failure;
 use crate::output::{Output, Show, moment};
+use crate::target::{no_table, not_opened};
 
 /// The version that made a backup, which `restore` prints.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,12 +49,12 @@ impl Backup {
             (Some(file), None) => BackupDestination::File(file.clone()),
             (None, None) => return Err(Failure::Usage("a backup needs a FILE or --to".to_owned())),
         };
-        let (data, now) = (data.to_owned(), clock.now());
+        let (folder, now) = (data.to_owned(), clock.now());
         let cancellation = Cancellation::default();
         let stopped = asked_to_stop().map_err(Failure::because)?;
         let mut work = spawn_blocking({
             let cancellation = cancellation.clone();
-            move || back_up(&data, &destination, VERSION, now, &cancellation)
+            move || back_up(&folder, &destination, VERSION, now, &cancellation)
         });
         let made = tokio::select! {
             made = &mut work => made,
@@ -62,7 +63,7 @@ impl Backup {
                 work.await
             }
         };
-        let made = made.map_err(Failure::because)?.map_err(not_made)?;
+        let made = made.map_err(Failure::because)?.map_err(|error| not_made(data, error))?;
         Ok(out.show(&BackedUp::from(made))?)
     }
 }
@@ -112,12 +113,12 @@ impl Restore {
     }
 }
 
-fn not_made(error: BackupError) -> Failure {
+fn not_made(data: &Path, error: BackupError) -> Failure {
     let why = ErrorChain(&error).to_string();
     match error {
-        BackupError::NoTable(_) => Failure::Unreachable("there is none".to_owned()),
+        BackupError::NoTable(_) => no_table(data),
         BackupError::Folder(_) | BackupError::Unreadable { .. } | BackupError::Damaged(_) => {
-            Failure::Unreachable(why)
+            not_opened(data, &error)
         }
         BackupError::InDataFolder(_) | BackupError::Partial(_) => Failure::Usage(why),
         BackupError::Exists(_)

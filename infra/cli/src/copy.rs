@@ -72,8 +72,7 @@ impl Side {
     async fn open(place: &Place, account: &mut Option<Account>) -> Result<Self, Failure> {
         match place {
             Place::Folder(path) => {
-                let opened =
-                    target::open_folder(path).await.map_err(|failure| of(place, failure))?;
+                let opened = target::open_folder(path).await?;
                 let is_stopped = opened.is_alone();
                 Ok(Self { app: opened.app.clone(), is_stopped, opened: Some(opened) })
             }
@@ -109,7 +108,7 @@ impl Copy {
         }
         let source = Side::open(from, &mut account).await?;
         if let Place::Folder(path) = to {
-            target::make_folder(path).await.map_err(|failure| of(to, failure))?;
+            target::make_folder(path).await?;
         }
         let target = Side::open(to, &mut account).await?;
         let copied = self.copy(&source, &target, out).await;
@@ -143,16 +142,6 @@ impl Copy {
             reconcile(&to.app, &|_| {}).await.map_err(Failure::because)?;
         }
         Ok(out.show(&Shown::of(copied))?)
-    }
-}
-
-/// Adds to a failure the place that it is about.
-fn of(place: &Place, failure: Failure) -> Failure {
-    match failure {
-        Failure::Unreachable(why) => {
-            Failure::Unreachable(format!("the table in {place} does not answer: {why}"))
-        }
-        other => other,
     }
 }
 

@@ -30,8 +30,10 @@ const COUNTED: usize = 1_000;
 /// How long the table of a service may take to answer everything.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What to do about a service that does not answer.
-const SILENT: &str = "look whether its process is stopped or the machine is overloaded; restart the service if it \
-                      still does not answer";
+const SILENT: &str = "check whether the process is suspended or the machine is overloaded; if the service still does \
+                      not answer, restart it";
+/// What to do about a service on a read-only data folder.
+const READ_ONLY: &str = "make the folder writable; the service then continues by itself";
 
 /// The options of `vedette doctor`.
 #[derive(Debug, Args)]
@@ -80,17 +82,22 @@ impl Doctor {
         }
     }
 
-    /// Examines what can be examined of a data folder while its service is silent, which is the problem `why`.
-    pub(crate) async fn run_beside_silent_service(
-        why: String,
+    /// Examines what can be examined of a data folder whose service cannot be asked. The reason is a problem. If the
+    /// service is silent, nobody knows whether it works.
+    pub(crate) async fn run_without_service(
+        reason: Failure,
         data: &Path,
         out: &mut Output<'_>,
     ) -> Result<(), Failure> {
         let mut health = Health::default();
-        health.problem(why.clone(), SILENT);
+        let is_silent = matches!(reason, Failure::Silent(_));
+        health.problem(reason.to_string(), if is_silent { SILENT } else { READ_ONLY });
         examine_file(data, &mut health).await;
+        if !is_silent {
+            return tell(&health, out);
+        }
         out.show(&health)?;
-        Err(Failure::Silent(why))
+        Err(reason)
     }
 
     /// Examines a deployment.
@@ -127,8 +134,15 @@ fn tell(health: &Health, out: &mut Output<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Checks the structure of the table's file, however long that takes.
+/// Checks the structure of the table's file, however long that takes, and looks for what was left beside it.
 async fn examine_file(data: &Path, health: &mut Health) {
+    for name in vedette_embedded::left_beside_table(data) {
+        let left = data.join(name);
+        health.problem(
+            format!("{} was left by a start or a restore that was interrupted", left.display()),
+            "remove it, and the files whose names begin with its name; the service does not use them",
+        );
+    }
     match vedette_embedded::examine(data, None).await {
         Ok(Examination::Sound) => health.file = Some("sound"),
         Ok(Examination::Unfinished | Examination::Impossible) => {}

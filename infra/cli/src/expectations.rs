@@ -1,5 +1,7 @@
 //! `vedette expectations`: what the status checks of a site expect.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -143,15 +145,18 @@ impl CheckArgs {
 
 fn read_body(file: &Path) -> Result<String, Failure> {
     let unusable = |why: &str| Failure::Usage(format!("--body-file {}: {why}", file.display()));
-    let body = std::fs::read(file).map_err(|error| unusable(&error.to_string()))?;
-    match String::from_utf8(body) {
-        Ok(body) if body.is_empty() => Err(unusable("it is empty")),
-        Ok(body) if body.len() > POST_BODY_MAX => {
-            Err(unusable(&format!("it is longer than {POST_BODY_MAX} bytes")))
-        }
-        Ok(body) => Ok(body),
-        Err(_) => Err(unusable("it is not UTF-8")),
+    let mut body = Vec::new();
+    let limit = POST_BODY_MAX as u64 + 1;
+    File::open(file)
+        .and_then(|file| file.take(limit).read_to_end(&mut body))
+        .map_err(|error| unusable(&error.to_string()))?;
+    if body.is_empty() {
+        return Err(unusable("it is empty"));
     }
+    if body.len() > POST_BODY_MAX {
+        return Err(unusable(&format!("it is longer than {POST_BODY_MAX} bytes")));
+    }
+    String::from_utf8(body).map_err(|_| unusable("it is not UTF-8"))
 }
 
 impl Command {

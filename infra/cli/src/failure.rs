@@ -24,6 +24,12 @@ pub enum Failure {
     /// The table does not answer.
     #[error("{0}")]
     Unreachable(String),
+    /// The table cannot be opened. The text says which one.
+    #[error("{0}")]
+    NotOpened(String),
+    /// A service runs on a read-only data folder, where no command can reach it.
+    #[error("{0}")]
+    OutOfReach(String),
     /// The service on this machine runs, but does not answer in time.
     #[error("{0}")]
     Silent(String),
@@ -52,7 +58,7 @@ impl Failure {
             Self::Refused(_) | Self::Conflict | Self::Output(_) => 1,
             Self::Usage(_) => 2,
             Self::Command(code) => *code,
-            Self::Unreachable(_) => 3,
+            Self::Unreachable(_) | Self::NotOpened(_) | Self::OutOfReach(_) => 3,
             Self::Silent(_) => 4,
         }
     }

@@ -249,6 +249,8 @@ struct Shown {
     #[serde(flatten)]
     row: Row,
     summary: String,
+    #[serde(serialize_with = "wire_time")]
+    first_failed_at: Timestamp,
     #[serde(serialize_with = "wire_time_or_null")]
     acknowledged_at: Option<Timestamp>,
     #[serde(serialize_with = "wire_time_or_null")]
@@ -266,6 +268,7 @@ impl Shown {
         Self {
             row: Row::new((*id, issue.severity()), status, lifecycle.opened_at(), site),
             summary: summary.clone(),
+            first_failed_at: issue.first_failed_at(),
             acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
             resolved_at: lifecycle.resolved_at(),
             snoozed_until: issue.snoozed_until,
@@ -282,6 +285,7 @@ impl Show for Shown {
             ("what", format!("{fingerprint}, {severity}")),
             ("summary", self.summary.clone()),
             ("status", status.to_string()),
+            ("failing since", moment(self.first_failed_at)),
             ("opened", moment(*opened_at)),
             ("acknowledged", moment_or_dash(self.acknowledged_at)),
             ("resolved", moment_or_dash(self.resolved_at)),

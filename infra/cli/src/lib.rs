@@ -250,8 +250,7 @@ impl Cli {
             Command::Metrics => return metrics::show(&self.target, &mut shown).await,
             // These work on files, and not through the service.
             Command::Backup(backup) => {
-                let done = backup.run(self.target.data(), &Clock::system(), &mut shown).await;
-                return done.map_err(|failure| self.target.explain(failure));
+                return backup.run(self.target.data(), &Clock::system(), &mut shown).await;
             }
             Command::Restore(restore) => return restore.run(self.target.data(), &mut shown).await,
             #[cfg(feature = "browser")]
@@ -261,7 +260,10 @@ impl Cli {
             _ => {}
         }
         if matches!(self.command, Command::Health) {
-            return health::tell(&self.target.health().await?, &mut shown);
+            return match self.target.health().await {
+                Err(Failure::OutOfReach(why)) => Err(Failure::refused(why)),
+                health => health::tell(&health?, &mut shown),
+            };
         }
         if let Command::Agent(command) = &self.command
             && let Some(run) = command.as_run()
@@ -280,10 +282,10 @@ impl Cli {
             return execute_on_aws(self, Account::load().await?, &mut out).await;
         }
         let opened = match (self.target.open().await, &self.command) {
-            (Err(Failure::Silent(why)), Command::Doctor(_)) => {
+            (Err(failure @ (Failure::Silent(_) | Failure::OutOfReach(_))), Command::Doctor(_)) => {
                 let data = self.target.data();
-                return Doctor::run_beside_silent_service(
-                    why,
+                return Doctor::run_without_service(
+                    failure,
                     data,
                     &mut Output::new(&mut out, self.json),
                 )

@@ -10,11 +10,11 @@ use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
 use vedette_embedded::{
-    Database, Folder, Fsync, Reached, Report, Socket, is_read_only, reach, store,
+    Database, Folder, FolderError, Fsync, Reached, Report, Socket, is_read_only, reach, store,
 };
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
-use vedette_runtime::health::{Notice, Ongoing, Problem};
+use vedette_runtime::health::Notice;
 use vedette_runtime::{
     App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, RemoteChecks,
     Scheduler, TxtRecords, aws,
@@ -89,7 +89,7 @@ impl Target {
 
     /// Opens the table on this machine.
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
-        open_folder(&self.data).await.map_err(|failure| self.explain(failure))
+        open_folder(&self.data).await
     }
 
     /// The health of the service that runs on the data folder.
@@ -109,7 +109,7 @@ impl Target {
     pub(crate) async fn report(&self, report: Report) -> Result<Option<Vec<u8>>, Failure> {
         let folder = self.data.display();
         let none = || {
-            let which = if is_read_only(&self.data) { ", which is read-only" } else { "" };
+            let which = if is_read_only(&self.data) { "; the folder is read-only" } else { "" };
             let why = format!("no service is running on the data folder `{folder}`{which}");
             Failure::Unreachable(why)
         };
@@ -119,7 +119,7 @@ impl Target {
         match reach(&self.data).await {
             Ok(Reached::Served(socket)) => reported(&socket, report, &self.data).await,
             Ok(Reached::Free(_)) => Err(none()),
-            Err(error) => Err(Failure::Unreachable(self.does_not_answer(&error.to_string()))),
+            Err(error) => Err(not_reached(&self.data, error)),
         }
     }
 
@@ -135,9 +135,7 @@ impl Target {
         if self.aws {
             format!("the deployment's table does not answer: {why}")
         } else {
-            let folder = std::path::absolute(&self.data).unwrap_or_else(|_| self.data.clone());
-            let folder = folder.display();
-            format!("the table in the data folder `{folder}` does not answer: {why}")
+            format!("the table in {} does not answer: {why}", named(&self.data))
         }
     }
 }
@@ -145,12 +143,10 @@ impl Target {
 /// Opens the table of a data folder.
 pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
     let service = Config::read(&environment)?.service;
-    let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
-    if !Folder::has_data(data).map_err(|error| unreachable(&error))? {
-        let none = "there is none; `vedette serve` creates it, and --data names another folder";
-        return Err(Failure::Unreachable(none.to_owned()));
+    if !Folder::has_data(data).map_err(|error| not_opened(data, &error))? {
+        return Err(no_table(data));
     }
-    Ok(match reach(data).await.map_err(|error| unreachable(&error))? {
+    Ok(match reach(data).await.map_err(|error| not_reached(data, error))? {
         Reached::Served(socket) => {
             let (pages, notices) = tokio::join!(
                 reported(&socket, Report::Pages, data),
@@ -164,12 +160,15 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
         }
         Reached::Free(folder) => {
             let database = Database::open(&folder, Fsync::Always).await;
-            let database = database.map_err(|error| unreachable(&error))?;
+            let database = database.map_err(|error| not_opened(data, &error))?;
             let app = local(database.store(), service);
             let refused = database.refusals().borrow().write.clone();
-            let notices = refused.map(|why| {
-                let problem = Problem::NotWritable { why };
-                Notice::from(&Ongoing { since: app.clock.now(), problem })
+            let notices = refused.map(|why| Notice {
+                since: app.clock.now(),
+                what: format!("Nothing can be saved ({why})."),
+                remedy: "Free space on the disk that holds the data folder, or make the folder writable. Until then, \
+                         `vedette serve` only shows what was saved before."
+                    .to_owned(),
             });
             let notices = notices.into_iter().collect();
             Opened { app, notices, service: None, file: Some((database, folder)) }
@@ -179,16 +178,41 @@ pub(crate) async fn open_folder(data: &Path) -> Result<Opened, Failure> {
 
 /// Creates a data folder with an empty table, if there is none.
 pub(crate) async fn make_folder(data: &Path) -> Result<(), Failure> {
-    let unreachable = |error: &dyn Error| Failure::Unreachable(ErrorChain(error).to_string());
-    Folder::make(data).map_err(|error| unreachable(&error))?;
-    if Folder::has_data(data).map_err(|error| unreachable(&error))? {
+    Folder::make(data).map_err(|error| not_opened(data, &error))?;
+    if Folder::has_data(data).map_err(|error| not_opened(data, &error))? {
         return Ok(());
     }
-    if let Reached::Free(folder) = reach(data).await.map_err(|error| unreachable(&error))? {
+    if let Reached::Free(folder) = reach(data).await.map_err(|error| not_reached(data, error))? {
         let database = Database::open(&folder, Fsync::Always).await;
-        database.map_err(|error| unreachable(&error))?.close().await;
+        database.map_err(|error| not_opened(data, &error))?.close().await;
     }
     Ok(())
+}
+
+fn named(data: &Path) -> String {
+    let folder = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    format!("the data folder `{}`", folder.display())
+}
+
+/// The failure of a command because the folder has no table.
+pub(crate) fn no_table(data: &Path) -> Failure {
+    Failure::NotOpened(format!(
+        "{} has no table; `vedette serve` creates one, and --data names another folder",
+        named(data)
+    ))
+}
+
+/// The failure of a command because the folder's table cannot be opened.
+pub(crate) fn not_opened(data: &Path, error: &dyn Error) -> Failure {
+    let folder = named(data);
+    Failure::NotOpened(format!("the table in {folder} cannot be opened: {}", ErrorChain(error)))
+}
+
+fn not_reached(data: &Path, error: FolderError) -> Failure {
+    match error {
+        FolderError::ReadOnly(_) => Failure::OutOfReach(error.to_string()),
+        error => not_opened(data, &error),
+    }
 }
 
 impl Opened {

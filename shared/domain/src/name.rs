@@ -18,7 +18,7 @@ pub enum NameError {
     #[error("must not be longer than {NAME_MAX} characters")]
     TooLong,
     /// It contains a line break, an escape, or another character that [`disrupts_line`].
-    #[error("must not contain control characters")]
+    #[error("must not contain control characters or characters that change the direction of text")]
     ControlCharacter,
     /// It contains no visible character.
     #[error("must contain a visible character")]

@@ -774,7 +774,7 @@ mod tests {
         let file = path(&elsewhere, "backup.db");
         to_file(&data, &file).expect("made");
         let whole = fs::read(&file).expect("read");
-        let many: String = (0..2_500).map(|n| format!("CREATE TABLE t{n} (a);")).collect();
+        let many: String = (0..5_000).map(|n| format!("CREATE TABLE t{n} (a);")).collect();
         let many = format!("BEGIN; {many} COMMIT");
         let long = format!("CREATE VIEW long AS SELECT '{}'", "x".repeat(9_000));
         for (change, found) in [
@@ -813,16 +813,28 @@ mod tests {
             (
                 "UPDATE _tables SET gsi_definitions = replace(gsi_definitions, 'work', '\"')"
                     .to_owned(),
-                "contains definitions of other tables",
+                "contains another definition of a table",
             ),
             (
                 "INSERT INTO _tables (table_name, key_schema, attribute_definitions, created_at) \
                  VALUES ('other', '', '', 0)"
                     .to_owned(),
-                "contains definitions of other tables",
+                "contains another definition of a table",
             ),
-            (many, "contains too much"),
-            (long, "contains too much"),
+            ("UPDATE _tables SET ttl_enabled = 0".to_owned(), "contains another definition"),
+            ("DELETE FROM _tables".to_owned(), "lacks the definition of its table"),
+            ("DROP TABLE _config".to_owned(), "lacks \"table _config\""),
+            ("DROP TABLE _stream_records".to_owned(), "lacks \"table _stream_records\""),
+            (
+                "DROP INDEX \"vedette::gsi::work::base_key\"".to_owned(),
+                "lacks \"index vedette::gsi::work::base_key\"",
+            ),
+            (
+                "DROP TABLE \"vedette::gsi::work\"".to_owned(),
+                "lacks \"index vedette::gsi::work::base_key\"",
+            ),
+            (many, "has a schema that is too long"),
+            (long, "has a schema that is too long"),
         ] {
             fs::write(&file, &whole).expect("written");
             Connection::open(&file).expect("opened").execute_batch(&change).expect("changed");
@@ -838,6 +850,24 @@ mod tests {
             let copied = to_file(&data, &path(&elsewhere, "copy.db")).expect_err("refused");
             assert!(copied.to_string().contains(found), "{copied}");
         }
+    }
+
+    #[tokio::test]
+    async fn statistics_of_sqlite_are_no_fault() {
+        let (data, folder, database) = data(0..500).await;
+        database.close().await;
+        let file = path(&data, DATABASE);
+        Connection::open(&file).expect("opened").execute_batch("ANALYZE").expect("analyzed");
+        Database::open(&folder, Fsync::EverySecond).await.expect("opened").close().await;
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let copy = path(&elsewhere, "backup.db");
+        to_file(&data, &copy).expect("made");
+        restored(&copy, true).await.expect("restored");
+        // They are there.
+        let statistics = "SELECT count(*) FROM sqlite_stat1, sqlite_stat4";
+        let copy = Connection::open(&copy).expect("opened");
+        let rows: u32 = copy.query_row(statistics, [], |row| row.get(0)).expect("statistics");
+        assert!(rows > 0);
     }
 
     #[tokio::test]

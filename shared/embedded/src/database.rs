@@ -158,8 +158,13 @@ impl Database {
         folder.remove_format()?;
         let draft = folder.first_draft()?;
         let database = Self::on_file(&draft, Fsync::Always, || Ok(()))?;
-        database.store().create_table().await?;
+        let created = database.store().create_table().await;
+        let refused = database.refusals.borrow().write.clone();
         database.close().await;
+        if let Some(why) = refused {
+            return Err(DatabaseError::Unusable(why));
+        }
+        created?;
         layout::by_key(&draft)?;
         folder.write_format()?;
         Ok(folder.put(&draft, file)?)
@@ -345,9 +350,9 @@ impl fmt::Debug for Database {
 /// What can go wrong with the table's file.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The file is unusable.
-    #[error(transparent)]
-    Unusable(#[from] DynoxideError),
+    /// The file is unusable, for this reason.
+    #[error("{0}")]
+    Unusable(String),
     /// SQLite does not accept the path.
     #[error("the path {} is not Unicode", .0.display())]
     NotUnicode(PathBuf),
@@ -374,6 +379,12 @@ pub enum DatabaseError {
     /// The system does not allow access.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<DynoxideError> for DatabaseError {
+    fn from(refused: DynoxideError) -> Self {
+        Self::Unusable(refusals::in_plain_words(&refused.to_string()))
+    }
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ pub enum FolderError {
     InUse(PathBuf),
     /// A service uses it that commands cannot reach, because its socket cannot be created.
     #[error(
-        "the data folder {} is read-only, so the service that uses it saves nothing, and commands cannot reach it; \
-         make the folder writable again, and the service then continues by itself", .0.display()
+        "a service is running on the data folder {}, but the folder is read-only: the service can save nothing, and \
+         commands cannot reach it", .0.display()
     )]
     ReadOnly(PathBuf),
     /// Another user owns it, and can read and replace everything in it.
@@ -274,7 +274,7 @@ impl Folder {
 
     /// The token in the token file; `None` if the file is missing or contains no token.
     pub fn read_token(&self) -> Option<Secret> {
-        fs::read_to_string(self.token()).ok().and_then(|text| Secret::parse(text.trim()))
+        files::read_beginning(&self.token()).ok().and_then(|text| Secret::parse(text.trim()))
     }
 
     /// Writes the token file, readable by its owner only, atomically.
@@ -385,6 +385,15 @@ fn remove(path: &Path) -> Result<(), FolderError> {
     }
 }
 
+/// The drafts of a table that a start or a restore has left in a folder that has a table.
+pub fn left_beside_table(folder: &Path) -> Vec<&'static str> {
+    let found = present(folder, &[files::DATABASE, RESTORING, CREATING]).unwrap_or_default();
+    match found.split_first() {
+        Some((&files::DATABASE, left)) => left.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 /// Which of these names exist in a folder.
 fn present(folder: &Path, names: &[&'static str]) -> io::Result<Vec<&'static str>> {
     let mut present = Vec::new();
@@ -424,6 +433,19 @@ pub(crate) mod tests {
             (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),
             (0o777, 0)
         );
+    }
+
+    #[test]
+    fn what_was_left_beside_a_table_is_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let left = || left_beside_table(folder.path());
+        let make = |name: &str| fs::write(folder.path().join(name), "").expect("written");
+        make(RESTORING);
+        assert!(left().is_empty(), "it may be all that there is of the table");
+        make(files::DATABASE);
+        assert_eq!(left(), [RESTORING]);
+        make(CREATING);
+        assert_eq!(left(), [RESTORING, CREATING]);
     }
 
     /// The page that says what a start does with each combination of files.

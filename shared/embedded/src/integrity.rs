@@ -56,6 +56,15 @@ pub enum Damage {
         /// Kind and name of what was found first.
         object: String,
     },
+    /// It lacks a part that Vedette creates.
+    #[error("is incomplete: it lacks {object}")]
+    Incomplete {
+        /// Kind and name of what is missing.
+        object: String,
+    },
+    /// Its schema is longer than any of Vedette's.
+    #[error("has a schema that is too long")]
+    LongSchema,
     /// There is a rollback journal, whose contents SQLite would write into it.
     #[error("has a rollback journal, vedette.db-journal, which Vedette did not create")]
     Journal,
@@ -77,7 +86,9 @@ impl From<Strange> for Damage {
     fn from(strange: Strange) -> Self {
         match strange {
             Strange::NoTable => Self::Foreign,
+            Strange::TooLong => Self::LongSchema,
             Strange::Object(object) => Self::Unknown { object },
+            Strange::Missing(object) => Self::Incomplete { object },
         }
     }
 }
@@ -95,7 +106,7 @@ impl TableFault {
                 "{backup}. `sqlite3 '{}' .recover` prints what can still be read",
                 self.file.display()
             ),
-            Damage::Unknown { .. } => {
+            Damage::Unknown { .. } | Damage::LongSchema => {
                 "use a file that only Vedette has written to, or remove what somebody else has added, with \
                  `sqlite3`"
                     .to_owned()

@@ -28,7 +28,7 @@ pub use client::{sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};
 pub use files::{FileFault, FileProblem, is_read_only};
-pub use folder::{Folder, FolderError, INSTALLED_LIGHTHOUSE};
+pub use folder::{Folder, FolderError, INSTALLED_LIGHTHOUSE, left_beside_table};
 pub use integrity::{Damage, Examination, TableFault, examine};
 pub use jobs::Priority;
 pub use layout::TABLE;

@@ -22,7 +22,7 @@ pub struct Refusals {
 }
 
 /// The reason why a write fails if the file can only be read.
-const READ_ONLY: &str = "it is read-only";
+const READ_ONLY: &str = "the data folder cannot be written to";
 
 /// Where refusals are recorded.
 pub(crate) type Noted = watch::Sender<Refusals>;
@@ -47,7 +47,7 @@ pub(crate) fn note_write(noted: &Noted, (status, body): &(u16, String)) {
 }
 
 /// SQLite's message in words for an operator.
-fn in_plain_words(said: &str) -> String {
+pub(crate) fn in_plain_words(said: &str) -> String {
     let causes = [("disk is full", "the disk is full"), ("readonly database", READ_ONLY)];
     let cause = causes.iter().find(|(part, _)| said.contains(part));
     let rest = said.trim_start_matches("Internal error: ").trim_start_matches("backend: ");
@@ -100,9 +100,14 @@ pub(crate) fn open_read_only(
     };
     let uri = files::immutable(Path::new(path)).filter(|_| is_of_the_disk);
     let Some(uri) = uri else { return Err(refused) };
-    let database = dynoxide::Database::new(&uri)?;
+    // A table that is being created cannot be opened for reading either, and why not says nothing about the disk.
+    let Ok(database) = dynoxide::Database::new(&uri) else { return Err(refused) };
+    let why = match files::is_read_only(Path::new(path)) {
+        true => READ_ONLY.to_owned(),
+        false => in_plain_words(&refused.to_string()),
+    };
     noted.send_modify(|known| {
-        known.write = Some(in_plain_words(&refused.to_string()));
+        known.write = Some(why);
         known.is_read_only = true;
     });
     Ok(database)

@@ -74,5 +74,3 @@ CREATE TABLE "vedette" (
     hash_prefix TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pk, sk)
 );
-
-CREATE TABLE vedette_backup (record TEXT NOT NULL);

@@ -3,7 +3,6 @@
 //! A file that is deleted or replaced stays open, and everything seems to work until the service stops. So the file
 //! that was opened under each name is compared with the file that has the name now.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -97,8 +96,8 @@ impl Watch {
 
     fn look_at_format(&self) -> Result<(), FileProblem> {
         kept_file(self.find(FORMAT)?.as_ref())?;
-        let kept =
-            fs::read_to_string(self.path.join(FORMAT)).map_err(|error| unreadable(&error))?;
+        let kept = files::read_beginning(&self.path.join(FORMAT));
+        let kept = kept.map_err(|error| unreadable(&error))?;
         match kept.trim().parse() {
             Ok(FORMAT_VERSION) => Ok(()),
             _ => Err(FileProblem::Overwritten),
@@ -160,7 +159,7 @@ fn unreadable(error: &io::Error) -> FileProblem {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::os::unix::fs::{chown, symlink};
 
     use aws_sdk_dynamodb::types::AttributeValue;

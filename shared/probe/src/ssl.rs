@@ -31,6 +31,7 @@ use url::{Host, Url};
 use vedette_domain::checks::check::{
     CheckError, SslFailure, SslResult, certificate_time, days_left,
 };
+use vedette_domain::checks::evidence::Redaction;
 pub use vedette_domain::sites::settings::HTTPS_PORT;
 
 use self::recorder::{PresentedChain, Recorded, Recorder};
@@ -99,7 +100,9 @@ pub async fn probe(guard: &SsrfGuard, probe: &SslProbe<'_>) -> Result<SslResult,
             (Some(stream), SslFailure::NoCertificate, "the server has no certificate".to_owned())
         }
         Ok(Err(error)) if error.is_tls() => (None, SslFailure::NoCertificate, error.to_string()),
-        Ok(Err(error)) => (None, SslFailure::ConnectionFailed, error.target_failure(&url)?),
+        Ok(Err(error)) => {
+            (None, SslFailure::ConnectionFailed, error.target_failure(&url, &Redaction::default())?)
+        }
         Err(_) => {
             let why = format!("no certificate within {} s", probe.deadline.as_secs_f64());
             (None, SslFailure::ConnectionFailed, why)

@@ -111,7 +111,7 @@ impl<'a> Expected<'a> {
 /// [`INVALID_HEADER`](crate::INVALID_HEADER),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY), or what [`Consent`] answers to a POST.
 pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
-    Ok(run(guard, probe, &mut Vec::new()).await?.0)
+    Ok(run(guard, probe, &probe.redaction(), &mut Vec::new()).await?.0)
 }
 
 /// As [`probe`], with its evidence.
@@ -122,9 +122,9 @@ pub async fn probe_with_evidence(
     guard: &SsrfGuard,
     probe: &StatusProbe<'_>,
 ) -> Result<(StatusResult, Evidence), CheckError> {
-    let mut body = Vec::new();
-    let (result, seen) = run(guard, probe, &mut body).await?;
-    let evidence = evidence::collect(&result, seen, &body, &probe.redaction());
+    let (mut body, redaction) = (Vec::new(), probe.redaction());
+    let (result, seen) = run(guard, probe, &redaction, &mut body).await?;
+    let evidence = evidence::collect(&result, seen, &body, &redaction);
     Ok((result, evidence))
 }
 
@@ -147,8 +147,6 @@ struct Seen {
     trace: Trace,
     /// The head of the final response, and what was read of its body.
     response: Option<(Version, StatusCode, HeaderMap, BodyRead)>,
-    /// Why there is no whole response.
-    error: Option<String>,
 }
 
 /// What was read of a body.
@@ -165,16 +163,18 @@ impl BodyRead {
     }
 }
 
-/// Probes once; `body` gets the beginning of the final response's body.
+/// Probes once; `body` gets the beginning of the final response's body. The texts of the result, or of the error, have
+/// lost what they repeat of the request.
 async fn run(
     guard: &SsrfGuard,
     probe: &StatusProbe<'_>,
+    redaction: &Redaction,
     body: &mut Vec<u8>,
 ) -> Result<(StatusResult, Seen), CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
-    let mut seen = Seen { trace: Trace::default(), response: None, error: None };
+    let mut seen = Seen { trace: Trace::default(), response: None };
     let method = match probe.method {
         CheckMethod::Get => Method::GET,
         CheckMethod::Head => Method::HEAD,
@@ -193,7 +193,7 @@ async fn run(
     let mut elapsed = started.elapsed().saturating_sub(waited);
     let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
-            let mut result = result(&chain, response.status().as_u16(), elapsed, None);
+            let mut result = result(&chain, redaction, response.status().as_u16(), elapsed);
             let expectations = probe.expected.and_then(|expected| expected.of_code(result.code));
             let mut judging = expectations.map(|of| Judging::new(of, response.headers()));
             let wanted = judging.as_ref().map_or(0, Judging::wanted);
@@ -230,8 +230,7 @@ async fn run(
                 );
             if let Some(judging) = judging {
                 let cut = received.why_cut(probe.deadline);
-                let redaction = probe.redaction();
-                result.judged = Some(judging.end(&result, response.headers(), cut, &redaction));
+                result.judged = Some(judging.end(&result, response.headers(), cut, redaction));
             }
             let (head, _) = response.into_parts();
             seen.response = Some((head.version, head.status, head.headers, read));
@@ -248,10 +247,9 @@ async fn run(
         }
         Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
         Ok(Err(error)) => {
-            let error = if chain.hops.is_empty() { error } else { error.after_redirect(guard) };
-            let (may_be_ours, quotes) = (error.may_be_ours(), error.quotes_target());
-            let why = error.target_failure(chain.current())?;
-            (if quotes { probe.redaction().apply(&why) } else { why }, may_be_ours)
+            let error = if chain.is_redirected() { error.after_redirect(guard) } else { error };
+            let may_be_ours = error.may_be_ours();
+            (error.target_failure(chain.current(), redaction)?, may_be_ours)
         }
         Err(_) => (format!("no answer within {} s", probe.deadline.as_secs_f64()), true),
     };
@@ -260,8 +258,8 @@ async fn run(
     if let Some(connectivity) = probe.connectivity.filter(|_| may_be_ours) {
         connectivity.confirm_for(guard, chain.current(), started, &why).await?;
     }
-    seen.error = Some(why.clone());
-    Ok((result(&chain, 0, elapsed, Some(why)), seen))
+    let result = StatusResult { error: Some(why), ..result(&chain, redaction, 0, elapsed) };
+    Ok((result, seen))
 }
 
 /// How the beginning of a body ended.
@@ -361,21 +359,22 @@ async fn read_body(
 
 fn result(
     chain: &RedirectChain<'_>,
+    redaction: &Redaction,
     code: u16,
     elapsed: Duration,
-    error: Option<String>,
 ) -> StatusResult {
+    let redirects = chain.redirects(redaction);
     StatusResult {
         up: (200..400).contains(&code),
         code,
         url: chain.first.to_string(),
-        effective_url: stored(chain.current().as_str()),
+        effective_url: redirects.last().cloned().unwrap_or_else(|| stored(chain.first.as_str())),
         response_time: (elapsed.as_secs_f64() * 100_000.0).round() / 100.0,
-        redirected: !chain.hops.is_empty(),
+        redirected: chain.is_redirected(),
         // At most MAX_REDIRECTS.
-        redirect_count: chain.hops.len() as u32,
-        redirects: chain.hops.iter().map(|url| stored(url.as_str())).collect(),
-        error,
+        redirect_count: redirects.len() as u32,
+        redirects,
+        error: None,
         judged: None,
     }
 }

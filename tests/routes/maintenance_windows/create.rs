@@ -71,7 +71,11 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
     let many: Vec<String> = vec![foreign.to_string(); 101];
     for (field, value, message) in [
         ("name", json!(too_long), "The name field must not be longer than 100 characters."),
-        ("name", json!("a\nb"), "The name field must not contain control characters."),
+        (
+            "name",
+            json!("a\nb"),
+            "The name field must not contain control characters or characters that change the direction of text.",
+        ),
         ("sites", json!([]), "The sites field must have at least 1 item."),
         ("sites", json!("all"), "The sites field must be an array."),
         ("sites", json!(many), "The sites field must not have more than 100 items."),

@@ -126,7 +126,7 @@ async fn what_is_wrong_is_refused_and_changes_nothing() {
             "message",
             json!("a\u{202e}b"),
             "message",
-            "The message field must not contain control characters other than line breaks.",
+            "The message field must not contain control characters other than line breaks, or characters that change the direction of text.",
         ),
         ("unlisted", json!("yes"), "unlisted", "The unlisted field must be true or false."),
         ("domain", json!("x"), "domain", "The domain field is not known."),

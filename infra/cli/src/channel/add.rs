@@ -1,8 +1,7 @@
 //! `vedette channel add`: adds a channel.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
@@ -56,9 +55,6 @@ pub(crate) struct Common {
     #[arg(long, value_name = "SEVERITY", value_delimiter = ',', value_parser = args::severity())]
     severities: Vec<Severity>,
 }
-
-/// More than the longest URL, so that a URL that is too long is refused and not cut.
-const READ_MAX: u64 = 16 * 1024;
 
 impl Subcommand for NewChannel {
     fn augment_subcommands(command: Command) -> Command {
@@ -157,7 +153,7 @@ impl Given {
         };
         let text = match path == Path::new("-") {
             true => line(field.noun),
-            false => File::open(path).and_then(read),
+            false => args::read_secret(path),
         };
         text.map_err(|error| {
             let (noun, path) = (field.noun, path.display());
@@ -173,14 +169,8 @@ fn line(noun: &str) -> io::Result<String> {
         writeln!(io::stderr(), "Paste {noun} and press Enter.")?;
     }
     let mut line = String::new();
-    io::BufRead::read_line(&mut input.lock().take(READ_MAX), &mut line)?;
+    io::BufRead::read_line(&mut input.lock().take(args::READ_MAX), &mut line)?;
     Ok(line)
-}
-
-fn read(file: File) -> io::Result<String> {
-    let mut text = String::new();
-    file.take(READ_MAX).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// Adds a channel to a team.

@@ -116,6 +116,7 @@ async fn an_issue_is_listed_taken_and_resolved() {
     what           status:down, critical
     summary        shop.example.com is down: HTTP 503 Service Unavailable
     status         acknowledged
+    failing since  2026-11-20 09:55:00 UTC
     opened         2026-11-20 09:56:00 UTC
     acknowledged   2026-11-20 09:56:10 UTC
     resolved       -
@@ -137,6 +138,7 @@ async fn an_issue_is_listed_taken_and_resolved() {
     {
       "acknowledged_at": "2026-11-20T09:56:10+00:00",
       "fingerprint": "status:down",
+      "first_failed_at": "2026-11-20T09:55:00+00:00",
       "opened_at": "2026-11-20T09:56:00+00:00",
       "resolved_at": "2026-11-20T09:56:20+00:00",
       "severity": "critical",

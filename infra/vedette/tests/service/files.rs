@@ -131,6 +131,16 @@ async fn a_damaged_table_is_named_with_the_way_out() {
 }
 
 #[tokio::test]
+async fn the_doctor_finds_what_an_interrupted_restore_left() {
+    let folder = used().await;
+    vedette(folder.path(), "doctor").await.expect("nothing is wrong");
+    fs::write(folder.path().join("vedette.db.new"), "half").expect("written");
+    let failure = vedette(folder.path(), "doctor").await.expect_err("a problem");
+    assert_eq!((failure.exit_code(), &*failure.to_string()), (1, "there is a problem"));
+    start(folder.path()).await.0.stop().await;
+}
+
+#[tokio::test]
 async fn a_database_of_another_program_is_left_alone() {
     let folder = used().await;
     let table = folder.path().join("vedette.db");

@@ -247,6 +247,19 @@ async fn a_full_disk_is_told_of_and_survived() {
 
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+async fn a_first_start_on_a_full_disk_says_so() {
+    let Some(disk) = Disk::mount().await else {
+        return eprintln!("skipped: this user may not mount a disk");
+    };
+    disk.fill();
+    let started = timeout(PATIENCE, run(&disk, "serve --listen 127.0.0.1:0")).await;
+    let (code, said) = started.expect("it ends");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.ends_with("the disk is full"), "{said}");
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 async fn a_service_can_be_read_on_a_disk_that_cannot_be_written_however_it_ended() {
     let Some(disk) = Disk::mount().await else {
         return eprintln!("skipped: this user may not mount a disk");
@@ -259,17 +272,17 @@ async fn a_service_can_be_read_on_a_disk_that_cannot_be_written_however_it_ended
         disk.remount("ro").await;
         let (code, said) = run(&disk, "doctor").await;
         assert_eq!(code, Some(1), "{how}: {said}");
-        assert!(said.contains("Nothing can be saved"), "{how}: {said}");
+        assert!(said.contains("Nothing can be saved (the data folder cannot"), "{how}: {said}");
         let (code, why) = run(&disk, "health").await;
         assert_eq!(code, Some(3), "{how}: {why}");
-        assert!(why.ends_with(", which is read-only"), "{how}: {why}");
+        assert!(why.ends_with("; the folder is read-only"), "{how}: {why}");
 
         running = Running::start(&disk, operator).await;
         assert_eq!(running.client.get(&site).await.status, 200, "{how}");
-        for command in ["health", "doctor", "team list"] {
+        for (command, expected) in [("health", 1), ("doctor", 1), ("team list", 3)] {
             let (code, why) = run(&disk, command).await;
-            assert_eq!(code, Some(3), "{how}: {why}");
-            assert!(why.contains("is read-only, so the service that uses it"), "{how}: {why}");
+            assert_eq!(code, Some(expected), "{how}: {why}");
+            assert!(why.contains("but the folder is read-only"), "{how}: {why}");
         }
         disk.remount("rw").await;
         running.until_restarted().await;

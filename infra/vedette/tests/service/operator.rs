@@ -170,7 +170,7 @@ async fn a_command_makes_no_folder_of_its_own() {
     assert_eq!(refused.exit_code(), 3);
     assert!(
         refused.to_string().ends_with(
-            "there is none; `vedette serve` creates it, and --data names another folder"
+            "has no table; `vedette serve` creates one, and --data names another folder"
         ),
         "{refused}"
     );

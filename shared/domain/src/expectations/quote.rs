@@ -29,13 +29,13 @@ pub(super) fn named(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// A JSON value in words. Strings are quoted after `shown` has removed what must not be shown.
+/// A JSON value in words, from which `shown` removes what must not be shown.
 pub(super) fn value(value: &Value, shown: impl Fn(&str) -> String) -> String {
     match value {
         Value::String(text) => quoted(&shown(text)),
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => shown(&value.to_string()),
     }
 }
 

@@ -166,7 +166,9 @@ pub const fn lines(max: usize) -> TextRule<String> {
         let text = text.replace("\r\n", "\n");
         match text.chars().all(|c| c == '\n' || !disrupts_line(c)) {
             true => Ok(text),
-            false => Err("must not contain control characters other than line breaks".to_owned()),
+            false => Err("must not contain control characters other than line breaks, or characters that change the \
+                          direction of text"
+                .to_owned()),
         }
     };
     TextRule { min: 0, max, kind: TextKind::Lines, parse }

@@ -61,7 +61,7 @@ fn all_errors_are_found_at_once() {
         errors(json::<WindowEdit>(&wrong)),
         json!({
             "x": ["The x field is not known."],
-            "name": ["The name field must not contain control characters."],
+            "name": ["The name field must not contain control characters or characters that change the direction of text."],
             "duration_minutes": ["The duration_minutes field must be at least 1."],
             "sites.0": ["The sites.0 field must be a uuid."],
             "sites.1": ["The sites.1 field must not be empty."],

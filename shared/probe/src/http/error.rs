@@ -10,9 +10,9 @@ use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use serde_json::json;
 use url::Url;
 use vedette_domain::checks::check::CheckError;
-use vedette_domain::expectations::quoted;
+use vedette_domain::checks::evidence::Redaction;
 
-use super::redirect::{DeadEnd, stored};
+use super::redirect::{DeadEnd, Destination, stored};
 use crate::ssrf_guard::{
     ForbiddenReason, ForbiddenTarget, NotAdmitted, RESOLVER_UNAVAILABLE, SsrfGuard, Unresolved,
     without_credentials,
@@ -84,26 +84,39 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Why the target did not respond, for people.
+    /// Why the target did not respond, for people, without what it repeats of the request.
     ///
     /// # Errors
     /// When the check could not run, which says nothing about the target.
-    pub(crate) fn target_failure(self, url: &Url) -> Result<String, CheckError> {
-        let (message, code) = match &self {
-            Self::NotAdmitted(NotAdmitted::Forbidden(refusal)) => {
-                let url = stored(&refusal.url);
-                return Err(ForbiddenTarget { url, ..refusal.clone() }.into());
+    pub(crate) fn target_failure(
+        self,
+        url: &Url,
+        redaction: &Redaction,
+    ) -> Result<String, CheckError> {
+        let stored = |url: &str| stored(&redaction.apply(url));
+        let (message, code) = match self {
+            Self::NotAdmitted(NotAdmitted::Forbidden(ForbiddenTarget { url, reason })) => {
+                return Err(ForbiddenTarget { url: stored(&url), reason }.into());
             }
             Self::NotAdmitted(NotAdmitted::ResolverUnavailable(why)) => {
                 tracing::warn!(%why, "no name server can be reached");
                 ("no name server can be reached".to_owned(), RESOLVER_UNAVAILABLE)
             }
             Self::NoRoute => (format!("the target has IPv6 addresses only, and {self}"), NO_ROUTE),
-            Self::NoSocket(error) => {
+            Self::NoSocket(ref error) => {
                 tracing::warn!(%error, "out of sockets");
                 (self.to_string(), NO_SOCKET)
             }
-            _ => return Ok(self.to_string()),
+            Self::DeadEnd(dead_end) => return Ok(dead_end.redacted(redaction).to_string()),
+            // Their words are ours.
+            Self::NotAdmitted(NotAdmitted::Unresolved(_))
+            | Self::Connection(_)
+            | Self::ServerName
+            | Self::Handshake(_)
+            | Self::Unsupported(_)
+            | Self::NotSendable
+            | Self::Unprocessed(..)
+            | Self::Exchange(_) => return Ok(self.to_string()),
         };
         let data = json!({ "url": stored(without_credentials(url).as_str()) });
         Err(CheckError { message, code: code.to_owned(), data })
@@ -126,14 +139,9 @@ impl Error {
             }
         };
         match is_dead_end {
-            true => DeadEnd::Forbidden(quoted(&url), reason).into(),
+            true => DeadEnd::Forbidden(Destination(url), reason).into(),
             false => NotAdmitted::Forbidden(ForbiddenTarget { url, reason }).into(),
         }
-    }
-
-    /// Whether the words contain what the target sent, which may repeat a secret of the request.
-    pub(crate) const fn quotes_target(&self) -> bool {
-        matches!(self, Self::DeadEnd(_))
     }
 
     /// Whether our own connection may be the reason: the network could not be reached or did not

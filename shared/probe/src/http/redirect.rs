@@ -1,11 +1,13 @@
 //! Redirects.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
 use hyper::Response;
 use hyper::header::{HeaderMap, LOCATION};
 use percent_encoding::{AsciiSet, percent_encode};
 use url::{ParseError, Url};
+use vedette_domain::checks::evidence::Redaction;
 use vedette_domain::expectations::quoted;
 
 use crate::ssrf_guard::{ForbiddenReason, without_credentials};
@@ -22,10 +24,10 @@ const MAX_FOLLOWED: usize = 8 * 1024;
 pub(crate) enum DeadEnd {
     /// The `Location` is not a URL.
     #[error("redirected to {0}, which is not a URL ({1})")]
-    NotUrl(String, #[source] ParseError),
+    NotUrl(Destination, #[source] ParseError),
     /// It has another scheme, such as `javascript:`.
     #[error("redirected to {0}, which is neither http nor https")]
-    Scheme(String),
+    Scheme(Destination),
     /// It is longer than [`MAX_FOLLOWED`].
     #[error("redirected to a URL of more than 8 KB")]
     TooLong,
@@ -34,7 +36,43 @@ pub(crate) enum DeadEnd {
     Ambiguous,
     /// Only this machine can reach the address, or nobody can.
     #[error("redirected to {0}, but {1}")]
-    Forbidden(String, ForbiddenReason),
+    Forbidden(Destination, ForbiddenReason),
+}
+
+impl DeadEnd {
+    /// The same, without what the target repeats of the request.
+    pub(super) fn redacted(self, redaction: &Redaction) -> Self {
+        match self {
+            Self::NotUrl(to, error) => Self::NotUrl(to.redacted(redaction), error),
+            Self::Scheme(to) => Self::Scheme(to.redacted(redaction)),
+            Self::Forbidden(to, reason) => Self::Forbidden(to.redacted(redaction), reason),
+            Self::TooLong | Self::Ambiguous => self,
+        }
+    }
+}
+
+/// Where a response redirects to, which may not be a URL. `Display` quotes it, without what may be a user name and a
+/// password.
+#[derive(Debug)]
+pub(crate) struct Destination(pub(super) String);
+
+impl Destination {
+    /// A quotation is cut, so it must be made of a text from which everything secret has been removed.
+    fn redacted(self, redaction: &Redaction) -> Self {
+        Self(redaction.apply(&self.0))
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(url) = self;
+        let is_slash = |c: char| matches!(c, '/' | '\\');
+        let authority = url.find(is_slash).map_or("", |at| url[at..].trim_start_matches(is_slash));
+        let (before, authority) = url.split_at(url.len() - authority.len());
+        let end = authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len());
+        let host = authority[..end].rfind('@').map_or(0, |at| at + 1);
+        f.write_str(&quoted(&[before, &authority[host..]].concat()))
+    }
 }
 
 /// The URLs requested so far. This outlives the request, so that a probe that runs out of time can still say how far it
@@ -42,8 +80,8 @@ pub(crate) enum DeadEnd {
 pub(crate) struct RedirectChain<'a> {
     /// The URL that was requested first.
     pub(crate) first: &'a Url,
-    /// Where it redirected to, hop by hop.
-    pub(crate) hops: Vec<Url>,
+    /// Where it redirected to, hop by hop. Private, since they may repeat a secret of the request.
+    hops: Vec<Url>,
 }
 
 impl<'a> RedirectChain<'a> {
@@ -54,6 +92,16 @@ impl<'a> RedirectChain<'a> {
     /// The URL requested last.
     pub(crate) fn current(&self) -> &Url {
         self.hops.last().unwrap_or(self.first)
+    }
+
+    pub(crate) const fn is_redirected(&self) -> bool {
+        !self.hops.is_empty()
+    }
+
+    /// The URLs of the redirects, as they are stored: without what they repeat of the request, and then cut if they are
+    /// long.
+    pub(crate) fn redirects(&self, redaction: &Redaction) -> Vec<String> {
+        self.hops.iter().map(|url| stored(&redaction.apply(url.as_str()))).collect()
     }
 
     /// Calls `request` with one URL after the other until it breaks with a final response. `None`
@@ -99,23 +147,16 @@ pub(crate) fn location(headers: &HeaderMap, url: &Url) -> Result<Option<Url>, De
         return Err(DeadEnd::Ambiguous);
     }
     let location = percent_encode(location, &AsciiSet::EMPTY).to_string();
-    let mut next = url.join(&location).map_err(|error| DeadEnd::NotUrl(shown(&location), error))?;
+    let mut next = match url.join(&location) {
+        Ok(next) => next,
+        Err(error) => return Err(DeadEnd::NotUrl(Destination(location), error)),
+    };
     if !matches!(next.scheme(), "http" | "https") {
-        return Err(DeadEnd::Scheme(shown(&location)));
+        return Err(DeadEnd::Scheme(Destination(location)));
     }
     next.set_fragment(None);
     let next = without_credentials(&next);
     if next.as_str().len() > MAX_FOLLOWED { Err(DeadEnd::TooLong) } else { Ok(Some(next)) }
-}
-
-/// A URL in quotation marks, without what may be a user name and a password, even if it cannot be parsed.
-fn shown(url: &str) -> String {
-    let is_slash = |c: char| matches!(c, '/' | '\\');
-    let authority = url.find(is_slash).map_or("", |at| url[at..].trim_start_matches(is_slash));
-    let (before, authority) = url.split_at(url.len() - authority.len());
-    let end = authority.find(['/', '\\', '?', '#']).unwrap_or(authority.len());
-    let host = authority[..end].rfind('@').map_or(0, |at| at + 1);
-    quoted(&[before, &authority[host..]].concat())
 }
 
 /// A URL as it is stored: its beginning, if it is long.

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use vedette_domain::checks::check::CheckError;
+use vedette_domain::checks::evidence::Redaction;
 
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
@@ -290,7 +291,7 @@ impl FetchError {
     fn of(error: http::Error, url: &Url) -> Self {
         let blame = if error.may_be_ours() { Blame::Unclear } else { Blame::Target };
         let is_refused = matches!(error, http::Error::NotAdmitted(NotAdmitted::Forbidden(_)));
-        match error.target_failure(url) {
+        match error.target_failure(url, &Redaction::default()) {
             Ok(_) => Self::Unreachable(blame),
             Err(error) if is_refused => Self::Forbidden(error),
             Err(error) => Self::CheckFailed(error),

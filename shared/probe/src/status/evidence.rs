@@ -16,18 +16,16 @@ use super::{BodyRead, Seen};
 /// Replaces a character that a terminal or a page would not show.
 const UNSHOWN: char = '\u{fffd}';
 
-/// Collects the evidence of a probe.
+/// Collects the evidence of a probe. The texts of `result` have been redacted already.
 pub(super) fn collect(
     result: &StatusResult,
-    Seen { trace, response, error }: Seen,
+    Seen { trace, response }: Seen,
     body: &[u8],
     redaction: &Redaction,
 ) -> Evidence {
-    let shown = |text: &str| printable(&redaction.apply(text));
     let codes = trace.codes().into_iter().map(Some).chain(iter::repeat(None));
     let urls = iter::once(&result.url).chain(&result.redirects);
-    let requests =
-        urls.zip(codes).map(|(url, code)| EvidenceRequest { url: redaction.apply(url), code });
+    let requests = urls.zip(codes).map(|(url, code)| EvidenceRequest { url: url.clone(), code });
     let mut evidence = Evidence {
         requests: requests.collect(),
         address: trace.address(),
@@ -35,7 +33,7 @@ pub(super) fn collect(
         headers: Vec::new(),
         lacks_headers: false,
         body: None,
-        error: error.as_deref().map(shown),
+        error: result.error.as_deref().map(printable),
         timing: trace.timing(),
     };
     if let Some((version, status, headers, read)) = response {

@@ -103,10 +103,22 @@ async fn names_are_trimmed_strings_of_at_most_255_characters() {
         (json!(null), "The name field must not be empty."),
         (json!(""), "The name field must not be empty."),
         (json!(" \t"), "The name field must not be empty."),
-        (json!("Shop\u{1b}[31m"), "The name field must not contain control characters."),
-        (json!("Sh\nop"), "The name field must not contain control characters."),
-        (json!("Sh\u{2028}op"), "The name field must not contain control characters."),
-        (json!("\u{202e}pohS"), "The name field must not contain control characters."),
+        (
+            json!("Shop\u{1b}[31m"),
+            "The name field must not contain control characters or characters that change the direction of text.",
+        ),
+        (
+            json!("Sh\nop"),
+            "The name field must not contain control characters or characters that change the direction of text.",
+        ),
+        (
+            json!("Sh\u{2028}op"),
+            "The name field must not contain control characters or characters that change the direction of text.",
+        ),
+        (
+            json!("\u{202e}pohS"),
+            "The name field must not contain control characters or characters that change the direction of text.",
+        ),
         (json!("\u{200b}\u{2060}"), "The name field must contain a visible character."),
         (json!(5), "The name field must be a string."),
         (json!({}), "The name field must be a string."),

@@ -228,7 +228,9 @@ async fn an_inner_target_fails_the_check_and_is_never_connected_to() {
 #[test]
 fn no_route_is_a_failed_check() {
     let url = "https://v6.example/".parse().expect("a URL");
-    let error = http::Error::NoRoute.target_failure(&url).expect_err("an observation");
+    let error = http::Error::NoRoute
+        .target_failure(&url, &Redaction::default())
+        .expect_err("an observation");
     assert_eq!(error.code, "no_route");
     assert_eq!(error.data, json!({ "url": "https://v6.example/" }));
 }

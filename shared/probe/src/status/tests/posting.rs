@@ -6,14 +6,15 @@ use std::sync::Mutex;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use vedette_domain::expectations::Expectation;
+use vedette_domain::expectations::{Expectation, JsonPointer};
+use vedette_domain::sites::site_url::MAX_LENGTH;
 
 use super::*;
 use crate::loopback::hold;
 use crate::loopback::site::{Asked, Reply, Site};
 use crate::ssrf_guard::Outbound;
 
-const BODY: &str = r#"{"password": "correct horse"}"#;
+const BODY: &str = r#"{"password": "correct horse", "pin": 12345678}"#;
 
 /// Consents after a time, or not at all.
 #[derive(Default)]
@@ -64,7 +65,7 @@ async fn the_body_is_posted_with_its_type_and_length() {
     assert_eq!((result.up, result.code, result.redirected), (true, 201, false));
     assert_eq!(
         sent(&site),
-        [r#"POST /login application/json 29 of-the-site {"password": "correct horse"}"#]
+        [format!("POST /login application/json {} of-the-site {BODY}", BODY.len())]
     );
 }
 
@@ -191,22 +192,68 @@ async fn a_connection_that_is_lost_is_not_used_again() {
     assert_eq!(broken.connections(), 1);
 }
 
-#[tokio::test]
-async fn what_was_posted_is_redacted_where_a_response_repeats_it() {
-    let site = Site::start(|_| {
-        Reply::file("application/json", r#"{"you": "correct horse"}"#).with("X-Echo", BODY)
-    })
-    .await;
-    let url = site.url("/");
+/// What a check shows of a site that is posted [`BODY`], and expects something of the values at `/you` and `/pin`.
+async fn shown_of(guard: &SsrfGuard, url: &Url) -> String {
     let consent = Consenting::default();
-    let pointer = vedette_domain::expectations::JsonPointer::parse("/you").expect("a pointer");
-    let expected = Expectation::JsonEquals { pointer, value: json!("ada") };
-    let expectations = Expectations { expectations: vec![expected], ..Expectations::default() };
+    let equals = |pointer: &str| Expectation::JsonEquals {
+        pointer: JsonPointer::parse(pointer).expect("a pointer"),
+        value: json!("ada"),
+    };
+    let expectations = Expectations {
+        expectations: vec![equals("/you"), equals("/pin")],
+        ..Expectations::default()
+    };
     let incident_codes = &BTreeSet::new();
     let expected = Some(Expected { expectations: &expectations, incident_codes });
-    let given = StatusProbe { expected, ..posting(&url, &consent) };
-    let (result, evidence) = probe_with_evidence(&guard(), &given).await.expect("completed");
-    assert_eq!(result.unmet()[0].message, "expected \"ada\" at /you, got \"[redacted]\"");
-    let shown = format!("{evidence:?}");
-    assert!(shown.contains("[redacted]") && !shown.contains("horse"), "{shown}");
+    let given = StatusProbe { expected, ..posting(url, &consent) };
+    format!("{:#?}", probe_with_evidence(guard, &given).await)
+}
+
+#[tokio::test]
+async fn what_was_posted_is_redacted_where_a_response_repeats_it() {
+    let answer = r#"{"you": "correct horse", "pin": 12345678}"#;
+    let site = Site::start(move |_| {
+        Reply::file("application/json", answer).with("X-Echo", BODY).with("X-12345678", "1")
+    })
+    .await;
+    let shown = shown_of(&guard(), &site.url("/")).await;
+    assert!(!shown.contains("horse") && !shown.contains("12345678"), "{shown}");
+    for part in [
+        r#"at /you, got \"[redacted]\"""#,
+        "at /pin, got [redacted]",
+        r#"{\"you\": \"[redacted]\""#,
+        "x-[redacted]",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_posted_is_redacted_where_a_redirect_repeats_it() {
+    let names = NameServer::start([("12345678.example", Entry::addresses(&["10.0.0.1"]))]).await;
+    // Refuses nothing, so that such a redirect is a failed check.
+    let open = names.guard(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        ..Outbound::default()
+    });
+    let (near, far) = ("x".repeat(60), "x".repeat(MAX_LENGTH - 40));
+    for (location, part) in [
+        ("/home?you=correct+horse".to_owned(), "/home?you=[redacted]\","),
+        // The cuts at 2,048 bytes and at 80 characters fall into the secret.
+        (format!("/{far}correct%20horse"), "x[redact"),
+        (format!("about:{near}correct%20horse"), "x[redacted]\\\", which is neither"),
+        (format!("http://a b/{near}correct horse"), "which is not a URL"),
+        ("https://12345678.example/".to_owned(), "https://[redacted].example/"),
+        ("https://12345678.test/".to_owned(), "https://[redacted].test/"),
+        ("https://12345678@10.0.0.1/correct%20horse".to_owned(), "10.0.0.1/[redacted]"),
+    ] {
+        let site = Site::start(move |asked| match asked.target.as_str() {
+            "/login" => Reply::redirect(302, &location),
+            _ => Reply::new(200),
+        })
+        .await;
+        let shown = shown_of(&open, &site.url("/login")).await;
+        assert!(shown.contains(part), "{part} in {shown}");
+        assert!(!shown.contains("corr") && !shown.contains("12345678"), "{shown}");
+    }
 }
