@@ -67,7 +67,7 @@ async fn a_window_is_added_with_the_form_ended_and_removed() {
         "Added the maintenance window",
         "Started the maintenance window",
         "Ended the maintenance window",
-        "Removed the maintenance window",
+        "Deleted the maintenance window",
     ] {
         assert!(said(&log).contains(text), "{text}");
     }

@@ -203,7 +203,7 @@ const fn of_window(change: WindowChange) -> &'static str {
         WindowChange::Started => "Started the maintenance window",
         WindowChange::Edited => "Edited the maintenance window",
         WindowChange::Ended => "Ended the maintenance window",
-        WindowChange::Removed => "Removed the maintenance window",
+        WindowChange::Removed => "Deleted the maintenance window",
     }
 }
 

@@ -6,7 +6,7 @@ mod form;
 use jiff::SignedDuration;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{add_window, edit_window, end_window, remove_window};
+use vedette_actions::{add_window, delete_window, edit_window, end_window};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
@@ -36,7 +36,7 @@ const NOTICES: [(&str, &str); 7] = [
     ("started", "Maintenance window started."),
     ("saved", "Maintenance window saved."),
     ("ended", "Maintenance window ended."),
-    ("removed", "Maintenance window removed."),
+    ("removed", "Maintenance window deleted."),
     ("shared", "The calendar has a new address."),
     ("unshared", "The address of the calendar no longer works."),
 ];
@@ -158,13 +158,13 @@ pub(crate) async fn end(
     layout::redirect(&format!("{}?notice=ended", path(team.id())))
 }
 
-/// Removes a window.
+/// Deletes a window.
 pub(crate) async fn remove(
     context: RequestContext<'_>,
     WindowAccess { team, window }: WindowAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    remove_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
+    delete_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
     layout::redirect(&format!("{}?notice=removed", path(team.id())))
 }
 
@@ -253,7 +253,7 @@ fn row(
                         form method="post" action=(address("end")) { button.s { "End now" } }
                     }
                     a.btn.s href=(address("edit")) { "Edit" }
-                    form method="post" action=(address("remove")) { button.s.bad { "Remove" } }
+                    form method="post" action=(address("remove")) { button.s.bad { "Delete" } }
                 }
             }
         }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
-use vedette_actions::{WindowError, add_window, end_window, remove_window};
+use vedette_actions::{WindowError, add_window, delete_window, end_window};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, TeamId, WindowId};
@@ -45,8 +45,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Remove a window with all its instances
-    Remove {
+    /// Delete a window with all its instances
+    #[command(alias = "remove")]
+    Delete {
         #[command(flatten)]
         which: Which,
     },
@@ -128,10 +129,10 @@ impl Command {
                     })
                     .await
             }
-            Self::Remove { which } => {
+            Self::Delete { which } => {
                 which
                     .change(app, async |team, window| {
-                        remove_window(app, team, window, Actor::Operator, now).await
+                        delete_window(app, team, window, Actor::Operator, now).await
                     })
                     .await
             }

@@ -2,7 +2,6 @@
 
 mod body_memory;
 mod connections;
-mod hosts;
 mod network;
 mod request_body;
 mod response_writer;
@@ -43,12 +42,11 @@ use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
 use self::connections::{CONNECTIONS_MAX, Connection, Connections};
-pub use self::hosts::HostName;
-pub(crate) use self::hosts::Hosts;
 use self::network::Network;
 use self::request_body::RequestBody;
 use self::response_writer::{WriteTimeout, respond};
 use crate::agents::{Agents, Call};
+use crate::hosts::Hosts;
 use crate::metrics::Counters;
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.

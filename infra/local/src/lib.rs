@@ -14,6 +14,7 @@ mod data_folder;
 mod demo;
 mod expiry;
 mod gateway;
+mod hosts;
 mod lateness;
 mod metrics;
 mod operator;
@@ -32,7 +33,7 @@ mod worker;
 
 pub use access::AccessError;
 pub use demo::DemoError;
-pub use gateway::HostName;
+pub use hosts::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;
 pub use serve::serve;

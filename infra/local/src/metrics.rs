@@ -23,7 +23,7 @@ use vedette_domain::exposition::{self, Exposition};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::{Destination, Health, LocalQueue};
 
-use crate::gateway::Hosts;
+use crate::hosts::Hosts;
 
 /// How long a connection may last. A scrape takes milliseconds.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
-use crate::gateway::HostName;
+use crate::hosts::HostName;
 use crate::metrics::loopback;
 use crate::operator::{OPERATOR_URL, Operator};
 

@@ -41,7 +41,7 @@ pub use invitations::{
 pub use issues::{Decision, decide};
 pub use mail::mail_invitation;
 pub use maintenance::{
-    add_window, edit_window, end_window, remove_window, share_calendar, unshare_calendar,
+    add_window, delete_window, edit_window, end_window, share_calendar, unshare_calendar,
 };
 pub use members::{add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;

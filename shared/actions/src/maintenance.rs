@@ -1,4 +1,4 @@
-//! Adds, changes, ends and removes maintenance windows.
+//! Adds, changes, ends and deletes maintenance windows.
 
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
@@ -84,12 +84,12 @@ pub async fn end_window(
     Ok(MaintenanceWindow { ended_at: Some(now), ..window.clone() })
 }
 
-/// Removes a window. If it is active, it ends.
+/// Deletes a window. If it is active, it ends.
 ///
 /// # Errors
 ///
 /// A fault of the table; a conflict when the team's windows have changed since it was read.
-pub async fn remove_window(
+pub async fn delete_window(
     app: &App,
     team: &Team,
     window: &MaintenanceWindow,

@@ -1,6 +1,6 @@
-//! `DELETE /teams/{team}/maintenance-windows/{window}`: removes a maintenance window.
+//! `DELETE /teams/{team}/maintenance-windows/{window}`: deletes a maintenance window.
 
-use vedette_actions::remove_window;
+use vedette_actions::delete_window;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
 use vedette_routing::WindowAccess;
@@ -13,6 +13,6 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let WindowAccess { team, window } = access;
     let (actor, now) = (context.caller.actor(), context.caller.now);
-    remove_window(context.app, &team.team, &window, actor, now).await?;
+    delete_window(context.app, &team.team, &window, actor, now).await?;
     Ok(no_content())
 }

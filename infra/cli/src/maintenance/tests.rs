@@ -40,9 +40,9 @@ async fn a_window_is_added_listed_ended_and_removed() {
     assert_eq!(listed(&bench, &team).await[0]["active_until"], Value::Null);
     let refused = bench.refused(&format!("maintenance end {team} {window}")).await;
     assert_eq!(refused, "The maintenance window is not active.");
-    assert_eq!(bench.run(&format!("maintenance remove {team} {window}")).await.code, 0);
+    assert_eq!(bench.run(&format!("maintenance delete {team} {window}")).await.code, 0);
     assert!(listed(&bench, &team).await.is_empty());
-    let refused = bench.refused(&format!("maintenance remove {team} {window}")).await;
+    let refused = bench.refused(&format!("maintenance delete {team} {window}")).await;
     assert_eq!(refused, format!("the team has no maintenance window {window}, or it is over"));
     let none = bench.run(&format!("maintenance list {team}")).await;
     assert_eq!(none.out, "There are no maintenance windows.\n");

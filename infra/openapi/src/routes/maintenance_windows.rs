@@ -77,8 +77,8 @@ fn update(schemas: &mut Schemas) -> Operation {
 fn delete() -> Operation {
     Operation {
         route: "maintenance-windows.delete",
-        summary: "Remove a maintenance window",
-        description: "An addition to the specification: removes the window with all its \
+        summary: "Delete a maintenance window",
+        description: "An addition to the specification: deletes the window with all its \
                       instances. If it is active, it ends.",
         query: Vec::new(),
         body: None,
