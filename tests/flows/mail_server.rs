@@ -240,7 +240,7 @@ async fn a_person_who_tries_again_finds_that_the_mail_server_works_and_all_mail_
         server.accepts.store(true, Ordering::Relaxed);
         ask(&channels[1]).await;
         assert_eq!(*recoveries.borrow(), 1, "{request}: at once");
-        vedette_notifier::redeliver_held_mail(app).await.expect("released");
+        vedette_notifier::redeliver_held_mail(app, usize::MAX).await.expect("released");
         for channel in &channels {
             scene.mail(&sender, channel).await;
             let Deliveries { state, .. } = scene.deliveries(channel).await;
@@ -250,5 +250,31 @@ async fn a_person_who_tries_again_finds_that_the_mail_server_works_and_all_mail_
         let subjects: Vec<_> = mails.iter().map(|mail| header(mail, "Subject")).collect();
         let down = subjects.iter().filter(|subject| subject.starts_with("[DOWN]")).count();
         assert_eq!(down, channels.len(), "{request}: {subjects:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_restart_one_email_tries_whether_a_hold_is_over_and_all_others_follow() {
+    let scene = Scene::start().await;
+    let (server, url) = MailServer::start().await;
+    let mut channels = Vec::new();
+    for number in 1..=3 {
+        let target = Target::email(&format!("{number}@example.com")).expect("an address");
+        channels.push(scene.add_channel(&format!("{number}"), target).await);
+        let why = "held by the last process".to_owned();
+        let held = SendOutcome::Held { after: Duration::from_mins(15), was_tried: false, why };
+        scene.service.receivers.answer(channels[number - 1].id, held);
+    }
+    scene.watch_down(&json!({})).await;
+    server.accepts.store(true, Ordering::Relaxed);
+    let app = &scene.service.test.app;
+    let sender = sender(&url);
+    let recoveries = sender.mail_recoveries();
+    for (most, sent, recovered) in [(1, 1, 1), (usize::MAX, channels.len(), 1)] {
+        vedette_notifier::redeliver_held_mail(app, most).await.expect("released");
+        for channel in &channels {
+            scene.mail(&sender, channel).await;
+        }
+        assert_eq!((server.attempts(), *recoveries.borrow()), (sent, recovered), "{most}");
     }
 }

@@ -1,5 +1,7 @@
 //! The channels of a team: adding, testing, disabling and removing them.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
@@ -325,6 +327,38 @@ async fn what_waits_for_a_channel_that_fails_is_shown_with_when_it_is_due() {
     sent_to(&browser.post(&format!("{page}/{}/disable", channel.id), "").await);
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("</bdi>, until the channel is enabled"), "{}", said(&listed));
+}
+
+#[tokio::test]
+async fn the_reason_why_nothing_arrives_is_shown_once() {
+    for is_held in [false, true] {
+        let (service, owner) = Service::with_team().await;
+        let mut browser = Browser::of(&service.test, owner.user).await;
+        let page = page(&owner);
+        let ops = ("Ops", chat());
+        let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
+        let fail = || {
+            let (after, why) = (Duration::from_secs(60), "no route to the server".to_owned());
+            let outcome = match is_held {
+                true => SendOutcome::Held { after, was_tried: true, why },
+                false => SendOutcome::Retry { after: Some(after), why },
+            };
+            service.receivers.answer(channel.id, outcome);
+        };
+        fail();
+        let (_target, _) = broken(&service, &owner).await;
+        service.deliver_alerts().await;
+        let listed = browser.get(&page).await;
+        let reasons = |listed| said(listed).matches("no route to the server").count();
+        assert_eq!(reasons(&listed), 1, "{is_held}: {}", said(&listed));
+        fail();
+        sent_to(&browser.post(&format!("{page}/{}/test", channel.id), "").await);
+        service.deliver_alerts().await;
+        let listed = browser.get(&page).await;
+        assert!(said(&listed).contains("Last test failed <time"), "{}", said(&listed));
+        assert!(said(&listed).contains("<p>Failed: "), "{}", said(&listed));
+        assert_eq!(reasons(&listed), 1, "{is_held}: {}", said(&listed));
+    }
 }
 
 #[tokio::test]

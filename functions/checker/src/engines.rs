@@ -1,5 +1,6 @@
 //! The engines of all tools, and what a run checks with them.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -23,10 +24,14 @@ use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, Performance
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::ssrf_guard::{Outbound, RESOLVER_UNAVAILABLE, SsrfGuard, SsrfGuardError};
 use vedette_probe::status::{self, Consent, Expected, POST_NOT_PROVEN, StatusPost, StatusProbe};
+use vedette_runtime::uninterrupted;
 
 use crate::EngineConfig;
 use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
+
+/// [`CheckError::code`] when this process was stopped, or its machine suspended, during the check.
+const INTERRUPTED: &str = "interrupted";
 
 /// What an engine found.
 #[derive(Debug)]
@@ -142,7 +147,8 @@ impl Engines {
         Self { browser_function: Some(function), ..self }
     }
 
-    /// Runs a tool. A crawl reports its progress.
+    /// Runs a tool. A crawl reports its progress. What is found by a process that did not run for a while says nothing
+    /// about the target, so the tool runs once more, unless it may have sent a POST.
     ///
     /// # Errors
     ///
@@ -153,6 +159,24 @@ impl Engines {
         subject: ProbeInput<'_>,
         now: Timestamp,
         progress: impl Fn(Progress),
+    ) -> Result<Probed, NotRun> {
+        let runs = if subject.consent.is_some() { 1 } else { 2 };
+        for _ in 0..runs {
+            let found = uninterrupted(pin!(self.run_once(tool, subject, now, &progress))).await;
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        let message = "the process did not run for a while during the check";
+        Ok(Finish::Failed(without_data(message, INTERRUPTED)).into())
+    }
+
+    async fn run_once(
+        &self,
+        tool: Tool,
+        subject: ProbeInput<'_>,
+        now: Timestamp,
+        progress: &impl Fn(Progress),
     ) -> Result<Probed, NotRun> {
         // If PageSpeed Insights is configured, it runs the audits, not the browser function.
         if let Some(function) = &self.browser_function
@@ -221,7 +245,9 @@ impl Engines {
             (Some(PostRequest { content_type, body }), Some(consent)) => {
                 Some(StatusPost { content_type, body, consent })
             }
-            (Some(_), None) => return Err(missing("nobody agrees to the POST", POST_NOT_PROVEN)),
+            (Some(_), None) => {
+                return Err(without_data("nobody agrees to the POST", POST_NOT_PROVEN));
+            }
         };
         let probe = StatusProbe {
             url: &url,
@@ -261,7 +287,7 @@ impl Engines {
     ) -> Result<Box<DnsResult>, CheckError> {
         let url = subject.url.to_url();
         let Some(resolvers) = &self.resolvers else {
-            return Err(missing("no resolver is configured here", RESOLVER_UNAVAILABLE));
+            return Err(without_data("no resolver is configured here", RESOLVER_UNAVAILABLE));
         };
         let probe = DnsProbe { url: &url, deadline: dns::DEADLINE, now };
         dns::probe(&self.guard, resolvers, &probe).await.map(Box::new)
@@ -292,8 +318,8 @@ impl Engines {
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
         let browser = self.browser.as_ref();
-        let browser =
-            browser.ok_or_else(|| missing("no browser is installed here", BROWSER_UNAVAILABLE))?;
+        let browser = browser
+            .ok_or_else(|| without_data("no browser is installed here", BROWSER_UNAVAILABLE))?;
         self.crawl(crawl, Some(browser), now, progress).await
     }
 
@@ -330,7 +356,7 @@ impl Engines {
         header: Option<(&str, &str)>,
     ) -> Result<Box<PerformanceResult>, CheckError> {
         let Some(auditor) = &self.auditor else {
-            return Err(missing("no auditor is installed here", AUDITOR_UNAVAILABLE));
+            return Err(without_data("no auditor is installed here", AUDITOR_UNAVAILABLE));
         };
         let probe = PerformanceProbe { url, header, deadline: performance::DEADLINE };
         performance::probe(&self.guard, auditor, &probe).await.map(Box::new)
@@ -346,8 +372,7 @@ struct CrawlOf<'a> {
     settings: &'a LinksSettings,
 }
 
-/// Something that this machine does not have.
-fn missing(message: &str, code: &str) -> CheckError {
+fn without_data(message: &str, code: &str) -> CheckError {
     let data = serde_json::json!({});
     CheckError { message: message.to_owned(), code: code.to_owned(), data }
 }

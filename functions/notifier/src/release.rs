@@ -29,19 +29,24 @@ pub async fn release(app: &App, start: Timestamp) -> Result<u64, NotifierError> 
     Ok(released)
 }
 
-/// Sends all email that waits for the mail server now. Use it once an email was accepted after others were held back, in a
-/// process that is alone with the table.
+/// Sends email that waits for the mail server now, to this many channels at most: to all of them once the server has
+/// accepted an email, and to one to try whether it does. Use it in a process that is alone with the table.
 ///
 /// # Errors
 ///
 /// When the table does not answer.
-pub async fn redeliver_held_mail(app: &App) -> Result<(), NotifierError> {
+pub async fn redeliver_held_mail(app: &App, most: usize) -> Result<(), NotifierError> {
+    let mut released = 0;
     for team in app.store.listed_teams().await?.items {
         for channel in app.store.channels(team).await? {
+            if released == most {
+                return Ok(());
+            }
             let place = ChannelRef::from(&channel);
             let state = app.store.channel_state(place).await?;
             let Some(state) = state.no_longer_held(app.clock.now()) else { continue };
             if unless_conflict(app.store.put_channel_state(place, &state, Audit::None).await)? {
+                released += 1;
                 send_sooner(app, place).await?;
             }
         }

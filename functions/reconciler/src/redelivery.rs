@@ -1,12 +1,13 @@
 //! Sends overdue work again.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::time::Duration;
 
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::checks::check::{CheckError, Finish};
 use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
@@ -63,6 +64,16 @@ pub async fn redeliver_all(app: &App) -> Result<u64, ReconcilerError> {
     Ok(send_all(app, outstanding).await.sent)
 }
 
+/// Logs that work waits for the next redelivery.
+fn warn_of(app: &App, work: &[Outstanding], error: &(dyn Error + 'static)) {
+    let error = ErrorChain(error);
+    if app.health.cannot_save() {
+        debug!(?work, %error, "could not send overdue work again");
+    } else {
+        warn!(?work, %error, "could not send overdue work again; trying again later");
+    }
+}
+
 async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
     let sends = stream::iter(by_owner(outstanding)).map(|work| async move {
         let outcome = send(app, &work).await;
@@ -72,10 +83,10 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
                 let now = app.clock.now();
                 let later = now.saturating_add(UNREADABLE_GRACE).unwrap_or(now);
                 if let Err(error) = postpone(app, &work, later).await {
-                    warn!(?work, error = %ErrorChain(&error), "could not send overdue work again; trying again later");
+                    warn_of(app, &work, &error);
                 }
             } else {
-                warn!(?work, error = %ErrorChain(error), "could not send overdue work again; trying again later");
+                warn_of(app, &work, error);
             }
         }
         (work.len() as u64, outcome)

@@ -53,6 +53,9 @@ async fn rebuild(app: App, start: Timestamp) {
 pub(crate) async fn rebuild_daily(app: App, start: Timestamp) {
     // A rebuild would miss schedules that have not been restored yet.
     rebuild(app.clone(), start).await;
+    // Only the process that held email back knows why and until when. One email tries whether that is over.
+    let tried = vedette_notifier::redeliver_held_mail(&app, 1);
+    caught("trying whether email can be sent", tried).await;
     let mut ticks = interval(REBUILD_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -75,8 +78,8 @@ pub(crate) async fn redeliver(app: App) {
 pub(crate) async fn send_held_mail(app: App, sender: Arc<Sender>) {
     let mut recoveries = sender.mail_recoveries();
     while recoveries.changed().await.is_ok() {
-        caught("sending email that was held back", vedette_notifier::redeliver_held_mail(&app))
-            .await;
+        let sent = vedette_notifier::redeliver_held_mail(&app, usize::MAX);
+        caught("sending email that was held back", sent).await;
     }
 }
 

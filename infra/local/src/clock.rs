@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rustix::time::{ClockId, clock_gettime};
 use tokio::time::sleep;
 use tracing::{info, warn};
-use vedette_domain::clock::{ClockRecord, Jump};
+use vedette_domain::clock::{ClockRecord, Jump, Pause};
 use vedette_runtime::health::Problem;
-use vedette_runtime::{App, Clock};
+use vedette_runtime::{App, Clock, running_time};
 use vedette_store::{Store, StoreError, unless_conflict};
 
 use crate::background::{caught, realign};
@@ -22,6 +21,8 @@ use crate::background::{caught, realign};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How many checks pass between two writes of the record.
 const SAVE_EVERY: u32 = 12;
+/// How old the record can be when the process ends; the last write takes a moment, too.
+const RECORD_AGE: Duration = LOOK_EVERY.saturating_mul(SAVE_EVERY + 1);
 
 /// The machine's clock and its timer. Clones share their state.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub(crate) struct ClockWatch {
     clock: Clock,
     timer: Timer,
     watched: Arc<Mutex<Watched>>,
+    /// When the service did not run before this process started.
+    pub(crate) stop: Option<Pause>,
 }
 
 /// How long the machine has run, including the time that it slept. This timer cannot be set.
@@ -55,12 +58,13 @@ impl ClockWatch {
         let (looked_at, now) = (timer(), clock.now());
         let before = store.clock().await?;
         let saved = before.and_then(|record| record.doubt).map(|doubt| doubt.jump);
+        let stop = before.and_then(|record| record.stop(now, RECORD_AGE));
         let (record, jump) = match before {
             Some(before) => before.looked(now, None),
             None => (ClockRecord::new(now), None),
         };
         let watched = Watched { record, looked_at, jump, saved };
-        Ok(Self { clock, timer, watched: Arc::new(Mutex::new(watched)) })
+        Ok(Self { clock, timer, watched: Arc::new(Mutex::new(watched)), stop })
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
@@ -164,15 +168,6 @@ impl fmt::Debug for ClockWatch {
 fn is_reported(app: &App) -> bool {
     let ongoing = app.health.ongoing();
     ongoing.iter().any(|ongoing| matches!(ongoing.problem, Problem::ClockJumped { .. }))
-}
-
-pub(crate) fn running_time() -> Duration {
-    // Only Linux has a timer that includes the time that a machine sleeps.
-    #[cfg(target_os = "linux")]
-    const TIMER: ClockId = ClockId::Boottime;
-    #[cfg(not(target_os = "linux"))]
-    const TIMER: ClockId = ClockId::Monotonic;
-    Duration::try_from(clock_gettime(TIMER)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,67 +1,61 @@
-//! Notices that this process did not run for a while, because it was stopped or its machine was suspended.
+//! Remembers when the service did not run: it was stopped, or its machine was suspended.
 
-use std::time::Duration;
-
-use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 use tracing::warn;
-use vedette_domain::clock::{PAUSE_MIN, Pause, Pauses};
+use vedette_domain::clock::{BEAT, Pause, Pauses};
 use vedette_domain::time;
-use vedette_runtime::App;
+use vedette_runtime::{App, running_time};
+use vedette_store::StoreError;
 
 use crate::background::caught;
-use crate::clock::running_time;
 
-/// How often the process looks whether it has run.
-const BEAT: Duration = Duration::from_secs(1);
+/// How many beats pass between two attempts to save.
+const SAVE_EVERY: usize = 60;
 
-/// Logs and remembers when the process did not run, as long as the service runs.
-pub(crate) async fn watch(app: App) {
+/// Remembers when the service did not run, as long as it runs. It begins with the time before its start.
+pub(crate) async fn watch(app: App, mut found: Option<Pause>) {
     let read = caught("reading when the service did not run", app.store.pauses()).await;
-    let mut known = read.unwrap_or_default();
-    app.health.record_pauses(known.pauses.clone());
+    let (mut known, mut unsaved) = (read.unwrap_or_default(), Pauses::default());
+    let mut beats = 0..;
     loop {
-        let (from, timer) = (app.clock.now(), running_time());
-        sleep(BEAT).await;
-        let Some(pause) = pause(from, running_time().saturating_sub(timer)) else { continue };
-        warn!(
-            "the service did not run for {}, until {}, because its process was stopped, or the machine was suspended or \
-             overloaded; nothing was checked in the meantime",
-            time::duration(pause.to.duration_since(pause.from)),
-            time::wire(pause.to),
-        );
-        known.add(pause);
-        app.health.record_pauses(known.pauses.clone());
-        save(&app, &mut known).await;
-    }
-}
-
-/// The pause, if a beat took this long.
-fn pause(from: Timestamp, took: Duration) -> Option<Pause> {
-    let took = SignedDuration::try_from(took).ok()?;
-    let is_one = took.saturating_sub(SignedDuration::try_from(BEAT).ok()?) >= PAUSE_MIN;
-    is_one.then(|| Pause { from, to: from.saturating_add(took).unwrap_or(from) })
-}
-
-/// Saves the pauses. If that fails, they are saved with the next one.
-async fn save(app: &App, known: &mut Pauses) {
-    let written = caught("saving when the service did not run", app.store.put_pauses(known)).await;
-    if let Some(written) = written {
-        *known = written;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_beat_that_takes_some_seconds_longer_is_a_pause() {
-        let from = Timestamp::UNIX_EPOCH;
-        for (millis, is_pause) in [(1_000, false), (5_900, false), (6_000, true), (60_000, true)] {
-            let found = pause(from, Duration::from_millis(millis));
-            let to = from + SignedDuration::from_millis(millis.try_into().expect("few"));
-            assert_eq!(found, is_pause.then_some(Pause { from, to }), "{millis}");
+        if let Some(pause) = found {
+            known.add(pause);
+            unsaved.add(pause);
+            beats = 0..;
         }
+        // If the disk is full, they are saved later.
+        let is_time = beats.next().is_some_and(|beat: usize| beat.is_multiple_of(SAVE_EVERY));
+        if is_time && !unsaved.pauses.is_empty() {
+            let saved = caught("saving when the service did not run", save(&app, &unsaved)).await;
+            if let Some(saved) = saved {
+                (known, unsaved) = (saved, Pauses::default());
+            }
+        }
+        app.health.record_pauses(known.pauses.clone());
+        found = beat(&app).await;
     }
+}
+
+/// Waits for a beat, and returns the pause if the process did not run for a while in the meantime.
+async fn beat(app: &App) -> Option<Pause> {
+    let (from, timer) = (app.clock.now(), running_time());
+    sleep(BEAT).await;
+    let took = running_time().saturating_sub(timer);
+    if !Pause::is_in(took) {
+        return None;
+    }
+    let to = from.saturating_add(took).unwrap_or(from);
+    warn!(
+        "the service did not run for {}, until {}, because its process was stopped, or the machine was suspended or \
+         overloaded; nothing was checked in the meantime",
+        time::duration(to.duration_since(from)),
+        time::wire(to),
+    );
+    Some(Pause { from, to })
+}
+
+async fn save(app: &App, unsaved: &Pauses) -> Result<Pauses, StoreError> {
+    let mut stored = app.store.pauses().await?;
+    unsaved.pauses.iter().for_each(|pause| stored.add(*pause));
+    app.store.put_pauses(&stored).await
 }

@@ -229,7 +229,7 @@ impl Service {
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
-        rounds.spawn(pauses::watch(app.clone()));
+        rounds.spawn(pauses::watch(app.clone(), clock_watch.stop));
         rounds.spawn(background::send_held_mail(app.clone(), Arc::clone(&sender)));
         rounds.spawn(background::watch_connection(app.clone(), Arc::clone(&connection)));
         rounds.spawn(agents.watch());

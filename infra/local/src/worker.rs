@@ -76,14 +76,22 @@ impl Worker {
         let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
         let QueueDelivery { message, deliveries, .. } = &delivery;
-        if *deliveries >= TRIES {
-            error!(?message, %error, "gave up on a message; if its work is still needed, redelivery sends it again");
-            self.counters.given_up(Destination::of(message));
-            return;
+        let delay = (*deliveries < TRIES).then(|| FIRST_DELAY * 2_u32.pow(deliveries - 1));
+        match delay {
+            _ if self.app.health.cannot_save() => {
+                debug!(?message, %error, deliveries, "could not handle a message");
+            }
+            Some(delay) => {
+                warn!(?message, %error, deliveries, ?delay, "could not handle a message; trying again later");
+            }
+            None => {
+                error!(?message, %error, deliveries, "could not handle a message; Vedette sends it again if it is still needed");
+            }
         }
-        let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
-        warn!(?message, %error, deliveries, ?delay, "could not handle a message; trying again later");
-        delivery.retry(delay);
+        match delay {
+            Some(delay) => delivery.retry(delay),
+            None => self.counters.given_up(Destination::of(message)),
+        }
     }
 
     async fn handle(&self, delivery: &QueueDelivery) -> Result<(), Box<dyn Error + Send + Sync>> {

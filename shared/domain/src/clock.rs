@@ -4,6 +4,8 @@
 //! reads such an instant must not wait for it: see [`is_ahead`]. Anything that a fast clock deletes is gone for good,
 //! so nothing expires while there is [`ClockRecord::doubt`].
 
+use std::time::Duration;
+
 use jiff::fmt::serde::timestamp::millisecond;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -19,13 +21,14 @@ pub(crate) const STEADY: SignedDuration = SignedDuration::from_hours(24);
 /// the same as a clock that was set forward. If the stop was no longer than a day, at most a day of history is at risk.
 const LONGEST_STOP: SignedDuration = SignedDuration::from_hours(24);
 
+/// How often a process that waits looks whether it has run.
+pub const BEAT: Duration = Duration::from_secs(1);
 /// A process that does not run for less than this is busy rather than stopped.
-pub const PAUSE_MIN: SignedDuration = SignedDuration::from_secs(5);
+const PAUSE_MIN: Duration = Duration::from_secs(5);
 /// How many pauses are remembered.
 const PAUSES_MAX: usize = 100;
 
-/// A time in which the process of a service existed but did not run, so nothing was checked: it was stopped, or its
-/// machine was suspended.
+/// A time in which a service did not run, so nothing was checked: it was stopped, or its machine was suspended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     /// When it last ran.
@@ -37,6 +40,11 @@ pub struct Pause {
 }
 
 impl Pause {
+    /// Whether a process that was to wake up after a [`BEAT`], and did so after this time, did not run for a while.
+    pub fn is_in(beat: Duration) -> bool {
+        beat >= BEAT + PAUSE_MIN
+    }
+
     /// How much of it lies between two instants.
     pub fn within(&self, from: Timestamp, to: Timestamp) -> SignedDuration {
         let part = self.to.min(to).duration_since(self.from.max(from));
@@ -152,6 +160,13 @@ impl ClockRecord {
         (Self { seen_at: now, doubt, ..*self }, jump)
     }
 
+    /// When the service did not run before it started `now`, as far as that is certain: the record was last saved before
+    /// the stop, but no longer than `saved_every` before it.
+    pub fn stop(&self, now: Timestamp, saved_every: Duration) -> Option<Pause> {
+        let from = self.seen_at.saturating_add(saved_every).unwrap_or(self.seen_at);
+        (from < now).then_some(Pause { from, to: now })
+    }
+
     /// The record after somebody has confirmed that the clock is right; `None` if there was no doubt.
     pub fn accepted(&self) -> Option<Self> {
         self.doubt.is_some().then_some(Self { doubt: None, ..*self })
@@ -195,6 +210,13 @@ mod tests {
     }
 
     #[test]
+    fn a_beat_that_takes_some_seconds_longer_is_a_pause() {
+        for (millis, is_pause) in [(1_000, false), (5_900, false), (6_000, true), (60_000, true)] {
+            assert_eq!(Pause::is_in(Duration::from_millis(millis)), is_pause, "{millis}");
+        }
+    }
+
+    #[test]
     fn a_jump_is_what_a_clock_does_beyond_what_time_does() {
         let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
         const YEAR: i64 = 365 * 86_400;
@@ -219,6 +241,16 @@ mod tests {
             let (next, jump) = record.looked(now, ran.map(seconds));
             assert_eq!(jump.map(|jump| jump.is_back()), jumps, "{now} {ran:?}");
             assert_eq!((next.seen_at, next.doubt.map(|doubt| doubt.jump)), (now, jump));
+        }
+    }
+
+    #[test]
+    fn a_stop_counts_from_when_the_service_last_may_have_run() {
+        let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
+        for (later, lasted) in [(-60, None), (60, None), (61, Some(1)), (3_660, Some(3_600))] {
+            let stop = record.stop(record.seen_at + seconds(later), Duration::from_secs(60));
+            let found = stop.map(|Pause { from, to }| to.duration_since(from).as_secs());
+            assert_eq!(found, lasted, "{later}");
         }
     }
 

@@ -191,6 +191,14 @@ impl Health {
         });
     }
 
+    /// Whether it is reported that nothing can be saved. Then everything that writes fails, which need not be logged each
+    /// time.
+    pub fn cannot_save(&self) -> bool {
+        let is_unwritable =
+            |ongoing: &Ongoing| matches!(ongoing.problem, Problem::NotWritable { .. });
+        self.ongoing.borrow().iter().any(is_unwritable)
+    }
+
     /// Whether no problem is reported.
     pub fn is_well(&self) -> bool {
         self.ongoing.borrow().is_empty()
@@ -262,9 +270,11 @@ mod tests {
             },
         ];
         assert_eq!(health.ongoing(), expected);
+        assert!(health.cannot_save());
 
         health.report_over(|problem| matches!(problem, Problem::NotWritable { .. }));
         assert_eq!(health.ongoing(), expected[1..]);
+        assert!(!health.cannot_save());
         health.report(full("disk full"), LATE);
         assert_eq!(health.ongoing()[1].since, LATE, "it is reported again");
     }

@@ -14,6 +14,7 @@ pub mod metrics;
 mod on_demand;
 mod queue;
 mod remote_checks;
+mod running;
 mod scheduler;
 mod sdk_http;
 mod secret;
@@ -31,6 +32,7 @@ pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
 pub use queue::{Backlog, LocalQueue, Queue, QueueDelivery};
 pub use remote_checks::{PrivateTargets, RemoteChecks, RemoteLocations};
+pub use running::{running_time, uninterrupted};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, PollingScheduler, Presence, SLOT_PLACEHOLDER, Schedule,
     Scheduler, SchedulerError,

@@ -1,12 +1,14 @@
 //! The channels of a team: their state, and the form for a new one.
 
+use std::iter;
+
 use futures::future::try_join_all;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::channel::{Channel, Disabled};
-use vedette_domain::alerts::channel_state::{ChannelState, Standing, TestOutcome};
+use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing, TestOutcome};
 use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -168,6 +170,11 @@ fn delivered(channel: &Channel, state: &ChannelState, clock: Clock<'_>) -> Marku
     }
 }
 
+/// The last failed attempts, newest first.
+fn failures(state: &ChannelState) -> impl Iterator<Item = &FailedAttempt> + Clone {
+    state.log.iter().rev().take(FAILURES)
+}
+
 /// Why a channel does not receive its alerts, and what waits.
 fn troubles(
     (channel, state, clock): (&Channel, &ChannelState, Clock<'_>),
@@ -175,7 +182,10 @@ fn troubles(
     waiting: &[WaitingDelivery],
 ) -> Markup {
     let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
-    let failed = state.log.iter().rev().take(FAILURES);
+    let failed = failures(state);
+    // The reason of a failure is shown once, although other lines may have the same.
+    let reason = disabled.map(|disabled| &disabled.reason).or(state.held.as_ref());
+    let before = iter::once(reason).chain(failed.clone().map(|failed| Some(&failed.why)));
     let (look, _) = word(standing);
     html! {
         @if disabled.is_some() || state.held.is_some() || !state.log.is_empty() || !waiting.is_empty() {
@@ -187,8 +197,11 @@ fn troubles(
                     @if let Some(why) = &state.held {
                         p { b { "No email can be sent: " bdi { (why) } } }
                     }
-                    @for failed in failed {
-                        p { b { bdi { (failed.why) } } " · " (failed.what) ", " (clock.instant(failed.at)) }
+                    @for (failed, before) in failed.zip(before) {
+                        p {
+                            @if before == Some(&failed.why) { "Failed: " } @else { b { bdi { (failed.why) } } " · " }
+                            (failed.what) ", " (clock.instant(failed.at))
+                        }
                     }
                     @for message in waiting.iter().take(FAILURES) {
                         p {
@@ -209,12 +222,17 @@ fn troubles(
 
 /// The outcome of the last test, or that a test is in progress.
 fn last_test(state: &ChannelState, is_tested: bool, clock: Clock<'_>) -> Markup {
+    let failed = state.last_test.as_ref().and_then(|test| test.failed.as_ref());
+    // With the failures of the channel.
+    let mut shown = state.held.iter().chain(failures(state).map(|attempt| &attempt.why));
+    let is_shown = shown.any(|shown| Some(shown) == failed);
     html! {
         @match &state.last_test {
             _ if is_tested => "is on its way",
             Some(TestOutcome { at, failed: None, .. }) => { "delivered " (clock.instant(*at)) }
             Some(TestOutcome { at, failed: Some(why), .. }) => {
-                "failed " (clock.instant(*at)) ": " bdi { (why) }
+                "failed " (clock.instant(*at))
+                @if !is_shown { ": " bdi { (why) } }
             }
             None => {}
         }

@@ -12,7 +12,6 @@ use vedette_http::error::ApiError;
 use vedette_http::path::PathParameters;
 use vedette_http::response::Response;
 use vedette_runtime::App;
-use vedette_runtime::health::{Ongoing, Problem};
 
 use crate::session;
 
@@ -80,9 +79,7 @@ impl PublicContext<'_> {
         let (base, now) = (self.base(), self.app.clock.now());
         // The page may be behind a proxy that knows no other path of the service.
         let subscribe = page.offers_subscriptions.then(|| link::subscribe(&base, &address));
-        let is_unwritable =
-            |ongoing: &Ongoing| matches!(ongoing.problem, Problem::NotWritable { .. });
-        let is_frozen = self.app.health.ongoing().iter().any(is_unwritable);
+        let is_frozen = self.app.health.cannot_save();
         let shown = Shown { page, path, base, subscribe, is_frozen, now };
         let mut response = render(&shown)?;
         if shown.page.is_unlisted {

@@ -32,7 +32,8 @@ pub(super) struct Row {
     pub(super) mean_ms: Option<u64>,
     /// `None` if they are no longer known.
     pub(super) outages: Option<OutageDay>,
-    /// How long the service did not run, so nothing was checked.
+    /// How long the service did not run, so nothing was checked: in whole minutes, rounded up, so that even a short time
+    /// is not zero.
     pub(super) unchecked: SignedDuration,
 }
 
@@ -106,7 +107,7 @@ impl<'a> Table<'a> {
                 let _ = write!(csv, ",{total},{up}");
             }
             if was_paused {
-                let _ = write!(csv, ",{}", whole_minutes(*unchecked));
+                let _ = write!(csv, ",{}", unchecked.as_mins());
             }
             csv.push_str("\r\n");
         }
@@ -114,16 +115,12 @@ impl<'a> Table<'a> {
     }
 }
 
-/// How long the service did not run on a UTC day.
+/// How long the service did not run on a UTC day, in whole minutes.
 fn unchecked(pauses: &[Pause], date: Date) -> SignedDuration {
     let (from, to) = (day_start(date), day_start(date.saturating_add(1.day())));
     let parts = pauses.iter().map(|pause| pause.within(from, to));
-    parts.fold(SignedDuration::ZERO, SignedDuration::saturating_add)
-}
-
-/// In minutes, rounded up, so that even a short time is not zero.
-const fn whole_minutes(lasted: SignedDuration) -> i64 {
-    (lasted.as_secs() + 59) / 60
+    let lasted = parts.fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+    SignedDuration::from_mins((lasted.as_secs() + 59) / 60)
 }
 
 fn or_empty(value: Option<impl ToString>) -> String {

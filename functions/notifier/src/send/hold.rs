@@ -76,7 +76,7 @@ impl From<SenderFailure> for Failure {
 pub(super) struct Hold {
     state: Mutex<State>,
     health: Health,
-    /// How many holds have ended.
+    /// Counts the ends of holds, and the first email of this process: an earlier one may have held email back.
     recoveries: watch::Sender<u64>,
 }
 
@@ -85,11 +85,15 @@ struct State {
     /// Increases with every failure that counts.
     failures: u64,
     held: Option<Held>,
+    /// Whether the server has accepted an email.
+    has_accepted: bool,
 }
 
 #[derive(Debug)]
 struct Held {
     why: String,
+    /// Whether the server refused.
+    is_refused: bool,
     /// Until when nothing is sent; `None` if other email may pass.
     until: Option<Timestamp>,
     /// The next wait, as an index into `WAITS`.
@@ -123,7 +127,7 @@ impl Hold {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Receives the number of holds that have ended.
+    /// Receives a number that changes when everything that was held back can be sent.
     pub(super) fn recoveries(&self) -> watch::Receiver<u64> {
         self.recoveries.subscribe()
     }
@@ -164,12 +168,12 @@ impl Hold {
     ) -> SendOutcome {
         match sent {
             Ok(()) => {
-                self.end(|_| true);
+                self.accepted(|_| true);
                 SendOutcome::Delivered
             }
             Err(Failure::Mail(outcome)) => {
                 // The server accepted everything up to this email.
-                self.end(|held| held.until.is_some());
+                self.accepted(|held| held.until.is_some());
                 outcome
             }
             Err(Failure::Sender(failure)) => {
@@ -189,11 +193,18 @@ impl Hold {
         }
     }
 
-    fn end(&self, ends: impl Fn(&Held) -> bool) {
-        if self.lock().held.take_if(|held| ends(held)).is_some() {
+    /// Notes that the server accepts email, which ends some holds.
+    fn accepted(&self, ends: impl Fn(&Held) -> bool) {
+        let mut state = self.lock();
+        let is_first = !std::mem::replace(&mut state.has_accepted, true);
+        let is_over = state.held.take_if(|held| ends(held)).is_some();
+        drop(state);
+        if is_over {
             info!("mail can be sent again");
-            self.recoveries.send_modify(|count| *count += 1);
             self.health.report_over(|problem| matches!(problem, Problem::MailHeld { .. }));
+        }
+        if is_over || is_first {
+            self.recoveries.send_modify(|count| *count += 1);
         }
     }
 
@@ -205,10 +216,11 @@ impl Hold {
     ) -> (Report, SendOutcome) {
         let mut state = self.lock();
         let held = |after| SendOutcome::Held { after, was_tried: true, why: failure.why.clone() };
-        let is_same_failure = seen != state.failures || reason == SendReason::Requested;
-        if is_same_failure
-            && let Some(until) = state.held.as_ref().and_then(|held| held.until)
-            && let Some(after) = remaining(until, now)
+        let is_no_trial = seen != state.failures || reason == SendReason::Requested;
+        let is_worse = |held: &Held| failure.is_of_all && failure.is_refused && !held.is_refused;
+        if is_no_trial
+            && let Some(known) = state.held.as_ref().filter(|held| !is_worse(held))
+            && let Some(after) = known.until.and_then(|until| remaining(until, now))
         {
             // It was sent at the same time as another email, which failed first, or a person has tried whether the
             // problem is over. This is the same failure, and does not prolong the hold.
@@ -218,17 +230,20 @@ impl Hold {
         let before = state.held.take();
         let step = before.as_ref().map_or(0, |held| held.step).max(first);
         let after = failure.after.unwrap_or(WAITS[step]);
-        let was_reported = before.as_ref().is_some_and(|held| held.is_reported);
+        let reported = before.as_ref().filter(|held| held.is_reported);
+        let was_reported = reported.is_some();
+        let is_known = reported.is_some_and(|held| !failure.is_of_all || held.why == failure.why);
         let is_lasting = failure.is_refused || step >= FIRST_AFTER_REFUSAL;
         let until = now.saturating_add(after).unwrap_or(now);
         state.failures += 1;
         state.held = Some(Held {
             why: failure.why.clone(),
+            is_refused: failure.is_refused,
             until: failure.is_of_all.then_some(until),
             step: (step + 1).min(WAITS.len() - 1),
             is_reported: was_reported || is_lasting,
         });
-        let report = match (was_reported, is_lasting, before) {
+        let report = match (is_known, is_lasting, before) {
             (false, true, _) => Report::Error,
             (false, false, None) => Report::Warning,
             _ => Report::Nothing,
@@ -296,6 +311,43 @@ mod tests {
         assert_eq!((waits(&hold, 12), *recoveries.borrow()), (Some(288), 0));
         assert_eq!(hold.settle(requested(20), Ok(()), at(21)), SendOutcome::Delivered);
         assert_eq!((waits(&hold, 22), *recoveries.borrow()), (None, 1));
+    }
+
+    #[test]
+    fn what_a_person_finds_out_is_a_new_failure_if_it_is_worse() {
+        let (mut hold, health) = (Hold::default(), Health::default());
+        hold.report_to(health.clone());
+        let settle = |reason, failure: SenderFailure, second| {
+            let admission = hold.admit(reason, at(second)).expect("let pass");
+            hold.settle(admission, Err(failure.into()), at(second));
+        };
+        let away = || SenderFailure::unavailable("away");
+        for second in [0, 5, 35, 155] {
+            settle(SendReason::Due, away(), second);
+        }
+        assert_eq!(waits(&hold, 156), Some(299));
+        settle(SendReason::Requested, SenderFailure::unavailable("away, too"), 160);
+        let reported = || health.ongoing().into_iter().map(|it| it.problem).collect::<Vec<_>>();
+        assert_eq!(reported(), [Problem::MailHeld { why: "away".to_owned() }]);
+        let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };
+        settle(SendReason::Requested, relay, 165);
+        assert_eq!(waits(&hold, 166), Some(289));
+        settle(SendReason::Requested, SenderFailure::refused("no"), 170);
+        assert_eq!(waits(&hold, 171), Some(899));
+        assert_eq!(reported(), [Problem::MailHeld { why: "no".to_owned() }]);
+        settle(SendReason::Requested, SenderFailure::refused("no"), 180);
+        assert_eq!(waits(&hold, 181), Some(889), "the same");
+    }
+
+    #[test]
+    fn the_first_email_of_a_process_ends_the_holds_of_earlier_ones() {
+        let hold = Hold::default();
+        let recoveries = hold.recoveries();
+        for (second, count) in [(0, 1), (1, 1)] {
+            let admission = hold.admit(SendReason::Due, at(second)).expect("let pass");
+            hold.settle(admission, Ok(()), at(second));
+            assert_eq!(*recoveries.borrow(), count);
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl MailConfig {
         self.send(to, &message, SendReason::Due, now).await
     }
 
-    /// Receives a number that changes whenever email can be sent again after it was held back.
+    /// Receives a number that changes when everything that was held back can be sent.
     pub(super) fn recoveries(&self) -> watch::Receiver<u64> {
         self.hold.recoveries()
     }

@@ -1,10 +1,14 @@
 //! Sites are checked, now and after a restart.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+use vedette_testkit::WebServer;
 
+use crate::process::{announced, command, send};
 use crate::start;
 
 /// A web server that does the same with every connection.
@@ -78,4 +82,25 @@ async fn the_service_does_not_check_itself() {
     assert_eq!(checks[0]["status"], "failed", "{checks:?}");
     assert_eq!(checks[0]["error"]["code"], "target_forbidden", "{checks:?}");
     service.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_that_was_stopped_during_a_check_blames_no_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = command(folder.path());
+    command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8").env("VEDETTE_THROTTLE", "100000");
+    command.env("VEDETTE_DOH", "none").env("VEDETTE_AUDITOR", "none");
+    let (child, client) = announced(command, folder.path()).await;
+    let server = WebServer::start().await;
+    server.hang();
+    let site = client.add_site(&server.url).await;
+    server.asked(1).await;
+    send(&child, "-STOP").await;
+    server.answer(503);
+    sleep(Duration::from_secs(7)).await;
+    server.answer(200);
+    send(&child, "-CONT").await;
+    let checks = client.ended_checks(&site, 1).await;
+    let first = checks.last().expect("a check");
+    assert_eq!(first["result"]["up"], true, "{first}");
 }

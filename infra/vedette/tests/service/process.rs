@@ -87,10 +87,16 @@ pub(crate) fn kilobytes(child: &Child) -> u64 {
     kilobytes.trim_end_matches(" kB").parse().expect("a number")
 }
 
-pub(crate) async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
+/// Sends a signal to a process.
+pub(crate) async fn send(child: &Child, signal: &str) {
     let id = child.id().expect("running").to_string();
     let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill");
     assert!(sent.success());
+}
+
+/// Sends a process a signal that ends it.
+pub(crate) async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
+    send(child, signal).await;
     timeout(PATIENCE, child.wait()).await.expect("in time").expect("ended")
 }
 
