@@ -1,10 +1,12 @@
-//! What a request sets of monitoring, in JSON: for a team, and for a site.
+//! What a request sets of monitoring, in JSON: for a team, and for a site with the records that it expects.
 
 #![no_main]
 
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::input::Input;
+use vedette_domain::sites::input::SiteEdit;
 use vedette_domain::sites::settings::Settings;
-use vedette_http::settings::{parse_expected_records, parse_site_overrides, parse_team_update};
+use vedette_http::settings::{parse_site_overrides, parse_team_update};
 use vedette_http::validation::{Errors, Field};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -14,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for plan in [Plan::Starter, Plan::Agency] {
         let current = Settings::defaults(plan);
         let mut errors = Errors::new();
-        let update = parse_team_update(&Field::at("settings", &value), plan, &current, &mut errors);
+        let update = parse_team_update(&Field::at("settings", &value), true, plan, &current, &mut errors);
         let team = if errors.is_empty() { current.merge(&update) } else { current };
         let mut errors = Errors::new();
         let domain = Some("example.com");
@@ -22,6 +24,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         if errors.is_empty() {
             let _ = Settings::resolve(&team, &site, plan);
         }
-        let _ = parse_expected_records(&Field::at("records", &value), &mut Errors::new());
     }
+    let records = serde_json::json!({ "dns_expected_records": value });
+    let _ = SiteEdit::from_json(records.to_string().as_bytes());
 });

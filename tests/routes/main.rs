@@ -8,7 +8,6 @@ mod fallback;
 mod headers;
 mod incidents;
 mod issues;
-mod limits;
 mod maintenance_calendar;
 mod maintenance_windows;
 mod me;

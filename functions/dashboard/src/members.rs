@@ -13,9 +13,6 @@ use vedette_store::TeamWithSettings;
 
 use crate::{RequestContext, layout};
 
-/// The roles that a new member can get. A team's first owner is created with the team.
-const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
-
 /// A role in words.
 pub(crate) const fn role_word(role: Role) -> &'static str {
     match role {

@@ -9,7 +9,7 @@ use vedette_actions::{create_status_page, delete_status_page};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
-use vedette_domain::input::{FieldPresence, Input as _, InputField};
+use vedette_domain::input::{Input as _, InputField};
 use vedette_domain::status_pages::{NewPage, PAGES_MAX, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -134,7 +134,7 @@ fn public(context: RequestContext<'_>, page: &StatusPage) -> Markup {
 
 /// The fields that a new page must have. The next form has the others.
 fn required() -> impl Iterator<Item = &'static InputField> {
-    NewPage::FIELDS.iter().filter(|field| field.presence == FieldPresence::Required)
+    NewPage::FIELDS.iter().filter(|field| field.is_required(true))
 }
 
 fn new_page(team: TeamId, input: FormInput) -> Markup {

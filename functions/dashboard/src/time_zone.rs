@@ -2,23 +2,20 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use serde_json::{Map, Value};
 use vedette_actions::change_time_zone;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::time_zone::NamedZone;
+use vedette_domain::input::Input as _;
+use vedette_domain::time_zone::{NamedZone, ZoneChoice};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::time_zone::parse_time_zone;
+use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;
 use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading, NavTab};
 use crate::settings::{Part, beside_others};
-
-/// The field of the form.
-pub(crate) const FIELD: &str = "time_zone";
 
 /// Shows the zone: with a form for members who may change it, and as text for others.
 pub(crate) async fn show(
@@ -34,8 +31,7 @@ pub(crate) async fn update(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let input = FormInput::sent(context.body);
-    let request = Map::from_iter([(FIELD.to_owned(), Value::from(input.text(FIELD)))]);
-    let zone = match parse_time_zone(&request) {
+    let zone = match read(&input) {
         Ok(zone) => zone.unwrap_or_default(),
         Err(refusal) => return page(context, &team, Some(input.refused(refusal))),
     };
@@ -85,19 +81,35 @@ fn content(team: &Team, may_change: bool, refused: Option<FormInput>) -> Markup 
             section.card { (header) dl.facts.in { dt { "Time zone" } dd { (team.zone) } } }
         };
     }
-    let input = refused.unwrap_or_else(|| {
-        let mut input = FormInput::default();
-        input.put(FIELD, team.zone.name());
-        input
-    });
-    let zones: Vec<_> = zones().collect();
     html! {
         form.card method="post" action={ "/teams/" (team.id) "/time-zone" } novalidate {
             (header)
-            (input.unsaved([FIELD].into_iter()))
-            div.fields { (input.select(FIELD, "Time zone", &zones)) }
+            (control(refused, Some(&team.zone), []))
             footer { button.main { "Save" } }
         }
+    }
+}
+
+/// The zone of the form, if there is one.
+pub(crate) fn read(sent: &FormInput) -> Result<Option<NamedZone>, ValidationError> {
+    Ok(ZoneChoice::from_texts(&sent.texts(ZoneChoice::FIELDS))?.time_zone)
+}
+
+/// The control, with the form that was refused or else with the chosen zone.
+pub(crate) fn control(
+    refused: Option<FormInput>,
+    chosen: Option<&NamedZone>,
+    others: impl IntoIterator<Item = Choice>,
+) -> Markup {
+    let input = refused.unwrap_or_else(|| {
+        let mut input = FormInput::default();
+        input.put(ZoneChoice::FIELDS[0].name, chosen.map_or("", NamedZone::name));
+        input
+    });
+    let choices: Vec<_> = others.into_iter().chain(zones()).collect();
+    html! {
+        (input.unsaved(ZoneChoice::FIELDS.iter().map(|field| field.name)))
+        div.fields { @for field in ZoneChoice::FIELDS { (input.chosen(field, &choices)) } }
     }
 }
 

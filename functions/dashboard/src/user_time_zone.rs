@@ -2,20 +2,14 @@
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use serde_json::{Map, Value};
 use vedette_actions::change_user_time_zone;
-use vedette_domain::time_zone::NamedZone;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::time_zone::parse_time_zone;
 
 use crate::RequestContext;
 use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading};
-use crate::time_zone::{FIELD, zones};
-
-/// The choice of no zone.
-const OF_TEAM: &str = "";
+use crate::time_zone::{control, read};
 
 /// Shows the zone in a form.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
@@ -25,11 +19,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
 /// Saves the zone.
 pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let input = FormInput::sent(context.body);
-    let sent = match input.text(FIELD) {
-        OF_TEAM => Value::Null,
-        name => Value::from(name),
-    };
-    let zone = match parse_time_zone(&Map::from_iter([(FIELD.to_owned(), sent)])) {
+    let zone = match read(&input) {
         Ok(zone) => zone,
         Err(refusal) => return page(context, Some(input.refused(refusal))),
     };
@@ -47,18 +37,10 @@ fn page(context: RequestContext<'_>, refused: Option<FormInput>) -> Result<Respo
         Some(_) => html! {},
         None => layout::notice(context, &[("saved", "Saved.")]),
     };
-    let input = refused.unwrap_or_else(|| {
-        let mut input = FormInput::default();
-        input.put(FIELD, user.zone.as_ref().map_or(OF_TEAM, NamedZone::name));
-        input
-    });
-    let choices: Vec<_> =
-        [Choice::new(OF_TEAM, "Same as the team")].into_iter().chain(zones()).collect();
     let content = html! {
         (done)
         form.card method="post" action="/time-zone" novalidate {
-            (input.unsaved([FIELD].into_iter()))
-            div.fields { (input.select(FIELD, "Time zone", &choices)) }
+            (control(refused, user.zone.as_ref(), [Choice::new("", "Same as the team")]))
             footer { button.main { "Save" } }
         }
     };

@@ -83,9 +83,9 @@ pub(crate) fn pages_base(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A role for a new member. A team gets its first owner when it is created.
+/// A role for a new member.
 pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
-    one_of([Role::Viewer, Role::Member, Role::Admin].map(Role::as_str), Role::parse)
+    one_of(Role::NEW.map(Role::as_str), Role::parse)
 }
 
 pub(crate) fn plan() -> impl TypedValueParser<Value = Plan> {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
-use vedette_domain::input::{FieldPresence, Input, InputField, InputShape};
+use vedette_domain::input::{Input, InputField, InputShape};
 use vedette_domain::validation::{Errors, Field, YES};
 
 use crate::{Failure, args};
@@ -21,7 +21,7 @@ pub(crate) trait Offer {
     fn fields() -> impl Iterator<Item = &'static InputField> {
         Self::Input::FIELDS.iter().filter(|field| {
             let is_offered = Self::NAMES.is_empty() || Self::NAMES.contains(&field.name);
-            is_offered && !is_without_option(field)
+            is_offered && field.is_part_of(Self::Input::IS_NEW) && !is_without_option(field)
         })
     }
 }
@@ -136,7 +136,7 @@ fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
         "" => field.name.to_uppercase(),
         value => value.to_owned(),
     };
-    let arg = arg.value_name(value).required(is_new && field.presence == FieldPresence::Required);
+    let arg = arg.value_name(value).required(field.is_required(is_new));
     let arg = if field.needs.is_empty() || is_new { arg } else { arg.requires(field.needs) };
     let arg = match (field.default)().filter(|_| is_new) {
         Some(default) => arg.default_value(default),

@@ -4,23 +4,16 @@
 mod input;
 mod settings;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vedette_actions::SITES_MAX;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::name::NAME_MAX;
-use vedette_domain::schema::{NAME, NOT_BLANK};
-use vedette_domain::sites::settings::DnsRecordType;
-use vedette_domain::sites::site::NOTES_MAX;
-use vedette_domain::sites::site_url;
-use vedette_domain::time_zone::TIME_ZONE_NAME_MAX;
-use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
+use vedette_domain::input::Input;
+use vedette_domain::time_zone::ZoneChoice;
+use vedette_http::settings::TEAM_PATH;
 
 pub(crate) use self::input::body;
 use crate::operation::Body;
 use crate::schemas::Schemas;
-
-/// Letters and digits of any script, dots, hyphens and underscores.
-const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
 
 /// A change of a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
@@ -32,47 +25,16 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     Body { is_required: true, schema: schemas.named("MonitoringUpdate", schema) }
 }
 
-/// A team's new time zone.
-pub(crate) fn time_zone(schemas: &mut Schemas) -> Body {
-    let schema = zone("An IANA time zone name, such as `Europe/Berlin`; null for UTC.");
-    Body { is_required: true, schema: schemas.named("TimeZoneUpdate", schema) }
+/// A site, new or changed.
+pub(crate) fn site<T: Input>(name: &str, schemas: &mut Schemas) -> Body {
+    let mut schema = input::open::<T>();
+    schema["properties"][TEAM_PATH] = settings::of_site(schemas);
+    Body { is_required: true, schema: schemas.named(name, schema) }
 }
 
-/// A user's new time zone.
-pub(crate) fn user_time_zone(schemas: &mut Schemas) -> Body {
-    let schema =
-        zone("An IANA time zone name, such as `Europe/Berlin`; null for each team's time zone.");
-    Body { is_required: true, schema: schemas.named("UserTimeZoneUpdate", schema) }
-}
-
-fn zone(description: &str) -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "time_zone": {
-                "description": description,
-                "type": ["string", "null"],
-                "maxLength": TIME_ZONE_NAME_MAX,
-            },
-        },
-        "required": ["time_zone"],
-    })
-}
-
-/// A new site.
-pub(crate) fn new_site(schemas: &mut Schemas) -> Body {
-    let schema = site(schemas);
-    Body { is_required: true, schema: schemas.named("SiteCreate", schema) }
-}
-
-/// A change of a site.
-pub(crate) fn changed_site(schemas: &mut Schemas) -> Body {
-    let mut schema = site(schemas);
-    schema["properties"]["pinned"] = json!({
-        "description": "Whether the team keeps the site at the top.",
-        "type": "boolean",
-    });
-    Body { is_required: true, schema: schemas.named("SiteUpdate", schema) }
+/// The time zone that a team or a user chooses.
+pub(crate) fn time_zone(name: &str, schemas: &mut Schemas) -> Body {
+    Body { is_required: true, schema: schemas.named(name, input::open::<ZoneChoice>()) }
 }
 
 /// Several new sites.
@@ -122,85 +84,4 @@ pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
         },
     });
     Body { is_required: false, schema: schemas.named("CheckRun", schema) }
-}
-
-fn site(schemas: &mut Schemas) -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "url": {
-                "description": "The URL to monitor. It is stored in canonical form and is \
-                                unique in the team. Its host is a valid DNS name or an IP \
-                                address. It must not have a user name, a password or the port \
-                                0.",
-                "type": "string",
-                "format": "uri",
-                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
-                "maxLength": site_url::MAX_LENGTH,
-            },
-            "name": {
-                "description": "Display name: one line of visible text. A site without a name \
-                                gets one from the URL's host.",
-                "type": "string",
-                "pattern": NAME,
-                "maxLength": NAME_MAX,
-            },
-            "notes": {
-                "description": "Free text.",
-                "type": ["string", "null"],
-                "maxLength": NOTES_MAX,
-            },
-            "js_rendered": {
-                "description": "Whether broken-link crawls render pages with a browser.",
-                "type": "boolean",
-            },
-            "monitoring_settings": settings::of_site(schemas),
-            "dns_expected_records": expected_records(schemas),
-        },
-        "required": ["url"],
-    })
-}
-
-fn expected_records(schemas: &mut Schemas) -> Value {
-    let types = DnsRecordType::ALL.map(|kind| {
-        let (description, mut value) = expected_value(kind);
-        value["type"] = "string".into();
-        let values = json!({
-            "description": description,
-            "type": "array",
-            "maxItems": VALUES_MAX,
-            "items": value,
-        });
-        (kind.as_str().to_owned(), values)
-    });
-    let records = json!({
-        "description": format!(
-            "The DNS records that must exist, by type, at most {BYTES_MAX} bytes in total. \
-             Null and `{{}}` clear them; the next check then becomes the baseline."
-        ),
-        "type": "object",
-        "properties": serde_json::Map::from_iter(types),
-        "additionalProperties": false,
-    });
-    json!({ "anyOf": [schemas.named("ExpectedRecords", records), { "type": "null" }] })
-}
-
-/// The expected records of a type, in words and as a schema.
-fn expected_value(kind: DnsRecordType) -> (&'static str, Value) {
-    let text = |pattern: &str| json!({ "pattern": pattern, "maxLength": VALUE_MAX });
-    match kind {
-        DnsRecordType::A => ("IPv4 addresses.", json!({ "format": "ipv4" })),
-        DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", json!({ "format": "ipv6" })),
-        DnsRecordType::Cname | DnsRecordType::Ns => ("Host names, in any case.", text(HOST_NAME)),
-        DnsRecordType::Mx => (
-            "`10 mail.example.com`, or `mail.example.com` for any priority; `.` means no mail \
-             server.",
-            text(NOT_BLANK),
-        ),
-        DnsRecordType::Txt => (
-            "Texts, with the strings of a record joined. Quotes, as in zone files, make no \
-             difference.",
-            text(NOT_BLANK),
-        ),
-    }
 }

@@ -37,6 +37,17 @@ pub trait Input: Sized + 'static {
         parse(&Fields::body(&parse_body(body)?))
     }
 
+    /// Reads an input from the body of a request, and ignores fields that are not known.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    fn from_open_json(body: &[u8]) -> Result<Self, ValidationError> {
+        let mut errors = Errors::new();
+        let read = Self::read(&Fields::body(&parse_body(body)?), &mut errors);
+        errors.finish(read)
+    }
+
     /// Reads an input from what was typed into a form or on a command line.
     ///
     /// # Errors
@@ -83,12 +94,18 @@ fn read_beside<T: Input>(others: &[&str], fields: &Fields<'_>, errors: &mut Erro
 pub enum FieldPresence {
     /// A new resource must have it.
     Required,
+    /// A new resource and each change must have it.
+    Always,
+    /// It must be there, and may be null.
+    Sent,
     /// It may be omitted, and is not null.
     Optional,
     /// It may be omitted or null, which means the same.
     Nullable,
     /// It may be omitted or null. In a change, null removes what there is.
     Clearable,
+    /// Only a change may have it, and it is not null.
+    ChangeOnly,
 }
 
 /// A field of an input, for those who describe it.
@@ -126,7 +143,22 @@ pub struct InputField {
 impl InputField {
     /// Whether it may be null.
     pub const fn is_nullable(&self) -> bool {
-        matches!(self.presence, FieldPresence::Nullable | FieldPresence::Clearable)
+        use FieldPresence::{Clearable, Nullable, Sent};
+        matches!(self.presence, Sent | Nullable | Clearable)
+    }
+
+    /// Whether a new resource, or a change, may have it.
+    pub fn is_part_of(&self, is_new: bool) -> bool {
+        !is_new || self.presence != FieldPresence::ChangeOnly
+    }
+
+    /// Whether a new resource, or a change, must have it.
+    pub fn is_required(&self, is_new: bool) -> bool {
+        match self.presence {
+            FieldPresence::Always | FieldPresence::Sent => true,
+            FieldPresence::Required => is_new,
+            _ => false,
+        }
     }
 
     /// What it means, in sentences, with its limit and its default.
@@ -284,6 +316,7 @@ pub(crate) use field;
 
 macro_rules! new_type {
     (Required $type:ty) => { $type };
+    (Always $type:ty) => { $type };
     ($presence:ident $type:ty, $default:expr) => { $type };
     ($presence:ident $type:ty) => { Option<$type> };
 }
@@ -310,6 +343,15 @@ macro_rules! read_new {
     (Required, $field:expr, $errors:ident, $rule:expr) => {
         $crate::input::FieldRule::read_required(&$rule, &$field, $errors)
     };
+    (Always, $field:expr, $errors:ident, $rule:expr) => {
+        $crate::input::read_change!(Always, $field, $errors, $rule)
+    };
+    (Sent, $field:expr, $errors:ident, $rule:expr) => {
+        $field.sent($errors).map(|field| $crate::input::read_change!(Nullable, field, $errors, $rule))
+    };
+    (ChangeOnly, $field:expr, $errors:ident, $rule:expr) => {
+        Some(None)
+    };
     (Clearable, $field:expr, $errors:ident, $rule:expr) => {
         Some($crate::input::read_change!(Nullable, $field, $errors, $rule))
     };
@@ -321,6 +363,9 @@ pub(crate) use read_new;
 
 /// Reads a field of a change.
 macro_rules! read_change {
+    (Always, $field:expr, $errors:ident, $rule:expr) => {
+        $crate::input::FieldRule::read_required(&$rule, &$field, $errors)
+    };
     (Clearable, $field:expr, $errors:ident, $rule:expr) => {
         $field.nullable(|field| $crate::input::FieldRule::read(&$rule, field, $errors))
     };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
 use crate::expectations::SEVERITIES;
-use crate::input::{FieldPresence, InputField, InputShape, InputVariant, TextKind};
+use crate::input::{InputField, InputShape, InputVariant, TextKind};
 use crate::issues::Fingerprint;
 use crate::sites::settings::{TIME_OF_DAY, TimeOfDay};
 
@@ -128,7 +128,7 @@ fn described(mut schema: Value, about: &str) -> Value {
 /// The schema of an object with these fields, as requests send it.
 pub fn object(fields: &[InputField], is_new: bool) -> Value {
     let mut properties = Map::new();
-    for field in fields {
+    for field in fields.iter().filter(|field| field.is_part_of(is_new)) {
         let schema = property(field, is_new);
         let (former, about) = field.former;
         if !former.is_empty() {
@@ -141,9 +141,9 @@ pub fn object(fields: &[InputField], is_new: bool) -> Value {
         "properties": properties,
         "additionalProperties": false,
     });
-    let required = fields.iter().filter(|field| field.presence == FieldPresence::Required);
+    let required = fields.iter().filter(|field| field.is_required(is_new));
     let required: Vec<_> = required.map(|field| field.name).collect();
-    if is_new && !required.is_empty() {
+    if !required.is_empty() {
         schema["required"] = json!(required);
     }
     for field in fields.iter().filter(|field| !is_new && !field.needs.is_empty()) {
@@ -211,6 +211,10 @@ fn text(min: usize, max: usize, kind: TextKind, or_blank: bool) -> Value {
         TextKind::NotBlank => Some(NOT_BLANK).filter(|_| !or_blank),
         TextKind::Lines => Some(if or_blank { TEXT_OR_BLANK } else { TEXT }),
         TextKind::Pattern(pattern) => Some(pattern),
+        TextKind::Url => {
+            schema["format"] = "uri".into();
+            Some("^[Hh][Tt][Tt][Pp][Ss]?://").filter(|_| !or_blank)
+        }
         TextKind::Secret | TextKind::SecretLines => {
             schema["writeOnly"] = true.into();
             None

@@ -9,9 +9,9 @@
 //! - [`site_state`] describes a site in one word, for lists.
 
 pub(crate) mod host_name;
+pub mod input;
 pub mod refusal;
 pub mod settings;
 pub mod site;
-pub mod site_input;
 pub mod site_state;
 pub mod site_url;

@@ -8,10 +8,18 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 
-use crate::input::{TextKind, TextRule};
+use crate::input::{TextKind, TextRule, input};
+
+input! {
+    /// The time zone that a team or a user chooses.
+    ZoneChoice {
+        /// An IANA time zone name, such as `Europe/Berlin`. Null means UTC for a team, and each team's time zone for a user.
+        time_zone: Sent<NamedZone> = NamedZone::RULE;
+    }
+}
 
 /// The longest name that is looked up, in bytes; the longest in the database has 32.
-pub const TIME_ZONE_NAME_MAX: usize = 64;
+const TIME_ZONE_NAME_MAX: usize = 64;
 
 /// A time zone with its IANA name, such as `Europe/Berlin`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,9 +15,7 @@ pub mod request_id;
 pub mod resource;
 pub mod response;
 pub mod settings;
-pub mod site_input;
 pub mod source;
-pub mod time_zone;
 pub mod wording;
 
 pub use vedette_domain::validation;

@@ -1,4 +1,4 @@
-//! Reads `monitoring_settings` and `dns_expected_records` from requests.
+//! Reads `monitoring_settings` from requests.
 //!
 //! A team's settings and a site's overrides are the same object, with small differences that `Level` names. A team must
 //! send `enabled` and `cadence_minutes` for each tool, only a team sets quiet time and escalation, and only a site has
@@ -7,21 +7,19 @@
 //! Fields are read in the order of the API's request tables. Unknown fields are refused, so that a misspelled setting
 //! is not silently ignored.
 
-mod expected_records;
 mod tools;
 
-use lambda_http::http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::input::{FieldRule as _, ObjectRule};
+use vedette_domain::input::{FieldRule as _, Input, ObjectRule};
 use vedette_domain::sites::settings::{
-    HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate, RequestHeader, Settings,
-    SiteOverrides, TeamUpdate, ToolsOverrides, is_sendable_header,
+    HeaderOverride, QuietTimeUpdate, RequestHeader, Settings, SiteOverrides, TeamUpdate,
+    read_header,
 };
+use vedette_domain::sites::site_url::SiteUrl;
+use vedette_store::TeamWithSettings;
 
-pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_records};
-
-use crate::validation::{Errors, Field};
+use crate::validation::{Errors, Field, Fields, ValidationError};
 
 /// Where a team's settings are in a request.
 pub const TEAM_PATH: &str = "monitoring_settings";
@@ -33,6 +31,27 @@ enum Level<'a> {
     Team,
     /// The overrides of a site whose URL has this host; `None` if the URL could not be read.
     Site { domain: Option<&'a str> },
+}
+
+/// Reads a site, new or changed, with its overrides if they are sent. Fields that are not known are ignored.
+///
+/// # Errors
+///
+/// Everything that is wrong with them.
+pub fn parse_site<T: Input>(
+    fields: &Fields<'_>,
+    team: &TeamWithSettings,
+) -> Result<(T, Option<SiteOverrides>), ValidationError> {
+    let mut errors = Errors::new();
+    let site = T::read(fields, &mut errors);
+    let url = fields.field("url").value().and_then(Value::as_str);
+    let url = url.and_then(|url| SiteUrl::parse(url).ok());
+    let domain = url.as_ref().map(SiteUrl::domain);
+    let sent = fields.field(TEAM_PATH);
+    let overrides = sent
+        .is_sent()
+        .then(|| parse_site_overrides(&sent, &team.settings, team.plan(), domain, &mut errors));
+    errors.finish(site.map(|site| (site, overrides)))
 }
 
 /// Reads the overrides of a site whose host is `site_domain`. If the site's own URL could not be read, there
@@ -90,122 +109,34 @@ fn hold_to_team(
     }
 }
 
-/// Reads the changes that a team's PATCH makes to its `current` settings. Use the result only
-/// if no error was recorded.
+/// Reads a change of a team's `current` settings. It must name a tool, unless it is one section of them, as a form
+/// sends it. Use the result only if no error was recorded.
 pub fn parse_team_update(
     field: &Field<'_>,
+    needs_tools: bool,
     plan: Plan,
-    current: &Settings,
-    errors: &mut Errors,
-) -> TeamUpdate {
-    let tools = |field: &Field<'_>, errors: &mut Errors| read_team_tools(field, plan, errors);
-    read_team(field, tools, current, errors)
-}
-
-/// Reads a change of one section of a team's settings, as a form sends it. Everything else may be left out, even the
-/// tools. Use the result only if no error was recorded.
-pub fn parse_team_section(
-    field: &Field<'_>,
-    plan: Plan,
-    current: &Settings,
-    errors: &mut Errors,
-) -> TeamUpdate {
-    let tools = |field: &Field<'_>, errors: &mut Errors| {
-        let sent = field.object(errors);
-        sent.map(|sent| tools::read(&sent, Level::Team, plan, errors)).unwrap_or_default()
-    };
-    read_team(field, tools, current, errors)
-}
-
-fn read_team(
-    field: &Field<'_>,
-    read_tools: impl FnOnce(&Field<'_>, &mut Errors) -> ToolsOverrides,
     current: &Settings,
     errors: &mut Errors,
 ) -> TeamUpdate {
     let Some(fields) = field.object(errors) else {
         return TeamUpdate::default();
     };
+    let mut tools = fields.field("tools");
+    if needs_tools {
+        tools = tools.required(errors);
+    }
+    let sent = tools.object(errors);
+    if needs_tools && sent.as_ref().is_some_and(Fields::is_empty) {
+        tools.refuse(errors, "is required");
+    }
     let update = TeamUpdate {
-        tools: read_tools(&fields.field("tools"), errors),
+        tools: sent.map(|sent| tools::read(&sent, Level::Team, plan, errors)).unwrap_or_default(),
         request_header: read_header(&fields.field("request_header"), errors),
         quiet_time: read_quiet_time(&fields.field("quiet_time"), current, errors),
         escalation: ObjectRule.read(&fields.field("escalation"), errors),
     };
     fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
     update
-}
-
-/// The tools of a team: at least one.
-fn read_team_tools(field: &Field<'_>, plan: Plan, errors: &mut Errors) -> ToolsOverrides {
-    let field = field.clone().required(errors);
-    match field.object(errors) {
-        Some(sent) if sent.is_empty() => {
-            field.refuse(errors, "is required");
-            ToolsOverrides::default()
-        }
-        Some(sent) => tools::read(&sent, Level::Team, plan, errors),
-        None => ToolsOverrides::default(),
-    }
-}
-
-/// A header: both parts, or neither if they are null. `None` if nothing was sent (`{}`).
-fn read_header(field: &Field<'_>, errors: &mut Errors) -> Option<RequestHeader> {
-    let fields = field.object(errors)?;
-    let name_field = fields.field("name");
-    let value_field = fields.field("value");
-    require_with(&name_field, &value_field, errors);
-    let name = read_header_name(&name_field, errors);
-    require_with(&value_field, &name_field, errors);
-    let value = read_header_value(&value_field, errors);
-    let said = name_field.is_sent() || value_field.is_sent();
-    fields.only(&["name", "value"], errors);
-    said.then_some(RequestHeader { name, value })
-}
-
-/// Records an error if `field` is absent although `other` is not.
-fn require_with(field: &Field<'_>, other: &Field<'_>, errors: &mut Errors) {
-    if field.is_absent() && !other.is_absent() {
-        field.refuse(errors, format_args!("is required with {}", other.path()));
-    }
-}
-
-fn read_header_name(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
-    if refuses_line_breaks(field, errors) {
-        return None;
-    }
-    let name = field.nullable(|f| f.string(HEADER_NAME_MAX, errors)).flatten()?;
-    if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        field.refuse(errors, "must be a valid HTTP header name");
-        return None;
-    }
-    if !is_sendable_header(&name) {
-        field.refuse(errors, "must not be a header that belongs to the connection or the body, such as Content-Length");
-        return None;
-    }
-    Some(name)
-}
-
-fn read_header_value(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
-    if refuses_line_breaks(field, errors) {
-        return None;
-    }
-    let value = field.nullable(|f| f.string(HEADER_VALUE_MAX, errors)).flatten()?;
-    if HeaderValue::from_str(&value).is_err() {
-        field.refuse(errors, "must be a valid HTTP header value");
-        return None;
-    }
-    Some(value)
-}
-
-/// Line breaks are refused before trimming, because they are never there by accident.
-fn refuses_line_breaks(field: &Field<'_>, errors: &mut Errors) -> bool {
-    let breaks = !field.is_absent()
-        && field.value().and_then(Value::as_str).is_some_and(|text| text.contains(['\r', '\n']));
-    if breaks {
-        field.refuse(errors, "must not contain line breaks");
-    }
-    breaks
 }
 
 fn read_quiet_time(

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use lambda_http::Body;
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
@@ -13,7 +12,10 @@ use vedette_runtime::Clock;
 use vedette_testkit::{ApiResponse, Fault, Member, new_team};
 use vedette_tests::Service;
 
-use crate::support::{assert_invalid, assert_refused, new_site};
+use crate::support::{
+    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
+    new_site, odd_spellings, suspend,
+};
 
 const LIMIT: &str = "Your current plan has reached its site limit.";
 const MONITORED: &str = "This URL is already monitored by the team.";
@@ -417,19 +419,4 @@ async fn a_site_that_the_table_does_not_take_fails_alone_and_says_no_more_than_t
         "error": "The service is unavailable. Please try again.",
     }]);
     assert_eq!(answer.body["data"]["failed"], failed);
-}
-
-#[tokio::test]
-async fn a_body_is_a_json_object() {
-    let (service, owner) = Service::with_team().await;
-    let path = format!("/teams/{}/sites/bulk", owner.team);
-    let client = service.client(&owner);
-    let empty = client.send("POST", &path, Body::Empty).await;
-    assert_invalid(&empty, "sites", "The sites field is required.");
-    let list = client.send("POST", &path, r#"[{"url":"https://a.test"}]"#.into()).await;
-    assert_invalid(&list, "body", "The request body must be a JSON object.");
-    let broken = client.send("POST", &path, "{".into()).await;
-    assert_invalid(&broken, "body", "The request body must be valid JSON.");
-    let other = client.get(&path).await;
-    assert_refused(&other, 405, "The GET method is not supported for this resource.");
 }

@@ -1,7 +1,6 @@
-//! `POST /teams/{team}/sites`: a site is created or rejected. `fields` tests the site's own fields, `settings` its
-//! monitoring, and `limits` how many sites are possible.
+//! `POST /teams/{team}/sites`: a site is created or rejected. `settings` tests its monitoring, and
+//! `limits` how many sites are possible.
 
-mod fields;
 mod limits;
 mod settings;
 
@@ -405,70 +404,6 @@ async fn the_reconciler_is_told_of_a_new_site_and_of_no_refused_one() {
 }
 
 #[tokio::test]
-async fn expected_records_are_lists_by_type() {
-    let (service, owner) = Service::with_team().await;
-    let creator = Creator::new(&service, &owner);
-    for (n, (sent, kept)) in [
-        (json!(null), json!({})),
-        (json!({}), json!({})),
-        (json!({ "A": [] }), json!({})),
-        (
-            json!({ "TXT": ["b", " a ", "b"], "A": ["192.0.2.1"] }),
-            json!({ "A": ["192.0.2.1"], "TXT": ["a", "b"] }),
-        ),
-        (
-            json!({
-                "AAAA": ["2001:DB8::0:1", "2001:db8::1"],
-                "CNAME": ["Shop.example."],
-                "MX": ["010 mail.example", "backup.example"],
-                "NS": ["ns.example"],
-                "TXT": ["\"v=spf1 \" \"-all\"", "v=spf1 -all"],
-            }),
-            json!({
-                "AAAA": ["2001:db8::1"],
-                "CNAME": ["shop.example"],
-                "MX": ["10 mail.example", "backup.example"],
-                "NS": ["ns.example"],
-                "TXT": ["v=spf1 -all"],
-            }),
-        ),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let created = creator.post_with(n, "dns_expected_records", &sent).await;
-        assert_eq!(created.status, 201, "{created:?}");
-        let shown = &created.body["data"]["issue_settings"]["dns"]["expected_records"];
-        assert_eq!(shown, &kept, "{sent}");
-    }
-    let large = ["a", "b", "c"].map(|text| text.repeat(4096));
-    for (sent, at, complaint) in [
-        (json!({ "SOA": ["x"] }), ".SOA", "is not known"),
-        (json!({ "mx": ["x"] }), ".mx", "is not known"),
-        (json!([]), "", "must be an object"),
-        (json!({ "A": "192.0.2.1" }), ".A", "must be an array"),
-        (json!({ "A": null }), ".A", "must not be empty"),
-        (json!({ "A": ["192.0.2.1", 1] }), ".A.1", "must be a string"),
-        (json!({ "A": [""] }), ".A.0", "must not be empty"),
-        (json!({ "A": ["2001:db8::1"] }), ".A.0", "must be an IPv4 address"),
-        (json!({ "AAAA": ["192.0.2.1"] }), ".AAAA.0", "must be an IPv6 address"),
-        (json!({ "CNAME": ["https://a.test"] }), ".CNAME.0", "must be a host name"),
-        (json!({ "NS": ["a.test", "a b"] }), ".NS.1", "must be a host name"),
-        (
-            json!({ "MX": ["ten a.test"] }),
-            ".MX.0",
-            "must be a host name, or a priority and a host name",
-        ),
-        (json!({ "TXT": vec!["x"; 51] }), ".TXT", "must not have more than 50 items"),
-        (json!({ "TXT": large }), "", "must not hold more than 8192 bytes"),
-    ] {
-        let refused = creator.post_with(9, "dns_expected_records", &sent).await;
-        let path = format!("dns_expected_records{at}");
-        assert_invalid(&refused, &path, &format!("The {path} field {complaint}."));
-    }
-}
-
-#[tokio::test]
 async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
@@ -524,6 +459,22 @@ async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
       "message": "The url field is required. (and 9 more errors)"
     }
     "#);
+}
+
+#[tokio::test]
+async fn unknown_fields_are_ignored_and_pinned_is_one_of_them() {
+    let (service, owner) = Service::with_team().await;
+    let body = json!({
+        "url": "https://example.com",
+        "pinned": true,
+        "is_pinned": true,
+        "uuid": 5,
+        "monitoring": { "settings": [] },
+        "quiet_time": { "enabled": "yes" },
+    });
+    let created = Creator::new(&service, &owner).post(&body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    assert_eq!(created.body["data"]["is_pinned"], false);
 }
 
 #[tokio::test]

@@ -21,7 +21,8 @@ async fn a_zone_is_chosen_in_any_case_and_given_up_again() {
         (json!("Asia/Kathmandu"), "Asia/Kathmandu"),
         (Value::Null, "UTC"),
     ] {
-        let answer = patch(&service, &owner, &json!({ "time_zone": sent })).await;
+        // Fields that are not known are ignored.
+        let answer = patch(&service, &owner, &json!({ "time_zone": sent, "zone": 5 })).await;
         assert_eq!(
             (answer.status, &answer.body),
             (200, &json!({ "data": { "time_zone": chosen } }))

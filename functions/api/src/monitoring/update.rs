@@ -29,6 +29,6 @@ fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings,
     let field = Fields::body(body).field("monitoring_settings").required(&mut errors);
     let update = field
         .is_sent()
-        .then(|| parse_team_update(&field, team.plan(), &team.settings, &mut errors));
+        .then(|| parse_team_update(&field, true, team.plan(), &team.settings, &mut errors));
     errors.finish(update.map(|update| team.settings.merge(&update)))
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
+use vedette_domain::input::Input as _;
+use vedette_domain::sites::input::NewSite;
 use vedette_domain::sites::refusal::SiteRefusal;
-use vedette_domain::sites::site_input::SiteInput;
+use vedette_domain::sites::settings::SiteOverrides;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
-use vedette_http::site_input::parse_site;
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
 use vedette_store::TeamWithSettings;
 
@@ -29,7 +30,7 @@ pub(crate) async fn handle(
     let mut outcome = SitesOutcome::default();
     let mut seen = BTreeSet::new();
     for item in items {
-        let input = match item.input(&team.team) {
+        let input = match item.input() {
             Ok(input) => input,
             Err(error) => {
                 outcome.fail(item.url, error.message());
@@ -41,7 +42,7 @@ pub(crate) async fn handle(
             continue;
         }
         let id = team.team.id();
-        let site = |site, now| input.clone().into_site(site, id, now);
+        let site = |site, now| input.clone().into_site(SiteOverrides::default(), site, id, now);
         match create_one_of_many(context.app, context.caller, &mut team, site).await {
             Ok(OneOfMany::Created(stored)) => outcome.create(shown(context, &team, &stored)),
             Ok(OneOfMany::Duplicate) => {
@@ -63,13 +64,12 @@ struct Item {
 
 impl Item {
     /// The site, read as if it were the only one.
-    fn input(&self, team: &TeamWithSettings) -> Result<SiteInput, ValidationError> {
-        let mut body = Map::new();
-        body.insert("url".to_owned(), self.url.as_str().into());
-        if let Some(name) = &self.name {
-            body.insert("name".to_owned(), name.as_str().into());
-        }
-        parse_site(&Fields::body(&body), team)
+    fn input(&self) -> Result<NewSite, ValidationError> {
+        let sent = [("url", Some(&self.url)), ("name", self.name.as_ref())];
+        let sent = sent.into_iter().filter_map(|(field, text)| Some((field, text?)));
+        NewSite::from_texts(
+            &sent.map(|(field, text)| (field.into(), text.as_str().into())).collect(),
+        )
     }
 }
 
@@ -93,7 +93,7 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
 fn as_sent(field: Field<'_>, is_required: bool, errors: &mut Errors) -> Option<String> {
     match field.value() {
         Some(Value::String(text)) => Some(text.clone()),
-        _ if is_required => field.required(errors).name(errors),
-        _ => field.name(errors),
+        _ if is_required => field.required(errors).string(0, errors),
+        _ => field.string(0, errors),
     }
 }

@@ -1,11 +1,12 @@
 //! `PATCH /sites/{site}`: changes a site's description, its URL or its monitoring.
 
 use vedette_actions::save_site;
+use vedette_domain::sites::input::SiteEdit;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
-use vedette_http::site_input::parse_site_update;
+use vedette_http::settings::parse_site;
 use vedette_http::validation::{Fields, parse_body};
 
 use crate::Context;
@@ -15,10 +16,12 @@ pub(crate) async fn handle(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
-    let update = parse_site_update(&Fields::body(&parse_body(context.body)?), &access.team)?;
+    let (edit, overrides): (SiteEdit, _) =
+        parse_site(&Fields::body(&parse_body(context.body)?), &access.team)?;
     let site = &access.stored.site;
-    let update = update.as_written_back(site, &access.settings());
-    let next = update.apply_to(site, access.has_learnt_records()?);
+    let settings = access.settings();
+    let overrides = overrides.map(|sent| site.overrides.replaced_by(sent, &settings));
+    let next = edit.apply_to(site, overrides, access.has_learnt_records()?);
     save_site(context.app, &mut access, next, context.caller.actor(), now).await?;
 
     let retention = access.team.retention(now);

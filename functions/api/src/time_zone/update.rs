@@ -1,11 +1,11 @@
 //! `PATCH /teams/{team}/time-zone`: chooses the time zone of a team.
 
 use vedette_actions::change_time_zone;
+use vedette_domain::input::Input as _;
+use vedette_domain::time_zone::ZoneChoice;
 use vedette_http::error::ApiError;
 use vedette_http::resource::TimeZoneResource;
 use vedette_http::response::{Response, ok};
-use vedette_http::time_zone::parse_time_zone;
-use vedette_http::validation::parse_body;
 use vedette_store::TeamWithSettings;
 
 use crate::Context;
@@ -14,7 +14,7 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let zone = parse_time_zone(&parse_body(context.body)?)?.unwrap_or_default();
+    let zone = ZoneChoice::from_open_json(context.body)?.time_zone.unwrap_or_default();
     let (actor, now) = (context.caller.actor(), context.caller.now);
     let team = change_time_zone(context.app, team.team, zone, actor, now).await?;
     Ok(ok(&TimeZoneResource::new(&team.zone)))

@@ -128,6 +128,7 @@ impl FormInput {
             InputShape::Text { kind: TextKind::Format("date-time"), .. } => {
                 self.input(name, "datetime-local", label)
             }
+            InputShape::Text { kind: TextKind::Url, .. } => self.input(name, "url", label),
             InputShape::Text { .. } => self.input(name, "text", label),
             InputShape::Minutes(max) => self.number(name, label, (1, max)),
             InputShape::Integer(min, max) => self.number(name, label, (min, max)),

@@ -13,7 +13,8 @@ use vedette_domain::accounts::plan::{
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{InputField, InputShape, TextKind};
 use vedette_domain::sites::settings::{
-    HTTPS_PORT, STATUS_INCIDENT_CODES, StatusCodeOption, TIME_OF_DAY, own_settings,
+    HEADER_FIELDS, HEADER_VALUE_MAX, HTTPS_PORT, STATUS_INCIDENT_CODES, StatusCodeOption,
+    TIME_OF_DAY, own_settings,
 };
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
@@ -72,12 +73,11 @@ pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
     }))
 }
 
-/// The controls of the header that checks send.
+/// The controls of the header that checks send. Its value may be a secret, so pages do not show it.
 pub(crate) fn of_header() -> [Control; 2] {
-    [
-        Control::new("request_header.name", "Header name", text_of(TextKind::Line)),
-        Control::new("request_header.value", "Header value", text_of(TextKind::Secret)),
-    ]
+    let [name, value] = HEADER_FIELDS.map(|part| Control::of("request_header", &part));
+    let shape = InputShape::Text { min: 0, max: HEADER_VALUE_MAX, kind: TextKind::Secret };
+    [name, Control { shape, ..value }]
 }
 
 /// Settings in the structure of the API's requests.
@@ -129,7 +129,7 @@ impl Control {
     /// Whether teams have the setting too.
     pub(crate) fn is_of_teams(&self) -> bool {
         // The only URL is that of a page of a site.
-        !matches!(self.shape, InputShape::Text { kind: TextKind::Format("uri"), .. })
+        !matches!(self.shape, InputShape::Text { kind: TextKind::Url, .. })
     }
 
     /// Whether it is a list of texts that are typed, one on each line.
@@ -347,11 +347,6 @@ fn choices(shape: &InputShape) -> Vec<Choice> {
         }
         _ => Vec::new(),
     }
-}
-
-/// A text without a limit of its own; the API's rule says what is wrong.
-const fn text_of(kind: TextKind) -> InputShape {
-    InputShape::Text { min: 0, max: usize::MAX, kind }
 }
 
 fn presets() -> Vec<Choice> {

@@ -17,7 +17,7 @@ use vedette_routing::InvitationAccess;
 use vedette_store::TeamWithSettings;
 
 use super::list::{Refused, page};
-use super::{NEW_ROLES, answer, role_word};
+use super::{answer, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
@@ -41,7 +41,7 @@ impl MemberInput {
         let email = parse_email(&self.email).map_err(|error| {
             errors.push("email", sentence(&error.to_string()));
         });
-        let role = Role::parse(&self.role).filter(|role| NEW_ROLES.contains(role));
+        let role = Role::parse(&self.role).filter(|role| Role::NEW.contains(role));
         if role.is_none() {
             errors.push("role", "Choose a role.");
         }

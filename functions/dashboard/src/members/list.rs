@@ -12,7 +12,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{MemberRow, Store, StoreError, TeamWithSettings};
 
-use super::{NEW_ROLES, role_word};
+use super::role_word;
 use crate::RequestContext;
 use crate::clock::Clock;
 use crate::form::Problems;
@@ -274,7 +274,7 @@ fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
                     div.fld {
                         label for="role" { "Role" }
                         select #role name="role" aria-describedby=[role.described()] {
-                            @for one in NEW_ROLES {
+                            @for one in Role::NEW {
                                 option value=(one.as_str()) selected[one.as_str() == chosen] { (role_word(one)) }
                             }
                         }

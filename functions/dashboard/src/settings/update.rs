@@ -3,7 +3,7 @@
 use vedette_actions::change_monitoring;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::settings::{TEAM_PATH, parse_team_section};
+use vedette_http::settings::{TEAM_PATH, parse_team_update};
 use vedette_http::validation::{Errors, Field};
 use vedette_store::TeamWithSettings;
 
@@ -22,7 +22,7 @@ pub(crate) async fn update(
     let mut errors = Errors::new();
     let request = section.request(&team, &input);
     let sent = Field::text(TEAM_PATH, &request);
-    let update = parse_team_section(&sent, team.plan(), &team.settings, &mut errors);
+    let update = parse_team_update(&sent, false, team.plan(), &team.settings, &mut errors);
     let settings = match errors.finish(Some(team.settings.merge(&update))) {
         Ok(settings) => settings,
         Err(refusal) => return page(context, &team, section, Some(input.refused(refusal))),

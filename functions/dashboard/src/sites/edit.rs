@@ -4,16 +4,17 @@ mod expectations;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::sites::input::SiteEdit;
 use vedette_domain::sites::settings::DnsRecordType;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::settings::TEAM_PATH;
-use vedette_http::site_input::parse_site_update;
+use vedette_http::settings::{TEAM_PATH, parse_site};
 use vedette_http::validation::{Fields, YES};
 
 use crate::form::setting::{self, Control};
@@ -48,9 +49,11 @@ pub(crate) async fn save(
         // A body that the form leaves empty is that of the site at the URL in the form.
         let moved = SiteUrl::parse(input.text("url"))
             .map_or_else(|_| site.clone(), |url| site.moved_to(url));
-        let update = parse_site_update(&Fields::texts(&request(&input, &access)), &access.team)?;
-        let update = update.as_chosen(site, &access.settings());
-        let mut wanted = update.apply_to(site, access.has_learnt_records()?);
+        let (edit, overrides): (SiteEdit, _) =
+            parse_site(&Fields::texts(&request(&input, &access)), &access.team)?;
+        let settings = access.settings();
+        let overrides = overrides.map(|chosen| site.overrides.keeping_cadences(chosen, &settings));
+        let mut wanted = edit.apply_to(site, overrides, access.has_learnt_records()?);
         if let Some(read) = expectations::read(&input, &moved) {
             wanted.expectations = read?;
         }
@@ -86,6 +89,11 @@ pub(crate) async fn resume(
     layout::redirect(&format!("/sites/{}?notice=resumed", access.stored.site.id))
 }
 
+/// The fields besides the expected records.
+fn fields() -> impl Iterator<Item = &'static InputField> {
+    SiteEdit::FIELDS.iter().filter(|field| field.name != RECORDS)
+}
+
 /// The settings that a site may take from its team.
 fn inherited(access: &SiteAccess) -> impl Iterator<Item = Control> {
     let plan = access.team.plan();
@@ -96,12 +104,7 @@ fn inherited(access: &SiteAccess) -> impl Iterator<Item = Control> {
 fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     let site = &access.stored.site;
     let mut input = FormInput::default();
-    input.put("name", &site.name);
-    input.put("url", site.url.as_str());
-    input.put("notes", site.notes.as_deref().unwrap_or_default());
-    for (name, is_on) in [("pinned", site.pinned), ("js_rendered", site.js_rendered)] {
-        input.put(name, if is_on { YES } else { "" });
-    }
+    input.fill("", fields(), site)?;
     for (kind, values) in &site.expected_records {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
@@ -118,14 +121,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
 
 /// The input as a request of the API.
 fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
-    let text = |name: &str| Value::from(input.text(name));
-    let mut request = json!({
-        "url": text("url"),
-        "name": text("name"),
-        "notes": text("notes"),
-        "js_rendered": text("js_rendered"),
-        "pinned": text("pinned"),
-    });
+    let mut request = input.texts(fields()).into();
     inherited(access).for_each(|control| control.write_own(input, &mut request));
     setting::of_header().iter().for_each(|control| control.write(input, &mut request));
     let saved = access.stored.site.overrides.request_header.as_ref();
@@ -163,11 +159,13 @@ fn page(
             section.card {
                 header { h2 { "Name and URL" } }
                 div.fields {
-                    (input.input("name", "text", "Name"))
-                    (input.input("url", "url", Label { text: "URL", help }))
-                    (input.textarea("notes", "Notes, sent with notifications", 4))
-                    (input.tick("pinned", YES, "Keep at the top of lists"))
-                    (input.tick("js_rendered", YES, "Render pages in a browser when checking links"))
+                    @for field in fields() {
+                        @match field.name {
+                            "url" => (input.input(field.name, "url", Label { text: field.label, help })),
+                            "notes" => (input.textarea(field.name, field.label, 4)),
+                            _ => (input.control(field)),
+                        }
+                    }
                 }
             }
             @for tool in Tool::ALL {

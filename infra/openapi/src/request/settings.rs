@@ -6,16 +6,11 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::Input as _;
 use vedette_domain::schema;
 use vedette_domain::sites::settings::{
-    EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, PAGE_URL_MAX, PROXY_HEADERS,
-    QuietTimeUpdate, UNSENDABLE_HEADERS, own_settings,
+    EscalationUpdate, HEADER_FIELDS, PAGE_URL_MAX, PROXY_HEADERS, QuietTimeUpdate,
+    UNSENDABLE_HEADERS, own_settings,
 };
 
 use crate::schemas::Schemas;
-
-/// The name of an HTTP header (RFC 9110).
-const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
-/// The value of a header: visible ASCII, possibly with blanks in between, but not only blanks.
-const HEADER_VALUE: &str = r"^[\t\x20-\x7e]*[\x21-\x7e][\t\x20-\x7e]*$";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
@@ -144,20 +139,10 @@ fn settings_of(tool: Tool, level: Level, schemas: &mut Schemas) -> Value {
 
 /// Both name and value, or neither.
 fn header(schemas: &mut Schemas) -> Value {
-    let set = json!({
-        "properties": {
-            "name": { "type": "string", "pattern": HEADER_NAME, "maxLength": HEADER_NAME_MAX },
-            "value": { "type": "string", "pattern": HEADER_VALUE, "maxLength": HEADER_VALUE_MAX },
-        },
-        "required": ["name", "value"],
-    });
-    let unset = json!({ "properties": { "name": nothing(), "value": nothing() } });
-    let forms = [("RequestHeaderSet", set), ("RequestHeaderUnset", unset)].map(|(name, form)| {
-        let mut form = form;
-        form["type"] = "object".into();
-        form["additionalProperties"] = false.into();
-        schemas.named(name, form)
-    });
+    let set = schema::object(&HEADER_FIELDS, true);
+    let unset = object(HEADER_FIELDS.map(|part| (part.name, nothing())));
+    let forms = [("RequestHeaderSet", set), ("RequestHeaderUnset", unset)];
+    let forms = forms.map(|(name, form)| schemas.named(name, form));
     let unsendable = UNSENDABLE_HEADERS.map(|name| format!("`{name}`")).join(", ");
     let prose = format!(
         "A header sent with status, broken-links and performance checks. It cannot be a header \

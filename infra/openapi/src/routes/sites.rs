@@ -4,6 +4,7 @@ use lambda_http::http::StatusCode;
 use serde_json::json;
 use vedette_api::site_sorts;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::sites::input::{NewSite, SiteEdit};
 use vedette_http::resource::{SiteResource, SitesOutcome};
 
 use crate::operation::{Operation, Success};
@@ -69,7 +70,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         description: "Creates a site, whose first checks run at once. The team must not have \
                       the URL yet, and its plan must allow another site.",
         query: Vec::new(),
-        body: Some(request::new_site(schemas)),
+        body: Some(request::site::<NewSite>("SiteCreate", schemas)),
         success: created.followed_by("/data/uuid", "site", OF_A_SITE),
     }
 }
@@ -108,7 +109,7 @@ fn update(schemas: &mut Schemas) -> Operation {
                       changes, or https to http, the site loses the body that its status checks \
                       post. They then send GET.",
         query: Vec::new(),
-        body: Some(request::changed_site(schemas)),
+        body: Some(request::site::<SiteEdit>("SiteUpdate", schemas)),
         success: Success::ok("The changed site.", schemas.data::<SiteResource>()),
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                           Quiet time and alerts follow at once, and observe daylight saving \
                           time. Times in the API stay in UTC.",
             query: Vec::new(),
-            body: Some(request::time_zone(schemas)),
+            body: Some(request::time_zone("TimeZoneUpdate", schemas)),
             success: Success::ok("The time zone.", schemas.data::<TimeZoneResource>()),
         },
     ]

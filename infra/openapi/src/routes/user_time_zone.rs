@@ -24,7 +24,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                           zone. Quiet time and chat messages follow the team's time zone. Times in the \
                           API stay in UTC.",
             query: Vec::new(),
-            body: Some(request::user_time_zone(schemas)),
+            body: Some(request::time_zone("UserTimeZoneUpdate", schemas)),
             success: Success::ok("The time zone.", schemas.data::<UserTimeZoneResource>()),
         },
     ]

@@ -67,6 +67,9 @@ impl Role {
     /// All roles, from the fewest permissions to the most.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
 
+    /// The roles that a new member can get. A team's first owner is created with the team.
+    pub const NEW: [Self; 3] = [Self::Viewer, Self::Member, Self::Admin];
+
     /// The value used by the command line and in storage.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ use crate::input::{
     TextKind, TextRule, VerbatimRule, input, read_object, read_variant,
 };
 use crate::issues::{Fingerprint, Severity};
-use crate::sites::settings::HEADER_NAME_MAX;
+use crate::sites::settings::{HEADER_NAME_KIND, HEADER_NAME_MAX};
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
 input! {
@@ -153,7 +153,7 @@ const EXPECTED_TEXT: TextRule<String> = TextRule {
 const HEADER_NAME: TextRule<String> = TextRule {
     min: 0,
     max: HEADER_NAME_MAX,
-    kind: TextKind::Pattern(r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"),
+    kind: HEADER_NAME_KIND,
     parse: |text| header_name(text).ok_or_else(|| "must be the name of a header".to_owned()),
 };
 

@@ -9,7 +9,7 @@ use super::{
     CheckMethod, EXPECTED_TEXT_MAX, Expectation, ExpectationKind, Expectations, JsonPointer,
     RESPONSE_TIME_MAX,
 };
-use crate::sites::settings::HEADER_NAME_MAX;
+use crate::sites::settings::is_header_name;
 use crate::text::{disrupts_line, escaped_json};
 
 /// Why something cannot be expected; continues "The … field".
@@ -47,11 +47,9 @@ pub enum NotExpectable {
     SecondLimit,
 }
 
-/// A name in lower case, if a header can have it: a token of RFC 9110, section 5.6.2.
+/// A name in lower case, if a header can have it.
 pub fn header_name(text: &str) -> Option<String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let is_name = (1..=HEADER_NAME_MAX).contains(&text.len()) && text.bytes().all(is_token);
-    is_name.then(|| text.to_ascii_lowercase())
+    is_header_name(text).then(|| text.to_ascii_lowercase())
 }
 
 impl Expectation {

@@ -91,6 +91,8 @@ pub enum TextKind {
     Lines,
     /// What matches a regular expression.
     Pattern(&'static str),
+    /// A URL of http or https.
+    Url,
     /// A format of JSON Schema.
     Format(&'static str),
     /// A secret. Once saved, it is not shown.

@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
     use crate::id::WindowId;
-    use crate::maintenance::{Recurrence, parse_start};
+    use crate::maintenance::{NewWindow, Recurrence, parse_start};
     use crate::time_zone::NamedZone;
 
     fn at(text: &str) -> Timestamp {
@@ -103,16 +103,14 @@ mod tests {
     }
 
     fn window(number: u128, name: &str, start: &str, rule: Option<&str>) -> MaintenanceWindow {
-        MaintenanceWindow {
-            id: WindowId(Uuid::from_u128(number)),
+        let new = NewWindow {
             name: name.to_owned(),
-            sites: None,
-            start: parse_start(start).expect("a start"),
-            zone: NamedZone::parse("Europe/Berlin").expect("a zone"),
-            minutes: 60,
-            rule: rule.map(|rule| Recurrence::parse(rule).expect("a rule")),
-            ended_at: None,
-        }
+            starts_at: Some(parse_start(start).expect("a start")),
+            recurrence: rule.map(|rule| Recurrence::parse(rule).expect("a rule")),
+            ..NewWindow::lasting(60)
+        };
+        let zone = NamedZone::parse("Europe/Berlin").expect("a zone");
+        new.into_window(WindowId(Uuid::from_u128(number)), &zone, Timestamp::UNIX_EPOCH)
     }
 
     #[test]

@@ -22,16 +22,14 @@ fn site(number: u128) -> SiteId {
 }
 
 fn window(zone: &str, start: &str, minutes: u32, rule: Option<&str>) -> MaintenanceWindow {
-    MaintenanceWindow {
-        id: WindowId(Uuid::from_u128(1)),
+    let new = NewWindow {
         name: "Deployment".to_owned(),
-        sites: None,
-        start: parse_start(start).expect("a start"),
-        zone: NamedZone::parse(zone).expect("a zone"),
-        minutes,
-        rule: rule.map(|rule| Recurrence::parse(rule).expect("a rule")),
-        ended_at: None,
-    }
+        starts_at: Some(parse_start(start).expect("a start")),
+        recurrence: rule.map(|rule| Recurrence::parse(rule).expect("a rule")),
+        ..NewWindow::lasting(minutes)
+    };
+    let zone = NamedZone::parse(zone).expect("a zone");
+    new.into_window(WindowId(Uuid::from_u128(1)), &zone, Timestamp::UNIX_EPOCH)
 }
 
 /// The next starts of a window.

@@ -13,6 +13,7 @@ mod header;
 mod issue;
 mod overrides;
 mod page;
+mod records;
 mod setting;
 mod time_of_day;
 mod tools;
@@ -26,12 +27,14 @@ pub use codes::{CodeGroup, STATUS_INCIDENT_CODES, StatusCodeOption};
 pub use declare::{Overrides, OwnSettings};
 pub use dns::{DnsRecordType, ExpectedRecords};
 pub use header::{
-    HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, PROXY_HEADERS, RequestHeader,
-    UNSENDABLE_HEADERS, is_sendable_header,
+    HEADER_FIELDS, HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, PROXY_HEADERS, RequestHeader,
+    UNSENDABLE_HEADERS, is_sendable_header, read_header,
 };
+pub(crate) use header::{HEADER_NAME_KIND, is_header_name};
 pub use issue::{DnsIssueSettings, IssueSettings};
 pub use overrides::{SiteOverrides, ToolOverride, ToolsOverrides};
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
+pub(in crate::sites) use records::ExpectedRecordsRule;
 pub use setting::{CHOICES_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX};
 pub use time_of_day::{TIME_OF_DAY, TimeOfDay};
 pub use tools::{

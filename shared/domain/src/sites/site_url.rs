@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
+use crate::input::{FieldRule, InputShape, TextKind};
 use crate::sites::host_name::is_host_name;
+use crate::validation::{Errors, Field};
 
 /// The longest URL that is accepted, in characters, both as sent and in canonical form.
 pub const MAX_LENGTH: usize = 2048;
@@ -46,6 +48,22 @@ pub enum SiteUrlError {
     /// The parser refuses it for another reason.
     #[error("The url is not a valid URL: {0}.")]
     Invalid(url::ParseError),
+}
+
+/// The rule for URLs that people enter.
+#[derive(Debug, Clone, Copy)]
+pub struct UrlRule;
+
+impl FieldRule<SiteUrl> for UrlRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<SiteUrl> {
+        // The URL's own rule refuses texts that are too long.
+        let text = field.string(usize::MAX, errors)?;
+        SiteUrl::parse(&text).map_err(|error| errors.push(field.path(), error.to_string())).ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        InputShape::Text { min: 0, max: MAX_LENGTH, kind: TextKind::Url }
+    }
 }
 
 impl SiteUrl {

@@ -1,11 +1,9 @@
 //! Reads typed values from JSON, and from the texts of forms and command lines. Each value has a dotted path.
 
 use std::fmt::Display;
-use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use super::{ECHO_MAX, Errors, echo};
-use crate::name::parse_name;
 use serde_json::{Map, Number, Value};
 
 /// The largest integer if the API names no bound of its own: the largest signed 32-bit integer, which every client
@@ -121,6 +119,14 @@ impl<'a> Field<'a> {
         self
     }
 
+    /// The field, or an error if it is omitted.
+    pub fn sent(&self, errors: &mut Errors) -> Option<&Self> {
+        if !self.is_sent() {
+            self.refuse(errors, "is required");
+        }
+        Some(self).filter(|field| field.is_sent())
+    }
+
     /// Reads a field that may be null: `Some(None)` is a null that was sent.
     pub fn nullable<T>(&self, read: impl FnOnce(&Self) -> Option<T>) -> Option<Option<T>> {
         if self.value.is_some_and(is_null) { Some(None) } else { read(self).map(Some) }
@@ -138,18 +144,6 @@ impl<'a> Field<'a> {
             return None;
         }
         Some(text.to_owned())
-    }
-
-    /// A name, trimmed.
-    pub fn name(&self, errors: &mut Errors) -> Option<String> {
-        // The rule for names refuses texts that are too long.
-        match parse_name(&self.string(usize::MAX, errors)?) {
-            Ok(name) => Some(name.to_owned()),
-            Err(error) => {
-                self.refuse(errors, error);
-                None
-            }
-        }
     }
 
     /// A boolean. Numbers and strings are not accepted.
@@ -181,11 +175,6 @@ impl<'a> Field<'a> {
                 None
             }
         }
-    }
-
-    /// An integer of at least 1, and at most [`INTEGER_MAX`].
-    pub fn positive(&self, errors: &mut Errors) -> Option<NonZeroU32> {
-        self.integer(1..=INTEGER_MAX, errors).and_then(NonZeroU32::new)
     }
 
     /// An integer that is one of `options`.

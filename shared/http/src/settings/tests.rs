@@ -39,7 +39,7 @@ fn site(sent: &Value) -> Result<Value, Value> {
 /// What a team's settings become by an update, or the errors by field.
 fn team(plan: Plan, current: &Settings, sent: &Value) -> Result<Settings, Value> {
     let mut errors = Errors::new();
-    let update = parse_team_update(&Field::at(TEAM_PATH, sent), plan, current, &mut errors);
+    let update = parse_team_update(&Field::at(TEAM_PATH, sent), true, plan, current, &mut errors);
     match errors.finish(Some(update)) {
         Ok(update) => Ok(current.merge(&update)),
         Err(error) => Err(errors_of(&error)),

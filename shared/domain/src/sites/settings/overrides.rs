@@ -11,7 +11,7 @@ use super::header::HeaderOverride;
 use super::page::check_page_url;
 use super::tools::{
     DnsOverrides, LinksOverrides, PerformanceOverrides, SslOverrides, StatusOverrides,
-    ToolSettings, Tools,
+    ToolSettings, Tools, of_tool,
 };
 use crate::checks::tool::Tool;
 
@@ -46,7 +46,7 @@ impl SiteOverrides {
     /// The overrides after a change to the `chosen` ones by somebody who could see which settings are the site's own. A
     /// cadence that the plan slows down is sent as it was read, and is not lost.
     #[must_use]
-    pub(crate) fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
+    pub fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
         let mut stored = self.tools.clone();
         for tool in Tool::ALL {
             let (chosen, stored) = (chosen.tools.cadence_mut(tool), *stored.cadence_mut(tool));
@@ -71,12 +71,10 @@ impl SiteOverrides {
 
     fn with_tools(&self, enabled: Option<bool>) -> Self {
         let mut overrides = self.clone();
-        let ToolsOverrides { status, ssl, dns, broken_links, performance } = &mut overrides.tools;
-        status.enabled = enabled;
-        ssl.enabled = enabled;
-        dns.enabled = enabled;
-        broken_links.enabled = enabled;
-        performance.enabled = enabled;
+        let tools = &mut overrides.tools;
+        for tool in Tool::ALL {
+            *of_tool!([&mut] tools.enabled, tool) = enabled;
+        }
         overrides
     }
 
@@ -121,23 +119,11 @@ impl ToolsOverrides {
 
     /// Whether the site itself enables or disables a tool.
     pub const fn enabled(&self, tool: Tool) -> Option<bool> {
-        match tool {
-            Tool::Status => self.status.enabled,
-            Tool::Ssl => self.ssl.enabled,
-            Tool::Dns => self.dns.enabled,
-            Tool::BrokenLinks => self.broken_links.enabled,
-            Tool::Performance => self.performance.enabled,
-        }
+        *of_tool!([&] self.enabled, tool)
     }
 
     const fn cadence_mut(&mut self, tool: Tool) -> &mut Option<u32> {
-        match tool {
-            Tool::Status => &mut self.status.cadence_minutes,
-            Tool::Ssl => &mut self.ssl.cadence_minutes,
-            Tool::Dns => &mut self.dns.cadence_minutes,
-            Tool::BrokenLinks => &mut self.broken_links.cadence_minutes,
-            Tool::Performance => &mut self.performance.cadence_minutes,
-        }
+        of_tool!([&mut] self.cadence_minutes, tool)
     }
 
     pub(super) fn apply(&self, to: &mut Tools) {

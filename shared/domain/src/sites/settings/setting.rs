@@ -25,12 +25,8 @@ pub(super) const INCIDENT_FOLLOW_UP_MINUTES: IntegerRule = IntegerRule { min: 1,
 pub(super) const PERFORMANCE_SCORE: IntegerRule = IntegerRule { min: 1, max: 100 };
 
 /// The URL of a page. Whoever knows the site [checks](super::check_page_url) that it is on the site's host.
-pub(super) const PAGE: TextRule<String> = TextRule {
-    min: 0,
-    max: PAGE_URL_MAX,
-    kind: TextKind::Format("uri"),
-    parse: |text| Ok(text.to_owned()),
-};
+pub(super) const PAGE: TextRule<String> =
+    TextRule { min: 0, max: PAGE_URL_MAX, kind: TextKind::Url, parse: |text| Ok(text.to_owned()) };
 
 /// A TCP port.
 pub(super) struct PortRule;

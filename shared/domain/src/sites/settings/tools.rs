@@ -41,37 +41,33 @@ pub struct Tools {
     pub performance: ToolSettings<PerformanceSettings>,
 }
 
+/// A field of a tool's settings, by the tool.
+macro_rules! of_tool {
+    ([$($by:tt)+] $tools:ident.$field:ident, $tool:expr) => {
+        match $tool {
+            Tool::Status => $($by)+ $tools.status.$field,
+            Tool::Ssl => $($by)+ $tools.ssl.$field,
+            Tool::Dns => $($by)+ $tools.dns.$field,
+            Tool::BrokenLinks => $($by)+ $tools.broken_links.$field,
+            Tool::Performance => $($by)+ $tools.performance.$field,
+        }
+    };
+}
+pub(super) use of_tool;
+
 impl Tools {
     /// Whether the tool runs automatically and may open issues.
     pub const fn is_enabled(&self, tool: Tool) -> bool {
-        match tool {
-            Tool::Status => self.status.enabled,
-            Tool::Ssl => self.ssl.enabled,
-            Tool::Dns => self.dns.enabled,
-            Tool::BrokenLinks => self.broken_links.enabled,
-            Tool::Performance => self.performance.enabled,
-        }
+        *of_tool!([&] self.enabled, tool)
     }
 
     /// Minutes between two automatic checks of the tool.
     pub const fn cadence_minutes(&self, tool: Tool) -> u32 {
-        match tool {
-            Tool::Status => self.status.cadence_minutes,
-            Tool::Ssl => self.ssl.cadence_minutes,
-            Tool::Dns => self.dns.cadence_minutes,
-            Tool::BrokenLinks => self.broken_links.cadence_minutes,
-            Tool::Performance => self.performance.cadence_minutes,
-        }
+        *of_tool!([&] self.cadence_minutes, tool)
     }
 
     pub(super) const fn cadence_minutes_mut(&mut self, tool: Tool) -> &mut u32 {
-        match tool {
-            Tool::Status => &mut self.status.cadence_minutes,
-            Tool::Ssl => &mut self.ssl.cadence_minutes,
-            Tool::Dns => &mut self.dns.cadence_minutes,
-            Tool::BrokenLinks => &mut self.broken_links.cadence_minutes,
-            Tool::Performance => &mut self.performance.cadence_minutes,
-        }
+        of_tool!([&mut] self.cadence_minutes, tool)
     }
 }
 

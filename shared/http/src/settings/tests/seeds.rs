@@ -18,7 +18,6 @@ fn the_seeds_are_taken() {
             let _ = site_on(plan, &value);
             let _ = team(plan, &Settings::defaults(plan), &value);
         }
-        let _ = parse_expected_records(&Field::at("records", &value), &mut Errors::new());
     }
     assert!(count > 1, "too few seeds");
 }

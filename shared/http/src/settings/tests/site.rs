@@ -22,6 +22,7 @@ fn what_a_site_says_is_kept_as_it_said_it() {
         (at("tools.ssl.settings.port", &json!(null)), at("tools.ssl.settings.port", &json!(443))),
         (at("request_header", &json!({"name": null, "value": null})), json!({})),
         (at("request_header", &json!({"name": "", "value": " "})), json!({})),
+        (at("request_header.name", &json!(null)), json!({})),
         (
             at("request_header", &json!({"name": " X-Key ", "value": " a b "})),
             at("request_header", &json!({"name": "X-Key", "value": "a b"})),
@@ -132,6 +133,10 @@ fn unknown_keys_are_refused_at_their_path() {
     for path in paths {
         assert_eq!(site(&at(&path, &json!(1))), Err(refusal(&path, "is not known")), "{path}");
     }
+    // A long text from the client is cut in the response.
+    let long = format!("{}\u{2026}", "x".repeat(100));
+    let refused = site(&at(&"x".repeat(100_000), &json!(1)));
+    assert_eq!(refused, Err(refusal(&long, "is not known")));
 }
 
 #[test]

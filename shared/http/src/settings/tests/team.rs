@@ -167,7 +167,14 @@ fn escalation_intervals_are_presets() {
         (json!({"enabled": true, "intervals": [45]}), "escalation.intervals.0", presets),
         (json!({"enabled": true, "intervals": [0, -1]}), "escalation.intervals.1", presets),
         (json!({"enabled": true, "intervals": 15}), "escalation.intervals", "must be an array"),
+        (
+            json!({"enabled": true, "intervals": ["15"]}),
+            "escalation.intervals.0",
+            "must be an integer",
+        ),
+        (json!({"enabled": true, "intervals": null}), "escalation.intervals", "must not be empty"),
         (json!({"enabled": true, "channel": "a"}), "escalation.channel", "is not known"),
+        (json!(null), "escalation", "must not be empty"),
     ] {
         assert_eq!(escalation(&sent), Err(refusal(path, message)), "{sent}");
     }

@@ -1,51 +1,100 @@
-//! Reads the DNS records that a site expects.
+//! The rule for the DNS records that a site expects.
 
 use std::collections::BTreeSet;
 
-use vedette_domain::checks::check::ExpectedValue;
-use vedette_domain::sites::settings::{DnsRecordType, ExpectedRecords};
-
+use super::dns::{DnsRecordType, ExpectedRecords};
+use crate::checks::check::ExpectedValue;
+use crate::input::{FieldRule, InputField, InputShape, ListRule, TextKind, field};
 use crate::validation::{Errors, Field};
 
 /// The most values of one type. This is our own limit, which keeps a site within one stored item.
-pub const VALUES_MAX: usize = 50;
+const VALUES_MAX: usize = 50;
 /// The longest value in characters, far longer than the longest DKIM key. This is our own limit.
-pub const VALUE_MAX: usize = 4_096;
+const VALUE_MAX: usize = 4_096;
 /// The most bytes of all values together. This is our own limit, for the same reason as [`VALUES_MAX`].
-pub const BYTES_MAX: usize = 8_192;
+const BYTES_MAX: usize = 8_192;
 
-/// Reads the expected DNS records. Both null and `{}` expect nothing.
-///
-/// Values are stored in their normal form. A type with an empty list is left out. Use the result only if no error was
-/// recorded.
-pub fn parse_expected_records(field: &Field<'_>, errors: &mut Errors) -> ExpectedRecords {
-    let mut records = ExpectedRecords::new();
-    let Some(fields) = field.nullable(|field| field.object(errors)).flatten() else {
-        return records;
-    };
-    for kind in DnsRecordType::ALL {
-        let values: Option<BTreeSet<String>> =
-            fields
-                .field(kind.as_str())
-                .list(0..=VALUES_MAX, errors, |item, errors| read_value(kind, item, errors));
-        if let Some(values) = values.filter(|values| !values.is_empty()) {
-            records.insert(kind, values.into_iter().collect());
+/// Expected records by type. Values are read in their normal form. A type with an empty list is left out.
+pub(in crate::sites) struct ExpectedRecordsRule;
+
+impl FieldRule<ExpectedRecords> for ExpectedRecordsRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<ExpectedRecords> {
+        let fields = field.object(errors)?;
+        let mut records = ExpectedRecords::new();
+        for kind in DnsRecordType::ALL {
+            let values: Option<BTreeSet<String>> =
+                of_type(kind).read(&fields.field(kind.as_str()), errors);
+            if let Some(values) = values.filter(|values| !values.is_empty()) {
+                records.insert(kind, values.into_iter().collect());
+            }
         }
+        if records.values().flatten().map(String::len).sum::<usize>() > BYTES_MAX {
+            field.refuse(errors, format_args!("must not hold more than {BYTES_MAX} bytes"));
+        }
+        fields.only(&DnsRecordType::ALL.map(DnsRecordType::as_str), errors);
+        Some(records)
     }
-    if records.values().flatten().map(String::len).sum::<usize>() > BYTES_MAX {
-        field.refuse(errors, format_args!("must not hold more than {BYTES_MAX} bytes"));
+
+    fn shape(&self) -> InputShape {
+        InputShape::Object(FIELDS)
     }
-    fields.only(&DnsRecordType::ALL.map(DnsRecordType::as_str), errors);
-    records
+
+    fn limit(&self) -> String {
+        format!("At most {BYTES_MAX} bytes in total.")
+    }
 }
 
-fn read_value(kind: DnsRecordType, item: &Field<'_>, errors: &mut Errors) -> Option<String> {
-    match ExpectedValue::parse(kind, &item.string(VALUE_MAX, errors)?) {
-        Ok(value) => Some(value.to_string()),
-        Err(error) => {
-            item.refuse(errors, error);
-            None
-        }
+const FIELDS: &[InputField] = &[
+    field!(
+        /// IPv4 addresses.
+        A: Optional<BTreeSet<String>> = of_type(DnsRecordType::A)
+    ),
+    field!(
+        /// IPv6 addresses, in any spelling.
+        AAAA: Optional<BTreeSet<String>> = of_type(DnsRecordType::Aaaa)
+    ),
+    field!(
+        /// Host names, in any case.
+        CNAME: Optional<BTreeSet<String>> = of_type(DnsRecordType::Cname)
+    ),
+    field!(
+        /// `10 mail.example.com`, or `mail.example.com` for any priority; `.` means no mail server.
+        MX: Optional<BTreeSet<String>> = of_type(DnsRecordType::Mx)
+    ),
+    field!(
+        /// Host names, in any case.
+        NS: Optional<BTreeSet<String>> = of_type(DnsRecordType::Ns)
+    ),
+    field!(
+        /// Texts, with the strings of a record joined. Quotes, as in zone files, make no difference.
+        TXT: Optional<BTreeSet<String>> = of_type(DnsRecordType::Txt)
+    ),
+];
+
+const fn of_type(kind: DnsRecordType) -> ListRule<ValueRule, String> {
+    ListRule::new(0, VALUES_MAX, ValueRule(kind))
+}
+
+/// The value of a record of a type.
+struct ValueRule(DnsRecordType);
+
+impl FieldRule<String> for ValueRule {
+    fn read(&self, item: &Field<'_>, errors: &mut Errors) -> Option<String> {
+        let parsed = ExpectedValue::parse(self.0, &item.string(VALUE_MAX, errors)?);
+        parsed.map(|value| value.to_string()).map_err(|error| item.refuse(errors, error)).ok()
+    }
+
+    fn shape(&self) -> InputShape {
+        let kind = match self.0 {
+            DnsRecordType::A => TextKind::Format("ipv4"),
+            DnsRecordType::Aaaa => TextKind::Format("ipv6"),
+            // Letters and digits of any script, dots, hyphens and underscores.
+            DnsRecordType::Cname | DnsRecordType::Ns => {
+                TextKind::Pattern(r"^[^\x00-,/:-@[-^`{-\x7f]+$")
+            }
+            DnsRecordType::Mx | DnsRecordType::Txt => TextKind::NotBlank,
+        };
+        InputShape::Text { min: 0, max: VALUE_MAX, kind }
     }
 }
 
@@ -58,9 +107,9 @@ mod tests {
     /// The result, or the errors by field.
     fn parse(value: &Value) -> Result<Value, Value> {
         let mut errors = Errors::new();
-        let records =
-            parse_expected_records(&Field::at("dns_expected_records", value), &mut errors);
-        match errors.finish(Some(records)) {
+        let field = Field::at("dns_expected_records", value);
+        let read = ExpectedRecordsRule.read(&field, &mut errors);
+        match errors.finish(read) {
             Ok(records) => Ok(serde_json::to_value(records).expect("serialize")),
             Err(error) => Err(serde_json::to_value(error).expect("serialize")["errors"].clone()),
         }
@@ -69,7 +118,6 @@ mod tests {
     #[test]
     fn values_are_kept_by_type_ascending_and_once() {
         for (sent, kept) in [
-            (json!(null), json!({})),
             (json!({}), json!({})),
             (json!({"A": []}), json!({})),
             (
