@@ -22,12 +22,6 @@ pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
     fields.find(|(sent, _)| sent == name).map(|(_, text)| text).unwrap_or_default()
 }
 
-/// All texts of a field that may be sent several times.
-pub(crate) fn fields(body: &[u8], name: &str) -> Vec<String> {
-    let sent = form_urlencoded::parse(body).filter(|(sent, _)| sent == name);
-    sent.map(|(_, text)| text.into_owned()).collect()
-}
-
 /// The API's message about a field, to show next to that field: without the field's own name, and with only the last
 /// part of other names.
 fn beside_field(text: &str) -> String {

@@ -2,7 +2,7 @@
 //! that the words next to it do not say.
 
 use maud::{Markup, PreEscaped, html};
-use vedette_domain::alerts::channel::{ChannelKind, FieldShape};
+use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
@@ -191,10 +191,10 @@ impl Icon {
 
 impl From<ChannelKind> for Icon {
     fn from(kind: ChannelKind) -> Self {
-        match kind.description().destination.shape {
-            FieldShape::MailAddress => Self::Mail,
-            FieldShape::Secret if kind == ChannelKind::Webhook => Self::Program,
-            FieldShape::Secret => Self::Chat,
+        match kind {
+            ChannelKind::Email => Self::Mail,
+            ChannelKind::Webhook => Self::Program,
+            _ => Self::Chat,
         }
     }
 }

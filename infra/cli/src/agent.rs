@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
-use serde::Serialize;
 use url::Url;
 use vedette_agent::{Agent as RemoteAgent, AgentConfig};
 use vedette_checker::{Config, Engines};
+use vedette_domain::accounts::account::Secret;
 use vedette_domain::locations::{Agent, Location, REMOTE_LOCATIONS_MAX};
-use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 use vedette_runtime::config::environment;
 
-use crate::output::{Output, Show, moment, moment_or_dash, record, table};
+use crate::output::{Output, Record, Records};
 use crate::{Failure, args};
 
 /// Run an agent, or manage the agents of a service.
@@ -79,14 +77,16 @@ impl AgentCommand {
             Some(Command::Add { name }) => Ok(out.show(&add(app, name).await?)?),
             Some(Command::List) => {
                 let agents = app.store.agents().await?;
-                let shown: Vec<Shown> = agents.iter().map(Shown::from).collect();
-                Ok(out.show(&shown)?)
+                let shown = agents.iter().map(|agent| shown(agent, None));
+                let listed = &["name", "added", "last seen"];
+                Ok(out.show(&Records::new("There are no agents.\n", listed, shown))?)
             }
             Some(Command::Rotate { name }) => Ok(out.show(&rotate(app, name).await?)?),
             Some(Command::Revoke { name }) => {
                 let agent = find(app, name).await?;
                 app.store.delete_agent(&agent).await?;
-                Ok(out.show(&Revoked(Shown::from(&agent)))?)
+                let said = format!("Agent {name} was removed; its token no longer works.");
+                Ok(out.show(&shown(&agent, None).saying(said))?)
             }
             None => self.run.serve().await,
         }
@@ -122,7 +122,7 @@ async fn find(app: &App, name: &Location) -> Result<Agent, Failure> {
     found.ok_or_else(|| Failure::refused(format!("there is no agent {name}")))
 }
 
-async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
+async fn add(app: &App, name: &Location) -> Result<Record, Failure> {
     let agents = app.store.agents().await?;
     if agents.iter().any(|agent| agent.location == *name) {
         return Err(Failure::refused(format!(
@@ -137,73 +137,32 @@ async fn add(app: &App, name: &Location) -> Result<Created, Failure> {
     let secret = app.entropy.secret().map_err(Failure::because)?;
     let agent = Agent::new(name.clone(), secret.hash(), app.clock.now());
     app.store.put_agent(&agent).await?;
-    Ok(Created { token: secret.reveal().to_owned(), agent: Shown::from(&agent) })
+    Ok(shown(&agent, Some(&secret)))
 }
 
-async fn rotate(app: &App, name: &Location) -> Result<Created, Failure> {
+async fn rotate(app: &App, name: &Location) -> Result<Record, Failure> {
     let secret = app.entropy.secret().map_err(Failure::because)?;
     let agent = find(app, name).await?.rotated(secret.hash());
     app.store.put_agent(&agent).await?;
-    Ok(Created { token: secret.reveal().to_owned(), agent: Shown::from(&agent) })
+    Ok(shown(&agent, Some(&secret)))
 }
 
-#[derive(Serialize)]
-struct Shown {
-    name: Location,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    #[serde(serialize_with = "wire_time_or_null")]
-    last_seen_at: Option<Timestamp>,
-}
-
-impl From<&Agent> for Shown {
-    fn from(agent: &Agent) -> Self {
-        let Agent { location, created_at, last_seen_at, .. } = agent;
-        Self { name: location.clone(), created_at: *created_at, last_seen_at: *last_seen_at }
-    }
-}
-
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no agents.\n".to_owned();
-        }
-        let rows = self.iter().map(|agent| {
-            [agent.name.to_string(), moment(agent.created_at), moment_or_dash(agent.last_seen_at)]
-        });
-        table(["NAME", "ADDED", "LAST SEEN"], rows)
-    }
-}
-
-/// An agent with its token. Not `Debug`, because the token is a secret.
-#[derive(Serialize)]
-struct Created {
-    token: String,
-    #[serde(flatten)]
-    agent: Shown,
-}
-
-impl Show for Created {
-    fn text(&self) -> String {
-        let known = record([("agent", self.agent.name.to_string()), ("token", self.token.clone())]);
-        format!("{known}\nVedette does not keep the token, so it cannot be shown again.\n")
-    }
-}
-
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Revoked(Shown);
-
-impl Show for Revoked {
-    fn text(&self) -> String {
-        format!("Agent {} was removed; its token no longer works.\n", self.0.name)
+/// An agent, with its token if that is new.
+fn shown(agent: &Agent, token: Option<&Secret>) -> Record {
+    let record = Record::default()
+        .with("name", "name", agent.location.as_str())
+        .at("created_at", "added", agent.created_at)
+        .at("last_seen_at", "last seen", agent.last_seen_at);
+    match token {
+        Some(token) => record
+            .with("token", "token", token.reveal())
+            .with_details("\nVedette does not keep the token, so it cannot be shown again.\n"),
+        None => record,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::accounts::account::Secret;
-
     use super::*;
     use crate::testing::Bench;
 

@@ -11,10 +11,7 @@ use uuid::Uuid;
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::email::{EmailError, parse_email};
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::alerts::channel::{EventKind, Target};
-use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
 
 /// The fewest digits of a hash. Fewer could match another token by mistake.
@@ -52,13 +49,6 @@ pub(crate) fn email(text: &str) -> Result<String, EmailError> {
     parse_email(text).map(str::to_owned)
 }
 
-/// An email address.
-pub(crate) fn mailbox(text: &str) -> Result<String, String> {
-    let email = email(text).map_err(|error| error.to_string())?;
-    Target::email(&email).map_err(|error| error.to_string())?;
-    Ok(email)
-}
-
 pub(crate) fn hash_prefix(text: &str) -> Result<String, &'static str> {
     if text.len() < HASH_PREFIX_MIN || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err("expected at least 6 hexadecimal digits, as `token list` shows them");
@@ -90,18 +80,6 @@ pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
 
 pub(crate) fn plan() -> impl TypedValueParser<Value = Plan> {
     one_of(Plan::ALL.map(Plan::as_str), Plan::parse)
-}
-
-pub(crate) fn event() -> impl TypedValueParser<Value = EventKind> {
-    one_of(EventKind::ALL.map(EventKind::as_str), EventKind::parse)
-}
-
-pub(crate) fn tool() -> impl TypedValueParser<Value = Tool> {
-    one_of(Tool::ALL.map(Tool::as_str), Tool::parse)
-}
-
-pub(crate) fn severity() -> impl TypedValueParser<Value = Severity> {
-    one_of(Severity::ALL.map(Severity::as_str), Severity::parse)
 }
 
 /// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.

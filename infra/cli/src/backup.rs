@@ -4,12 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use vedette_domain::ErrorChain;
-use vedette_domain::time::wire_time;
 use vedette_embedded::{
     Backup as Made, BackupDestination, BackupError, BackupRecord, Cancellation, Folder,
     FolderError, Reached, back_up, reach,
@@ -17,7 +15,7 @@ use vedette_embedded::{
 use vedette_runtime::Clock;
 
 use crate::Failure;
-use crate::output::{Output, Show, moment};
+use crate::output::{Output, Record, moment};
 use crate::target::{no_table, not_opened};
 
 /// The version that made a backup, which `restore` prints.
@@ -64,7 +62,7 @@ impl Backup {
             }
         };
         let made = made.map_err(Failure::because)?.map_err(|error| not_made(data, error))?;
-        Ok(out.show(&BackedUp::from(made))?)
+        Ok(out.show(&backed_up(&made))?)
     }
 }
 
@@ -109,7 +107,14 @@ impl Restore {
         let (file, checksum) = (self.file.clone(), !self.no_checksum);
         let restored = spawn_blocking(move || folder.restore(&file, checksum)).await;
         let record = restored.map_err(Failure::because)?.map_err(Failure::because)?;
-        Ok(out.show(&Restored { data: data.to_owned(), record })?)
+        let text = format!(
+            "Restored into {}: {}, as of {}.\nStart the service on this folder to continue.",
+            data.display(),
+            contents(&record),
+            moment(record.created_at)
+        );
+        let restored = Record::default().with("data", "", data.display().to_string());
+        Ok(out.show(&restored.with("record", "", json!(record)).saying(text))?)
     }
 }
 
@@ -136,75 +141,28 @@ fn contents(record: &BackupRecord) -> String {
     format!("{sites} sites of {teams} teams, {users} users, {items} items in total")
 }
 
-#[derive(Serialize)]
-struct BackedUp {
-    file: PathBuf,
-    checksum_file: PathBuf,
-    bytes: u64,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    #[serde(flatten)]
-    holds: Holds,
-    removed: Vec<PathBuf>,
-    #[serde(skip)]
-    record: BackupRecord,
-}
-
-#[derive(Serialize)]
-struct Holds {
-    format: u32,
-    items: u64,
-    users: u64,
-    teams: u64,
-    sites: u64,
-}
-
-impl From<&BackupRecord> for Holds {
-    fn from(record: &BackupRecord) -> Self {
-        let BackupRecord { format, items, users, teams, sites, .. } = *record;
-        Self { format, items, users, teams, sites }
+fn backed_up(made: &Made) -> Record {
+    let Made { file, checksum, size, record, removed } = made;
+    let mut text = format!(
+        "{}: {}, {size} bytes.\nIts checksum is in {}.\n",
+        file.display(),
+        contents(record),
+        checksum.display()
+    );
+    let removed: Vec<_> = removed.iter().map(|old| old.display().to_string()).collect();
+    for old in &removed {
+        text += &format!("Removed {old}.\n");
     }
-}
-
-impl From<Made> for BackedUp {
-    fn from(made: Made) -> Self {
-        let Made { file, checksum, size, record, removed } = made;
-        let holds = Holds::from(&record);
-        let created_at = record.created_at;
-        Self { file, checksum_file: checksum, bytes: size, created_at, holds, removed, record }
-    }
-}
-
-impl Show for BackedUp {
-    fn text(&self) -> String {
-        let Self { file, checksum_file, bytes, removed, record, .. } = self;
-        let mut text = format!(
-            "{}: {}, {bytes} bytes.\nIts checksum is in {}.\n",
-            file.display(),
-            contents(record),
-            checksum_file.display()
-        );
-        for old in removed {
-            text += &format!("Removed {}.\n", old.display());
-        }
-        text
-    }
-}
-
-#[derive(Serialize)]
-struct Restored {
-    data: PathBuf,
-    record: BackupRecord,
-}
-
-impl Show for Restored {
-    fn text(&self) -> String {
-        let Self { data, record } = self;
-        format!(
-            "Restored into {}: {}, as of {}.\nStart the service on this folder to continue.\n",
-            data.display(),
-            contents(record),
-            moment(record.created_at)
-        )
-    }
+    Record::default()
+        .with("file", "", file.display().to_string())
+        .with("checksum_file", "", checksum.display().to_string())
+        .with("bytes", "", *size)
+        .at("created_at", "", record.created_at)
+        .with("format", "", record.format)
+        .with("items", "", record.items)
+        .with("users", "", record.users)
+        .with("teams", "", record.teams)
+        .with("sites", "", record.sites)
+        .with("removed", "", removed)
+        .saying(text)
 }

@@ -16,7 +16,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::ProgressBar;
 use reqwest::Client;
 use rustls::{ClientConfig, RootCertStore};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest as _, Sha512};
 use tar::{Archive, EntryType};
 use url::Url;
@@ -24,7 +24,7 @@ use vedette_domain::ErrorChain;
 use vedette_embedded::{Folder, INSTALLED_LIGHTHOUSE};
 
 use crate::Failure;
-use crate::output::{Output, Show};
+use crate::output::{Output, Record};
 
 /// Every package, with its version and hash.
 const LOCK: &str = include_str!("../../lighthouse/package-lock.json");
@@ -99,25 +99,13 @@ impl Install {
         let made = finish(staging.path(), std::env::consts::ARCH == "x86_64");
         made.and_then(|()| replace(staging.path(), &browser))
             .map_err(|error| at(&browser, &error))?;
-        out.show(&Installed { folder: browser, packages: packages.len() })?;
-        Ok(())
-    }
-}
-
-/// What was installed.
-#[derive(Serialize)]
-struct Installed {
-    folder: PathBuf,
-    packages: usize,
-}
-
-impl Show for Installed {
-    fn text(&self) -> String {
-        format!(
-            "Installed {} packages in {}.\nRestart the service to start performance checks.\n",
-            self.packages,
-            self.folder.display()
-        )
+        let text = format!(
+            "Installed {} packages in {}.\nRestart the service to start performance checks.",
+            packages.len(),
+            browser.display()
+        );
+        let installed = Record::default().with("folder", "", browser.display().to_string());
+        Ok(out.show(&installed.with("packages", "", packages.len()).saying(text))?)
     }
 }
 

@@ -18,8 +18,8 @@ use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
 use self::add::NewChannel;
-use self::shown::{Arrived, Failures, NewKey, Removed, Shown};
-use crate::output::Output;
+use self::shown::{LISTED, NONE, failures, shown, with_key};
+use crate::output::{Output, Record, Records};
 use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
@@ -112,12 +112,16 @@ impl Command {
             Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
             Self::Show { which } => {
                 let channel = find(app, which).await?;
-                Ok(out.show(&Shown::read(app, &channel).await?)?)
+                Ok(out.show(&shown(app, &channel).await?)?)
             }
             Self::Test { which, wait } => {
                 let channel = find(app, which).await?;
                 try_channel(app, &channel, Duration::from_secs(*wait)).await?;
-                Ok(out.show(&Arrived::at(&channel))?)
+                let arrived = Record::default()
+                    .with("uuid", "channel", channel.id.to_string())
+                    .with("name", "name", &*channel.name)
+                    .saying(format!("{} received the test message.", channel.name));
+                Ok(out.show(&arrived)?)
             }
             Self::Confirm { which } => Ok(out.show(&confirm(app, which).await?)?),
             Self::Enable { which } => Ok(out.show(&enable(app, which).await?)?),
@@ -125,17 +129,19 @@ impl Command {
                 let disabled = |channel: &Channel, now| channel.disabled_by_hand(reason, now);
                 let channel =
                     change(app, which, disabled, "is disabled", ChannelChange::Disabled).await?;
-                Ok(out.show(&Shown::read(app, &channel).await?)?)
+                Ok(out.show(&shown(app, &channel).await?)?)
             }
             Self::Remove { which } => {
                 let channel = find(app, which).await?;
-                let shown = Shown::read(app, &channel).await?;
+                let shown = shown(app, &channel).await?;
                 remove_channel(app, &channel, Actor::Operator).await?;
-                Ok(out.show(&Removed(shown))?)
+                let Channel { name, team, .. } = &channel;
+                let said = format!("{name} is no longer a channel of team {team}.");
+                Ok(out.show(&shown.saying(said))?)
             }
             Self::Failures { which } => {
                 let channel = find(app, which).await?;
-                Ok(out.show(&Failures::read(app, &channel).await?)?)
+                Ok(out.show(&failures(app, &channel).await?)?)
             }
             Self::Resend { which } => Ok(out.show(&resend(app, which).await?)?),
             Self::RotateKey { which } => Ok(out.show(&rotate_key(app, which).await?)?),
@@ -143,15 +149,15 @@ impl Command {
     }
 }
 
-async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
+async fn list(app: &App, team: TeamId) -> Result<Records, Failure> {
     team::find(app, team).await?;
     let mut channels = app.store.channels(team).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
-    let mut shown = Vec::new();
+    let mut records = Vec::new();
     for channel in &channels {
-        shown.push(Shown::read(app, channel).await?);
+        records.push(shown(app, channel).await?);
     }
-    Ok(shown)
+    Ok(Records::new(NONE, LISTED, records))
 }
 
 /// The channel to work on.
@@ -197,33 +203,33 @@ async fn change(
     .await
 }
 
-async fn confirm(app: &App, which: &Which) -> Result<Shown, Failure> {
+async fn confirm(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         let confirmed = confirm_channel(app, &channel, Actor::Operator).await?;
         confirmed.ok_or_else(|| Failure::refused(format!("{} is already confirmed", channel.name)))
     });
-    Shown::read(app, &channel.await?).await
+    shown(app, &channel.await?).await
 }
 
-async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {
+async fn enable(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         Ok::<_, Failure>(enable_channel(app, &channel, Actor::Operator).await?)
     });
-    Shown::read(app, &channel.await?).await
+    shown(app, &channel.await?).await
 }
 
-async fn resend(app: &App, which: &Which) -> Result<Failures, Failure> {
+async fn resend(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         resend_to_channel(app, &channel, Actor::Operator).await?;
         Ok::<_, Failure>(channel)
     });
-    Failures::read(app, &channel.await?).await
+    failures(app, &channel.await?).await
 }
 
-async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
+async fn rotate_key(app: &App, which: &Which) -> Result<Record, Failure> {
     let key = app.entropy.signing_key().map_err(Failure::because)?;
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
@@ -238,7 +244,8 @@ async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
         save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;
         Ok::<_, Failure>(next)
     });
-    Ok(NewKey::new(&key, Shown::read(app, &channel.await?).await?))
+    let record = shown(app, &channel.await?).await?;
+    Ok(with_key(record, &key, "The old key stays valid for 24 hours.\n"))
 }
 
 #[cfg(test)]

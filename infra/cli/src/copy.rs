@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use vedette_actions::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 use vedette_domain::id::TeamId;
 use vedette_reconciler::reconcile;
@@ -13,7 +12,7 @@ use vedette_runtime::App;
 use crate::Failure;
 use crate::args;
 use crate::aws::Account;
-use crate::output::{Output, Show, record};
+use crate::output::{Output, Record};
 use crate::target::{self, Opened, open_deployment};
 
 /// The prefix of a place that is the stack of a deployment.
@@ -141,7 +140,7 @@ impl Copy {
         if is_deployment {
             reconcile(&to.app, &|_| {}).await.map_err(Failure::because)?;
         }
-        Ok(out.show(&Shown::of(copied))?)
+        Ok(out.show(&shown(&copied))?)
     }
 }
 
@@ -158,50 +157,22 @@ fn progress_bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-#[derive(Serialize)]
-struct Shown {
-    teams: u64,
-    users: u64,
-    sites: u64,
-    issues: u64,
-    checks: u64,
-    items: u64,
-    written: u64,
-    resumed: bool,
-}
-
-impl Shown {
-    fn of(done: CopyDone) -> Self {
-        let CopyDone { teams, users, compared, written, resumed } = done;
-        Self {
-            teams,
-            users,
-            sites: compared.sites,
-            issues: compared.issues,
-            checks: compared.checks,
-            items: compared.items,
-            written,
-            resumed,
-        }
-    }
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        let Self { teams, users, sites, issues, checks, items, written, resumed } = self;
-        let begun =
-            if *resumed { " (the rest was already there from an interrupted copy)" } else { "" };
-        record([
-            ("Teams", teams.to_string()),
-            ("Users", users.to_string()),
-            ("Sites", sites.to_string()),
-            ("Issues", issues.to_string()),
-            ("Rows of checks", checks.to_string()),
-            ("Items compared", format!("{items}, all equal")),
-            ("Items written", format!("{written}{begun}")),
-            ("Channels", "disabled; enable them with `vedette channel enable`".to_owned()),
-        ])
-    }
+fn shown(done: &CopyDone) -> Record {
+    let CopyDone { teams, users, compared, written, resumed } = done;
+    let begun = match resumed {
+        true => " (the rest was already there from an interrupted copy)",
+        false => "",
+    };
+    Record::default()
+        .with("teams", "Teams", *teams)
+        .with("users", "Users", *users)
+        .with("sites", "Sites", compared.sites)
+        .with("issues", "Issues", compared.issues)
+        .with("checks", "Rows of checks", compared.checks)
+        .worded("items", "Items compared", compared.items, format!("{}, all equal", compared.items))
+        .worded("written", "Items written", *written, format!("{written}{begun}"))
+        .with("resumed", "", *resumed)
+        .with("channels", "Channels", "disabled; enable them with `vedette channel enable`")
 }
 
 #[cfg(test)]

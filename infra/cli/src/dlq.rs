@@ -4,12 +4,10 @@ mod dead_letter;
 mod queue;
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::time::wire_time_or_null;
 
 use crate::Failure;
-use crate::output::{Output, Show, moment, moment_or_dash, table};
+use crate::output::{Output, Record, Records, Show, moment, table};
 use crate::target::Deployed;
 
 use dead_letter::DeadLetter;
@@ -76,9 +74,11 @@ impl Command {
                     };
                     let oldest =
                         dead_letters.iter().filter_map(|dead_letter| dead_letter.sent_at).min();
-                    rows.push(Row { queue: queue.name, messages, oldest });
+                    let row = Record::default().with("queue", "queue", queue.name);
+                    let row = row.with("messages", "messages", messages);
+                    rows.push(row.at("oldest", "oldest", oldest));
                 }
-                Ok(out.show(&rows)?)
+                Ok(out.show(&Records::new("", &["queue", "messages", "oldest"], rows))?)
             }
             Self::Show { which, limit } => {
                 let mut dead_letters = Vec::new();
@@ -106,24 +106,6 @@ impl Command {
                 }
             }
         }
-    }
-}
-
-#[derive(Serialize)]
-struct Row {
-    queue: &'static str,
-    messages: u64,
-    /// When the oldest of the messages that were read was first sent.
-    #[serde(serialize_with = "wire_time_or_null")]
-    oldest: Option<Timestamp>,
-}
-
-impl Show for Vec<Row> {
-    fn text(&self) -> String {
-        let rows = self.iter().map(|row| {
-            [row.queue.to_owned(), row.messages.to_string(), moment_or_dash(row.oldest)]
-        });
-        table(["QUEUE", "MESSAGES", "OLDEST"], rows)
     }
 }
 

@@ -21,7 +21,7 @@ use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
 use crate::given::Given;
-use crate::output::{Output, Show, record};
+use crate::output::{Output, Record, Show, record};
 use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
@@ -173,7 +173,13 @@ impl Command {
                 })?;
                 let proven = app.txt_records.prove(&site).await;
                 let problem = proven.err().map(|why| why.to_string());
-                return Ok(out.show(&Ownership { record, problem })?);
+                let state = problem.clone().unwrap_or_else(|| "published".to_owned());
+                let record = Record::default()
+                    .with("type", "type", "TXT")
+                    .with("name", "name", record.name)
+                    .with("value", "value", record.value)
+                    .worded("problem", "state", problem, state);
+                return Ok(out.show(&record)?);
             }
             Self::Show { site } => find(app, *site).await?,
             Self::Set { site, wanted } => change(app, *site, &wanted.expectations()?).await?,
@@ -230,27 +236,6 @@ impl Show for Shown<'_> {
                 ("status:slow", policy(slow)),
             ]),
         )
-    }
-}
-
-/// The record, and whether it is published.
-#[derive(Serialize)]
-struct Ownership {
-    #[serde(flatten)]
-    record: OwnershipRecord,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-}
-
-impl Show for Ownership {
-    fn text(&self) -> String {
-        let Self { record: OwnershipRecord { name, value }, problem } = self;
-        record([
-            ("type", "TXT".to_owned()),
-            ("name", name.clone()),
-            ("value", value.clone()),
-            ("state", problem.clone().unwrap_or_else(|| "published".to_owned())),
-        ])
     }
 }
 

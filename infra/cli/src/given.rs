@@ -1,11 +1,14 @@
 //! Options of commands, generated from the declarations of inputs.
 
+use std::convert::Infallible;
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::marker::PhantomData;
+use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
-use vedette_domain::input::{Input, InputField, InputShape};
+use vedette_domain::input::{FieldPresence, Input, InputField, InputShape, TextKind};
 use vedette_domain::validation::{Errors, Field, YES};
 
 use crate::{Failure, args};
@@ -45,6 +48,7 @@ impl<T: Offer> Given<T> {
     ) -> Result<T::Input, Failure> {
         let mut texts = self.texts.clone();
         texts.extend(others.into_iter().map(|(name, text)| (name.to_owned(), text)));
+        read_secrets(T::fields(), &mut texts)?;
         T::Input::from_texts(&texts).map_err(|error| Failure::Usage(error.message()))
     }
 
@@ -66,10 +70,8 @@ impl<T: Offer> Args for Given<T> {
 
 impl<T: Offer> FromArgMatches for Given<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let is_new = T::Input::IS_NEW;
-        let given = T::fields()
-            .filter_map(|field| Some((field.name.to_owned(), given(field, is_new, matches)?)));
-        Ok(Self { texts: given.collect(), of: PhantomData })
+        let texts = all_given(T::fields(), T::Input::IS_NEW, matches);
+        Ok(Self { texts, of: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -89,9 +91,15 @@ fn is_without_option(field: &InputField) -> bool {
     lists_objects || field.option.0 == "-"
 }
 
+/// Whether a field is a secret, which no command contains: its option names a file.
+fn is_secret(field: &InputField) -> bool {
+    matches!((field.shape)(), InputShape::Text { kind: TextKind::Secret, .. })
+}
+
 /// The name of a field's option.
 fn name_of(field: &InputField) -> String {
     match field.option.0 {
+        "" if is_secret(field) => format!("{}-file", field.name),
         "" => field.name.replace('_', "-"),
         name => name.to_owned(),
     }
@@ -107,12 +115,15 @@ fn off(field: &InputField) -> String {
 
 /// The option of a field and, if a change may turn it off, the option that does so. An object has the options of its
 /// fields.
-fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
+pub(crate) fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
     let name = name_of(field);
     let shape = (field.shape)();
     if let InputShape::Object(fields) = shape {
         let fields = fields.iter().filter(|field| !is_without_option(field));
         return fields.flat_map(|field| options(field, is_new)).collect();
+    }
+    if is_secret(field) {
+        return vec![file(field, is_new)];
     }
     // The default is shown by itself.
     let mut description = field.description(false).replace('`', "");
@@ -158,6 +169,46 @@ fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
     }]
 }
 
+/// The option for the file with a secret.
+fn file(field: &InputField, is_new: bool) -> Arg {
+    let mut what = field.about.trim().trim_end_matches('.').to_owned();
+    what[..1].make_ascii_lowercase();
+    let arg = Arg::new(name_of(field)).long(name_of(field)).value_name("FILE");
+    let arg = arg.help(format!("File with {what}; `-` for a line of standard input"));
+    let arg = arg.value_parser(|path: &str| Ok::<_, Infallible>(Value::from(path)));
+    let is_required = is_new && field.presence == FieldPresence::Required;
+    if is_required { arg.default_value("-") } else { arg }
+}
+
+/// Replaces the names of files with the secrets in them.
+pub(crate) fn read_secrets<'f>(
+    fields: impl Iterator<Item = &'f InputField>,
+    texts: &mut Map<String, Value>,
+) -> Result<(), Failure> {
+    for field in fields.filter(|field| is_secret(field)) {
+        if let Some(Value::String(text)) = texts.get_mut(field.name) {
+            *text = secret(field.name, text).map_err(|error| {
+                let name = field.name;
+                Failure::Usage(format!("the {name} cannot be read from {text}: {error}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a file, or a line of standard input. At a terminal, it asks for the line.
+fn secret(name: &str, path: &str) -> io::Result<String> {
+    if path != "-" {
+        return args::read_secret(Path::new(path));
+    }
+    let (input, mut text) = (io::stdin(), String::new());
+    if input.is_terminal() {
+        writeln!(io::stderr(), "Paste the {name} and press Enter.")?;
+    }
+    input.lock().take(args::READ_MAX).read_line(&mut text)?;
+    Ok(text)
+}
+
 /// A duration as minutes, rounded up.
 fn minutes(field: &'static InputField, text: &str) -> Result<Value, String> {
     let seconds = args::duration(text)?.as_secs();
@@ -181,15 +232,23 @@ fn checked(field: &'static InputField, text: Value) -> Result<Value, String> {
     })
 }
 
+/// What was given for these fields.
+pub(crate) fn all_given<'f>(
+    fields: impl Iterator<Item = &'f InputField>,
+    is_new: bool,
+    matches: &ArgMatches,
+) -> Map<String, Value> {
+    let given = |field: &InputField| Some((field.name.to_owned(), given(field, is_new, matches)?));
+    fields.filter_map(given).collect()
+}
+
 /// What was given for a field, if anything.
 fn given(field: &InputField, is_new: bool, matches: &ArgMatches) -> Option<Value> {
     let name = name_of(field);
     match (field.shape)() {
         InputShape::Object(fields) => {
             let fields = fields.iter().filter(|field| !is_without_option(field));
-            let given = fields
-                .filter_map(|field| Some((field.name.to_owned(), given(field, is_new, matches)?)));
-            let given: Map<_, _> = given.collect();
+            let given = all_given(fields, is_new, matches);
             (!given.is_empty()).then(|| given.into())
         }
         InputShape::Flag if matches.get_flag(&name) => Some(YES.into()),

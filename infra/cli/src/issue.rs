@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde_json::json;
 use uuid::Uuid;
 use vedette_actions::Decision;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::audit::Actor;
-use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
-use vedette_domain::time::{wire_time, wire_time_or_null};
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::App;
-use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, StoreError, budget, retry_on_conflict};
+use vedette_store::{DirectoryRow, IssueWithSite, StoreError, budget, retry_on_conflict};
 
-use crate::output::{Output, Show, moment, moment_or_dash, table};
-use crate::{Failure, args, member, output, team, user};
+use crate::output::{Output, Record, Records, moment};
+use crate::{Failure, args, member, team, user};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -108,7 +107,7 @@ impl Command {
             Self::List { team, all } => Ok(out.show(&list(app, *team, *all).await?)?),
             Self::Show { issue } => {
                 let seen = read(app, *issue).await?;
-                Ok(out.show(&Shown::new(&seen.issue, &seen.site))?)
+                Ok(out.show(&shown(&seen.issue, &seen.site))?)
             }
             Self::Snooze { issue, end } => Ok(out.show(&snooze(app, *issue, end).await?)?),
             Self::Ack { act } => Ok(out.show(&decide(app, act, Decision::Acknowledge).await?)?),
@@ -120,7 +119,7 @@ impl Command {
     }
 }
 
-async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
+async fn list(app: &App, team: TeamId, all: bool) -> Result<Records, Failure> {
     let sites = team::find(app, team).await?.team.sites as usize;
     let mut issues = app.store.issue_index(team, true).await?;
     if all {
@@ -130,11 +129,16 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
     let directory = app.store.directory(team, sites).await?;
     let sites: BTreeMap<SiteId, DirectoryRow> =
         directory.into_iter().map(|row| (row.id, row)).collect();
-    Ok(issues.iter().map(|issue| Row::listed(issue, sites.get(&issue.site))).collect())
+    let shown = issues.iter().map(|issue| {
+        let known = sites.get(&issue.site).map(|row| (&*row.name, &row.url));
+        listed((issue.id, issue.severity()), issue.status, issue.opened_at, issue.site, known)
+    });
+    let labels = &["issue", "status", "severity", "what", "site", "opened"];
+    Ok(Records::new("There are no issues.\n", labels, shown))
 }
 
 /// Makes a decision in the name of a member, if their role allows it.
-async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Result<Shown, Failure> {
+async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Result<Record, Failure> {
     carry_out(app, act.issue, async |found| {
         Ok(decision(actor(app, &found.site, &act.email).await?))
     })
@@ -142,7 +146,7 @@ async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Resul
 }
 
 /// Silences the reminders of an issue, or sends them again.
-async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
+async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Record, Failure> {
     carry_out(app, issue, async |_| Ok(Decision::Snooze(end.at(app.clock.now())?))).await
 }
 
@@ -152,7 +156,7 @@ async fn carry_out(
     app: &App,
     issue: Uuid,
     decision: impl AsyncFn(&IssueWithSite) -> Result<Decision, Failure>,
-) -> Result<Shown, Failure> {
+) -> Result<Record, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let found = read(app, issue).await?;
         let decision = decision(&found).await?;
@@ -160,7 +164,7 @@ async fn carry_out(
         let team = app.store.team(found.site.team, now).await?.ok_or(StoreError::STALE)?;
         let decided =
             vedette_actions::decide(app, &team.team, &found, decision, Actor::Operator, now);
-        Ok(Shown::new(&decided.await?.after, &found.site))
+        Ok(shown(&decided.await?.after, &found.site))
     })
     .await
 }
@@ -183,115 +187,36 @@ async fn actor(app: &App, site: &Site, email: &str) -> Result<UserId, Failure> {
     }
 }
 
-#[derive(Serialize)]
-struct Row {
-    uuid: IssueId,
-    site: SiteRef,
-    tool: Tool,
-    fingerprint: Fingerprint,
-    severity: Severity,
+/// The fields of an issue in a list. A site that was deleted while the list was read has neither name nor URL.
+fn listed(
+    (id, severity): (IssueId, Severity),
     status: IssueStatus,
-    #[serde(serialize_with = "wire_time")]
     opened_at: Timestamp,
+    site: SiteId,
+    known: Option<(&str, &SiteUrl)>,
+) -> Record {
+    let (name, url) = known.map(|(name, url)| (name, url.as_str())).unzip();
+    let text = url.map_or_else(|| site.to_string(), str::to_owned);
+    let fingerprint = id.fingerprint();
+    Record::default()
+        .with("uuid", "issue", id.to_string())
+        .with("status", "status", status.to_string())
+        .with("severity", "severity", severity.to_string())
+        .with("tool", "", fingerprint.tool().as_str())
+        .with("fingerprint", "what", fingerprint.to_string())
+        .worded("site", "site", json!({ "uuid": site, "name": name, "url": url }), text)
+        .at("opened_at", "opened", opened_at)
 }
 
-/// A site, without name and URL if it was deleted while the list was read.
-#[derive(Serialize)]
-struct SiteRef {
-    uuid: SiteId,
-    name: Option<String>,
-    url: Option<String>,
-}
-
-impl Row {
-    fn listed(issue: &IndexRow, site: Option<&DirectoryRow>) -> Self {
-        let site = SiteRef {
-            uuid: issue.site,
-            name: site.map(|row| row.name.clone()),
-            url: site.map(|row| row.url.to_string()),
-        };
-        Self::new((issue.id, issue.severity()), issue.status, issue.opened_at, site)
-    }
-
-    fn new(
-        (uuid, severity): (IssueId, Severity),
-        status: IssueStatus,
-        opened_at: Timestamp,
-        site: SiteRef,
-    ) -> Self {
-        let fingerprint = uuid.fingerprint();
-        let tool = fingerprint.tool();
-        Self { uuid, site, tool, fingerprint, severity, status, opened_at }
-    }
-}
-
-impl Show for Vec<Row> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "There are no issues.\n".to_owned();
-        }
-        let rows = self.iter().map(|issue| {
-            [
-                issue.uuid.to_string(),
-                issue.status.to_string(),
-                issue.severity.to_string(),
-                issue.fingerprint.to_string(),
-                issue.site.url.clone().unwrap_or_else(|| issue.site.uuid.to_string()),
-                moment(issue.opened_at),
-            ]
-        });
-        table(["ISSUE", "STATUS", "SEVERITY", "WHAT", "SITE", "OPENED"], rows)
-    }
-}
-
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    row: Row,
-    summary: String,
-    #[serde(serialize_with = "wire_time")]
-    first_failed_at: Timestamp,
-    #[serde(serialize_with = "wire_time_or_null")]
-    acknowledged_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire_time_or_null")]
-    resolved_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire_time_or_null")]
-    snoozed_until: Option<Timestamp>,
-}
-
-impl Shown {
-    fn new(issue: &Issue, site: &Site) -> Self {
-        let Site { id, name, url, .. } = site;
-        let site = SiteRef { uuid: *id, name: Some(name.clone()), url: Some(url.to_string()) };
-        let Issue { id, lifecycle, summary, .. } = issue;
-        let status = issue.status();
-        Self {
-            row: Row::new((*id, issue.severity()), status, lifecycle.opened_at(), site),
-            summary: summary.clone(),
-            first_failed_at: issue.first_failed_at(),
-            acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
-            resolved_at: lifecycle.resolved_at(),
-            snoozed_until: issue.snoozed_until,
-        }
-    }
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        let Row { uuid, site, fingerprint, severity, status, opened_at, .. } = &self.row;
-        output::record([
-            ("issue", uuid.to_string()),
-            ("site", site.url.clone().unwrap_or_default()),
-            ("what", format!("{fingerprint}, {severity}")),
-            ("summary", self.summary.clone()),
-            ("status", status.to_string()),
-            ("failing since", moment(self.first_failed_at)),
-            ("opened", moment(*opened_at)),
-            ("acknowledged", moment_or_dash(self.acknowledged_at)),
-            ("resolved", moment_or_dash(self.resolved_at)),
-            ("snoozed until", moment_or_dash(self.snoozed_until)),
-        ])
-    }
+fn shown(issue: &Issue, site: &Site) -> Record {
+    let Issue { lifecycle, summary, snoozed_until, .. } = issue;
+    let (of, known) = ((issue.id, issue.severity()), Some((&*site.name, &site.url)));
+    listed(of, issue.status(), lifecycle.opened_at(), site.id, known)
+        .at("first_failed_at", "failing since", issue.first_failed_at())
+        .with("summary", "summary", summary.as_str())
+        .at("acknowledged_at", "acknowledged", lifecycle.acknowledgement().map(|taken| taken.at))
+        .at("resolved_at", "resolved", lifecycle.resolved_at())
+        .at("snoozed_until", "snoozed until", *snoozed_until)
 }
 
 #[cfg(test)]

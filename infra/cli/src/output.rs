@@ -5,13 +5,15 @@ use std::io::{self, ErrorKind, Write};
 use comfy_table::{Cell, Table, presets};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use vedette_domain::text::escaped_json;
 pub(crate) use vedette_domain::text::printable;
+use vedette_domain::time::wire;
 
 /// The output of a command.
 pub(crate) trait Show: Serialize {
-    /// The text for people, which ends in a line break.
+    /// The text for people.
     fn text(&self) -> String;
 }
 
@@ -39,15 +41,138 @@ impl<T: View> Show for T {
 
 impl<T: View> Show for Vec<T> {
     fn text(&self) -> String {
-        if self.is_empty() {
-            return T::NONE.to_owned();
-        }
-        let rows = self.iter().map(|of| {
-            let fields = of.fields().into_iter().filter(|(label, _)| T::LISTED.contains(label));
-            fields.map(|(_, value)| value).collect::<Vec<_>>()
-        });
-        table(T::LISTED.iter().map(|label| label.to_uppercase()), rows)
+        listing(T::NONE, T::LISTED, self.iter().map(View::fields))
     }
+}
+
+/// What the API does not show, or shows with more than a command reads. Each field is there once, for programs and for
+/// people.
+#[derive(Default)]
+pub(crate) struct Record {
+    fields: Vec<RecordField>,
+    details: String,
+    instead: Option<String>,
+}
+
+struct RecordField {
+    name: &'static str,
+    label: &'static str,
+    value: Value,
+    text: String,
+}
+
+impl Record {
+    /// Adds a field with its name for programs, its label for people, and its value. People see no field without a label.
+    pub(crate) fn with(
+        self,
+        name: &'static str,
+        label: &'static str,
+        value: impl Into<Value>,
+    ) -> Self {
+        let value = value.into();
+        let text = match &value {
+            Value::Null => "-".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        self.worded(name, label, value, text)
+    }
+
+    /// Adds a field that people see in other words.
+    pub(crate) fn worded(
+        mut self,
+        name: &'static str,
+        label: &'static str,
+        value: impl Into<Value>,
+        text: impl Into<String>,
+    ) -> Self {
+        self.fields.push(RecordField { name, label, value: value.into(), text: text.into() });
+        self
+    }
+
+    /// Adds an instant.
+    pub(crate) fn at(
+        self,
+        name: &'static str,
+        label: &'static str,
+        at: impl Into<Option<Timestamp>>,
+    ) -> Self {
+        let at = at.into();
+        self.worded(name, label, at.map(wire), moment_or_dash(at))
+    }
+
+    /// The same with a text below the fields.
+    pub(crate) fn with_details(self, details: impl Into<String>) -> Self {
+        Self { details: details.into(), ..self }
+    }
+
+    /// The same for programs, and another text for people.
+    pub(crate) fn saying(self, text: String) -> Self {
+        Self { instead: Some(text), ..self }
+    }
+
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let shown = self.fields.iter().filter(|field| !field.label.is_empty());
+        shown.map(|field| (field.label, field.text.clone())).collect()
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.fields.iter().map(|field| (field.name, &field.value)))
+    }
+}
+
+impl Show for Record {
+    fn text(&self) -> String {
+        let fields = || format!("{}{}", record(self.fields()), self.details);
+        self.instead.clone().unwrap_or_else(fields)
+    }
+}
+
+/// A list of records, with some of their fields for people.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct Records {
+    records: Vec<Record>,
+    /// What is said if there is none.
+    #[serde(skip)]
+    none: &'static str,
+    /// The labels of the fields for people.
+    #[serde(skip)]
+    listed: &'static [&'static str],
+}
+
+impl Records {
+    pub(crate) fn new(
+        none: &'static str,
+        listed: &'static [&'static str],
+        records: impl IntoIterator<Item = Record>,
+    ) -> Self {
+        Self { records: records.into_iter().collect(), none, listed }
+    }
+}
+
+impl Show for Records {
+    fn text(&self) -> String {
+        listing(self.none, self.listed, self.records.iter().map(Record::fields))
+    }
+}
+
+/// A row for each resource, with the fields that have these labels.
+fn listing(
+    none: &str,
+    labels: &[&str],
+    resources: impl ExactSizeIterator<Item = Vec<(&'static str, String)>>,
+) -> String {
+    if resources.len() == 0 {
+        return none.to_owned();
+    }
+    let rows = resources.map(|fields| {
+        let listed = fields.into_iter().filter(|(label, _)| labels.contains(label));
+        listed.map(|(_, value)| value).collect::<Vec<_>>()
+    });
+    table(labels.iter().map(|label| label.to_uppercase()), rows)
 }
 
 /// Where output goes.

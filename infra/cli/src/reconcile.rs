@@ -1,12 +1,11 @@
 //! `vedette reconcile`: rebuilds all schedules of a deployment from the table.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use vedette_reconciler::{ReconcileProgress, Reconciled, ReconcilerError};
 use vedette_runtime::{App, Scheduler};
 
 use crate::Failure;
-use crate::output::{Output, Show};
+use crate::output::{Output, Record};
 
 pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
     // This process cannot change the timers of another process.
@@ -29,7 +28,20 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
             ReconcilerError::Store(error) => error.into(),
             other => Failure::because(other),
         })?;
-    out.show(&Shown { sites, put, missing, removed, unreadable, retired })?;
+    let mut text = format!(
+        "{sites} sites: {put} schedules written, of which {missing} were missing; {removed} removed.\n"
+    );
+    if retired > 0 {
+        text += &format!("Removed {retired} schedules that the current mode does not use.\n");
+    }
+    let record = Record::default()
+        .with("sites", "", sites)
+        .with("put", "", put)
+        .with("missing", "", missing)
+        .with("removed", "", removed)
+        .with("unreadable", "", unreadable)
+        .with("retired", "", retired);
+    out.show(&record.saying(text))?;
     match unreadable {
         0 => Ok(()),
         count => Err(Failure::refused(format!(
@@ -42,30 +54,6 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} sites, {eta} left");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-#[derive(Serialize)]
-struct Shown {
-    sites: u64,
-    put: u64,
-    missing: u64,
-    removed: u64,
-    unreadable: u64,
-    retired: u64,
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        let Self { sites, put, missing, removed, retired, .. } = self;
-        let mut text = format!(
-            "{sites} sites: {put} schedules written, of which {missing} were \
-             missing; {removed} removed.\n"
-        );
-        if *retired > 0 {
-            text += &format!("Removed {retired} schedules that the current mode does not use.\n");
-        }
-        text
-    }
 }
 
 #[cfg(test)]

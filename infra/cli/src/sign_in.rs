@@ -1,14 +1,11 @@
 //! `vedette sign-in`: creates a link that signs a person in.
 
 use clap::Args;
-use jiff::Timestamp;
-use serde::Serialize;
 use vedette_domain::accounts::session::SignInLink;
 use vedette_domain::alerts::link;
-use vedette_domain::time::wire_time;
 use vedette_runtime::App;
 
-use crate::output::{Output, Show, moment};
+use crate::output::{Output, Record, moment};
 use crate::{Failure, args, user};
 
 /// The default address of a service on this machine, if none is running.
@@ -41,7 +38,12 @@ impl SignIn {
         let sign_in = SignInLink::new(&secret, user.id, app.clock.now());
         app.store.create_sign_in_link(&sign_in).await?;
         let link = link::sign_in(base, &secret);
-        Ok(out.show(&Created { link, expires_at: sign_in.expires_at })?)
+        let until = moment(sign_in.expires_at);
+        let text = format!(
+            "{link}\n\nThe link works once, until {until}. Anybody who has it can sign in."
+        );
+        let record = Record::default().with("link", "", link);
+        Ok(out.show(&record.at("expires_at", "", sign_in.expires_at).saying(text))?)
     }
 }
 
@@ -59,23 +61,6 @@ pub(crate) fn pages_base<'a>(
 }
 
 const NO_BASE: &str = "the address of the deployment's dashboard is unknown; set it with --url";
-
-#[derive(Serialize)]
-struct Created {
-    link: String,
-    #[serde(serialize_with = "wire_time")]
-    expires_at: Timestamp,
-}
-
-impl Show for Created {
-    fn text(&self) -> String {
-        format!(
-            "{}\n\nThe link works once, until {}. Anybody who has it can sign in.\n",
-            self.link,
-            moment(self.expires_at)
-        )
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,15 +2,14 @@
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
+use vedette_domain::accounts::account::{NewToken, Scope, Token};
 use vedette_domain::accounts::audit::Actor;
-use vedette_domain::time::{wire_time, wire_time_or_null};
 use vedette_runtime::App;
 
 use crate::given::Given;
-use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table};
+use crate::output::{Output, Record, Records};
 use crate::{Failure, args, user};
 
 #[derive(Debug, Subcommand)]
@@ -65,7 +64,9 @@ impl Command {
                 let user = user::by_email(app, email).await?;
                 let new = token.read([])?;
                 let (secret, token) = create_token(app, user.id, new, Actor::Operator).await?;
-                Ok(out.show(&Created::new(&secret, token))?)
+                let shown = shown(&token, None).with("secret", "secret", secret.reveal());
+                let kept = "\nVedette does not keep the secret, so it cannot be shown again.\n";
+                Ok(out.show(&shown.with_details(kept))?)
             }
             Self::List { email } => Ok(out.show(&list(app, email).await?)?),
             Self::Revoke { email, which } => Ok(out.show(&revoke(app, email, which).await?)?),
@@ -73,20 +74,23 @@ impl Command {
     }
 }
 
-async fn list(app: &App, email: &str) -> Result<Vec<Shown>, Failure> {
+async fn list(app: &App, email: &str) -> Result<Records, Failure> {
     let user = user::by_email(app, email).await?;
     let tokens = app.store.tokens_of(user.id).await?;
-    Ok(tokens.into_iter().map(|(token, last_use)| Shown::new(token, last_use)).collect())
+    let listed = &["hash", "name", "scopes", "last used", "expires"];
+    let shown = tokens.iter().map(|(token, last_use)| shown(token, *last_use));
+    Ok(Records::new("The user has no tokens.\n", listed, shown))
 }
 
-async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failure> {
+async fn revoke(app: &App, email: &str, which: &Which) -> Result<Record, Failure> {
     let user = user::by_email(app, email).await?;
     let mut tokens = app.store.tokens_of(user.id).await?;
     tokens.retain(|(token, _)| which.is(token));
     match <[_; 1]>::try_from(tokens) {
         Ok([(token, last_use)]) => {
             revoke_token(app, &token, Actor::Operator).await?;
-            Ok(Revoked(Shown::new(token, last_use)))
+            let said = format!("Token {}, {}, no longer works.", token.hash.short(), token.name);
+            Ok(shown(&token, last_use).saying(said))
         }
         Err(tokens) if tokens.is_empty() => {
             Err(Failure::refused(format!("{email} has no such token")))
@@ -100,95 +104,24 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failur
     }
 }
 
-#[derive(Serialize)]
-struct Shown {
-    hash: String,
-    name: String,
-    scopes: Vec<Scope>,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    #[serde(serialize_with = "wire_time_or_null")]
-    last_used_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire_time")]
-    expires_at: Timestamp,
-}
-
-impl Shown {
-    fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
-        Self {
-            hash: token.hash.short().to_owned(),
-            name: token.name,
-            scopes: token.scopes,
-            created_at: token.created_at,
-            last_used_at,
-            expires_at: token.expires_at,
-        }
-    }
-
-    fn scopes(&self) -> String {
-        if self.scopes.len() == Scope::ALL.len() {
-            return "all".to_owned();
-        }
-        self.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "The user has no tokens.\n".to_owned();
-        }
-        let rows = self.iter().map(|token| {
-            let used = moment_or_dash(token.last_used_at);
-            let (hash, name) = (token.hash.clone(), token.name.clone());
-            [hash, name, token.scopes(), used, moment(token.expires_at)]
-        });
-        table(["HASH", "NAME", "SCOPES", "LAST USED", "EXPIRES"], rows)
-    }
-}
-
-/// A new token with its secret. Not `Debug`, because the secret is not.
-#[derive(Serialize)]
-struct Created {
-    secret: String,
-    #[serde(flatten)]
-    token: Shown,
-}
-
-impl Created {
-    fn new(secret: &Secret, token: Token) -> Self {
-        Self { secret: secret.reveal().to_owned(), token: Shown::new(token, None) }
-    }
-}
-
-impl Show for Created {
-    fn text(&self) -> String {
-        let token = &self.token;
-        let known = record([
-            ("token", token.hash.clone()),
-            ("name", token.name.clone()),
-            ("scopes", token.scopes()),
-            ("expires", moment(token.expires_at)),
-            ("secret", self.secret.clone()),
-        ]);
-        format!("{known}\nVedette does not keep the secret, so it cannot be shown again.\n")
-    }
-}
-
-/// A token that was revoked.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Revoked(Shown);
-
-impl Show for Revoked {
-    fn text(&self) -> String {
-        let Shown { hash, name, .. } = &self.0;
-        format!("Token {hash}, {}, no longer works.\n", printable(name))
-    }
+fn shown(token: &Token, last_used_at: Option<Timestamp>) -> Record {
+    let scopes = match token.scopes.len() == Scope::ALL.len() {
+        true => "all".to_owned(),
+        false => token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
+    };
+    Record::default()
+        .with("hash", "hash", token.hash.short())
+        .with("name", "name", token.name.as_str())
+        .worded("scopes", "scopes", json!(token.scopes), scopes)
+        .at("created_at", "created", token.created_at)
+        .at("last_used_at", "last used", last_used_at)
+        .at("expires_at", "expires", token.expires_at)
 }
 
 #[cfg(test)]
 mod tests {
+    use vedette_domain::accounts::account::Secret;
+
     use super::*;
     use crate::testing::Bench;
 
@@ -252,11 +185,13 @@ mod tests {
         bench.user("ada").await;
         let created = bench.run("token create --email ada@example.com --name laptop").await;
         insta::assert_snapshot!(created.out, @r"
-        token    c4b7752a7508
-        name     laptop
-        scopes   all
-        expires  2027-05-22 09:54:00 UTC
-        secret   vdt_22222222222222222222222222222222224VD7kb
+        hash       c4b7752a7508
+        name       laptop
+        scopes     all
+        created    2026-11-20 09:54:00 UTC
+        last used  -
+        expires    2027-05-22 09:54:00 UTC
+        secret     vdt_22222222222222222222222222222222224VD7kb
 
         Vedette does not keep the secret, so it cannot be shown again.
         ");

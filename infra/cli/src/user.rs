@@ -1,16 +1,14 @@
 //! `vedette user`: manages the users of the API and the dashboard.
 
 use clap::Subcommand;
-use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use vedette_actions::change_user_time_zone;
-use vedette_domain::accounts::account::{Membership, Role, User};
-use vedette_domain::id::{TeamId, UserId};
-use vedette_domain::time::{wire_time, wire_time_or_null};
+use vedette_domain::accounts::account::{Membership, User};
+use vedette_domain::id::UserId;
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 
-use crate::output::{Output, Show, moment, moment_or_dash, record};
+use crate::output::{Output, Record};
 use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
@@ -78,11 +76,21 @@ impl Command {
         let memberships = memberships(app, user.id).await?;
         let teams = app.store.teams(memberships.iter().map(|place| place.team), app.clock.now());
         let teams = teams.await?;
-        let places = memberships.iter().map(|&Membership { team, role, .. }| {
-            let name = teams.get(&team).map(|team| team.team.name.clone()).unwrap_or_default();
-            Place { uuid: team, name, role }
+        let places = memberships.iter().map(|Membership { team: uuid, role, .. }| {
+            let name = teams.get(uuid).map(|team| &*team.team.name).unwrap_or_default();
+            let text = format!("{uuid} {name}, {}", role.as_str());
+            (json!({ "uuid": uuid, "name": name, "role": role }), text)
         });
-        Ok(out.show(&Shown::new(&user, places.collect()))?)
+        let (places, texts): (Vec<_>, Vec<_>) = places.unzip();
+        let record = Record::default()
+            .with("uuid", "user", user.id.to_string())
+            .with("name", "name", user.name)
+            .with("email", "email", user.email)
+            .at("email_verified_at", "verified", user.email_verified_at)
+            .with("time_zone", "time zone", user.zone.map(|zone| zone.to_string()))
+            .at("created_at", "created", user.created_at)
+            .worded("teams", "teams", places, texts.join("; "));
+        Ok(out.show(&record)?)
     }
 }
 
@@ -125,57 +133,6 @@ pub(crate) async fn memberships(app: &App, user: UserId) -> Result<Vec<Membershi
     Ok(app.store.account(user).await?.map(|account| account.memberships).unwrap_or_default())
 }
 
-#[derive(Serialize)]
-struct Shown {
-    uuid: UserId,
-    name: String,
-    email: String,
-    #[serde(serialize_with = "wire_time_or_null")]
-    email_verified_at: Option<Timestamp>,
-    time_zone: Option<String>,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    teams: Vec<Place>,
-}
-
-#[derive(Serialize)]
-struct Place {
-    uuid: TeamId,
-    name: String,
-    role: Role,
-}
-
-impl Shown {
-    fn new(user: &User, teams: Vec<Place>) -> Self {
-        Self {
-            uuid: user.id,
-            name: user.name.clone(),
-            email: user.email.clone(),
-            email_verified_at: user.email_verified_at,
-            time_zone: user.zone.as_ref().map(ToString::to_string),
-            created_at: user.created_at,
-            teams,
-        }
-    }
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        let known = [
-            ("user", self.uuid.to_string()),
-            ("name", self.name.clone()),
-            ("email", self.email.clone()),
-            ("verified", moment_or_dash(self.email_verified_at)),
-            ("time zone", self.time_zone.clone().unwrap_or_else(|| "–".to_owned())),
-            ("created", moment(self.created_at)),
-        ];
-        let teams = self.teams.iter().map(|Place { uuid, name, role }| {
-            ("team", format!("{uuid} {name}, {}", role.as_str()))
-        });
-        record(known.into_iter().chain(teams))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -210,9 +167,9 @@ mod tests {
         name       Ada
         email      Ada@example.com
         verified   2026-11-20 09:55:00 UTC
-        time zone  –
+        time zone  -
         created    2026-11-20 09:54:00 UTC
-        team       02020202-0202-4202-8202-020202020202 Shop, owner
+        teams      02020202-0202-4202-8202-020202020202 Shop, owner
         ");
     }
 

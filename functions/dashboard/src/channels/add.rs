@@ -5,16 +5,15 @@ use maud::html;
 use vedette_actions::{ActionError, add_channel};
 use vedette_domain::alerts::channel::{Channel, SigningKey, Target};
 use vedette_domain::alerts::refusal::ChannelRefusal;
-use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::validation::{Errors, ValidationError};
+use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
-use super::form::ChannelInput;
+use super::form::read;
 use super::list::{Refused, page};
 use crate::RequestContext;
-use crate::form::sentence;
+use crate::form::{FormInput, sentence};
 use crate::layout::{self, NavTab};
 use crate::look::Look;
 
@@ -23,33 +22,26 @@ pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let input = ChannelInput::read(context.body);
-    let filter = input.filter()?;
-    let mut errors = Errors::new();
-    let target = input.target(context.app, &mut errors)?;
-    let name = match input.name.as_str() {
-        "" => None,
-        text => parse_name(text)
-            .map_err(|error| errors.push("name", format!("The name field {error}.")))
-            .ok(),
-    };
-    let target = match errors.finish(target) {
-        Ok(target) => target,
-        Err(why) => return page(context, &team, Some(Refused::Addition(input, why))).await,
-    };
-    let by = context.member()?.caller.actor();
-    let why = match add_channel(context.app, team.id(), name, target, filter, by).await {
-        Ok(channel) => return added(context, &team, &channel),
-        Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {
-            let why = ValidationError::new("to", sentence(&refusal.to_string()));
-            return page(context, &team, Some(Refused::Taken(input, why))).await;
+    let sent = FormInput::sent(context.body);
+    let key = context.app.entropy.signing_key().map_err(ApiError::internal)?;
+    let (why, status) = match read(&sent, key) {
+        Err(why) => (why, StatusCode::UNPROCESSABLE_ENTITY),
+        Ok((target, input)) => {
+            let (by, name) = (context.member()?.caller.actor(), input.name.as_deref());
+            match add_channel(context.app, team.id(), name, target, input.filter(), by).await {
+                Ok(channel) => return added(context, &team, &channel),
+                Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {
+                    let why = ValidationError::new("to", sentence(&refusal.to_string()));
+                    (why, StatusCode::CONFLICT)
+                }
+                Err(error) => match ApiError::from(error) {
+                    ApiError::Validation(why) => (why, StatusCode::UNPROCESSABLE_ENTITY),
+                    error => return Err(error),
+                },
+            }
         }
-        Err(error) => match ApiError::from(error) {
-            ApiError::Validation(why) => why,
-            error => return Err(error),
-        },
     };
-    page(context, &team, Some(Refused::Addition(input, why))).await
+    page(context, &team, Some(Refused::Addition(sent.refused(why), status))).await
 }
 
 fn added(

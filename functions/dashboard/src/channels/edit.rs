@@ -3,15 +3,16 @@
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{ActionError, edit_channel};
-use vedette_domain::name::parse_name;
+use vedette_domain::alerts::channel::ChannelInput;
+use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_routing::ChannelAccess;
 
-use super::form::{ChannelInput, edit_form};
+use super::form::edit_form;
 use crate::RequestContext;
-use crate::form::sentence;
+use crate::form::{FormInput, sentence};
 use crate::layout::{self, Heading, NavTab};
 
 /// Shows the form.
@@ -19,8 +20,10 @@ pub(crate) async fn edit(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    let input = ChannelInput::of(&access.channel);
-    Ok(page(context, &access, StatusCode::OK, &input, None))
+    let mut input = FormInput::default();
+    input.fill("", ChannelInput::FIELDS, &access.channel.filter)?;
+    input.put("name", &*access.channel.name);
+    Ok(page(context, &access, StatusCode::OK, &input))
 }
 
 /// Saves the changes.
@@ -28,36 +31,39 @@ pub(crate) async fn save(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    let input = ChannelInput::read(context.body);
-    let filter = input.filter()?;
+    let sent = FormInput::sent(context.body);
     let by = context.member()?.caller.actor();
-    let why = match parse_name(&input.name) {
-        Err(error) => format!("The name field {error}."),
-        Ok(name) => match edit_channel(context.app, &access.channel, name, filter, by).await {
-            Ok(()) => {
-                let list = format!("/teams/{}/channels?notice=saved", access.team.id());
-                return layout::redirect(&list);
+    let why = match ChannelInput::from_texts(&sent.texts(ChannelInput::FIELDS)) {
+        Err(why) => why,
+        Ok(input) => {
+            let (channel, filter) = (&access.channel, input.filter());
+            let name = input.name.as_deref().unwrap_or(&channel.name);
+            match edit_channel(context.app, channel, name, filter, by).await {
+                Ok(()) => {
+                    let list = format!("/teams/{}/channels?notice=saved", access.team.id());
+                    return layout::redirect(&list);
+                }
+                Err(ActionError::Refused(why)) => {
+                    ValidationError::new("name", sentence(&why.to_string()))
+                }
+                Err(ActionError::Failed(fault)) => return Err(fault.into()),
             }
-            Err(ActionError::Refused(why)) => sentence(&why.to_string()),
-            Err(ActionError::Failed(fault)) => return Err(fault.into()),
-        },
+        }
     };
-    let why = ValidationError::new("name", why);
-    Ok(page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &input, Some(&why)))
+    Ok(page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &sent.refused(why)))
 }
 
 fn page(
     context: RequestContext<'_>,
     ChannelAccess { channel, team }: &ChannelAccess,
     status: StatusCode,
-    input: &ChannelInput,
-    why: Option<&ValidationError>,
+    input: &FormInput,
 ) -> Response {
     let label = channel.target.kind().description().label;
     let lead = html! { p.quiet { (label) " · " bdi { (channel.target.leads_to()) } } };
     let heading = Heading::new(format!("Edit {}", channel.name))
         .below(format!("/teams/{}/channels", team.id()), "Channels")
         .lead(lead);
-    let content = edit_form(channel, input, why);
+    let content = edit_form(channel, input);
     layout::team_page(context, (&team.team, NavTab::Channels), status, heading, &content)
 }

@@ -12,12 +12,11 @@ use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standin
 use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::form::{ChannelInput, form};
+use super::form::form;
 use crate::clock::Clock;
-use crate::form::capitalized;
+use crate::form::{FormInput, capitalized};
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::words::{counted, spelled};
@@ -40,10 +39,8 @@ const NOTICES: [(&str, &str); 8] = [
 
 /// What was refused, and why.
 pub(super) enum Refused {
-    /// A new channel.
-    Addition(ChannelInput, ValidationError),
-    /// A new channel, because another one leads to its URL.
-    Taken(ChannelInput, ValidationError),
+    /// A new channel, with the status of the answer.
+    Addition(FormInput, StatusCode),
     /// An action on a channel.
     Of(ChannelId, String),
 }
@@ -72,8 +69,8 @@ pub(super) async fn page(
         channels.iter().zip(&states).map(|(channel, (state, _))| waiting(context, channel, state));
     let waiting = try_join_all(waiting).await?;
     let status = match refused {
-        Some(Refused::Taken(..)) => StatusCode::CONFLICT,
-        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Some(Refused::Addition(_, status)) => status,
+        Some(Refused::Of(..)) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
     let problem_of = |channel: &Channel| match &refused {
@@ -94,8 +91,8 @@ pub(super) async fn page(
         }
         @if may_manage {
             @match &refused {
-                Some(Refused::Addition(input, why) | Refused::Taken(input, why)) => (form(team, input, Some(why))),
-                _ => (form(team, &ChannelInput::empty(), None)),
+                Some(Refused::Addition(input, _)) => (form(team, input)),
+                _ => (form(team, &FormInput::default())),
             }
         } @else {
             p.quiet { "Owners and admins of the team can add and change channels." }

@@ -77,6 +77,11 @@ impl FormInput {
         Self { refusal: Some(refusal), ..self }
     }
 
+    /// The same form without its texts, which may be secrets.
+    pub(crate) fn without_texts(&self) -> Self {
+        Self { fields: Vec::new(), refusal: self.refusal.clone() }
+    }
+
     /// The texts in fields of the form. A browser sends nothing for boxes that are not ticked.
     pub(crate) fn texts<'f>(
         &self,

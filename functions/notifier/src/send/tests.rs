@@ -23,9 +23,8 @@ use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
 use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{
-    ChannelKind, FieldValues, SecretUrl, SigningKey, SigningKeys,
-};
+use vedette_domain::alerts::channel::{ChannelKind, SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::validation::Fields;
 use vedette_probe::ssrf_guard::Outbound;
 
 use super::smtp::SmtpServer;
@@ -231,11 +230,11 @@ async fn a_topic_of_ntfy_gets_its_message_at_its_server_with_its_token() {
     let server = Server::http(answer("200 OK", "", "{}")).await;
     let url = format!("http://{}/s3cr3t-topic", server.address);
     for token in ["", "tk_s3cr3t"] {
-        let options = [("token", token.to_owned())].into();
-        let values = FieldValues { destination: url.clone(), options };
-        let target = ChannelKind::Ntfy.read(&values, || -> Result<SigningKey, ()> { Err(()) });
-        let outcome =
-            http_sender().send(&target.expect("a topic"), &alert(), SendReason::Due, now()).await;
+        let texts = serde_json::json!({ "url": url, "token": token });
+        let fields = Fields::texts(texts.as_object().expect("an object"));
+        let key = SigningKey::from_random([7; SigningKey::BYTES]);
+        let (target, _) = ChannelKind::Ntfy.read(&fields, key).expect("a topic");
+        let outcome = http_sender().send(&target, &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered);
     }
     let [open, closed] = &server.seen()[..] else { panic!("two requests") };

@@ -3,301 +3,125 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::{Value, json};
 use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::alerts::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
 use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{ChannelId, IssueId, TeamId};
 use vedette_domain::issues::Severity;
-use vedette_domain::time::{wire_time, wire_time_or_null};
+use vedette_domain::time::wire;
 use vedette_runtime::App;
 
 use crate::Failure;
-use crate::output::{Show, moment, moment_or_dash, printable, record, table};
+use crate::output::{Record, Records, Show as _, moment};
 
-/// A channel.
-#[derive(Serialize)]
-pub(super) struct Shown {
-    uuid: ChannelId,
-    team: TeamId,
-    name: String,
-    kind: &'static str,
-    /// The address, or the URL without its secret part.
-    to: String,
-    events: BTreeSet<EventKind>,
-    tools: BTreeSet<Tool>,
-    severities: BTreeSet<Severity>,
-    state: Standing,
-    #[serde(serialize_with = "wire_time_or_null")]
-    confirmed_at: Option<Timestamp>,
-    disabled: Option<Why>,
-    #[serde(serialize_with = "wire_time_or_null")]
-    delivered_at: Option<Timestamp>,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    #[serde(serialize_with = "wire_time")]
-    updated_at: Timestamp,
+pub(super) const NONE: &str = "The team has no channels, so nobody is notified of its issues.\n";
+pub(super) const LISTED: &[&str] = &["channel", "name", "kind", "to", "state", "delivered"];
+
+/// A channel. Its field `to` is the address, or the URL without its secret part.
+pub(super) async fn shown(app: &App, channel: &Channel) -> Result<Record, Failure> {
+    let state = app.store.channel_state(channel.into()).await?;
+    let Filter { events, tools, severities } = &channel.filter;
+    let disabled = disabled(channel, &state);
+    let why = disabled.map_or_else(|| "-".to_owned(), since);
+    Ok(Record::default()
+        .with("uuid", "channel", channel.id.to_string())
+        .with("team", "", channel.team.to_string())
+        .with("name", "name", channel.name.as_str())
+        .with("kind", "kind", channel.target.kind().as_str())
+        .with("to", "to", channel.target.leads_to())
+        .worded("events", "events", json!(events), wanted(events, EventKind::as_str))
+        .worded("tools", "tools", json!(tools), wanted(tools, Tool::as_str))
+        .worded("severities", "severities", json!(severities), wanted(severities, Severity::as_str))
+        .with("state", "state", Standing::of(channel, &state).as_str())
+        .at("confirmed_at", "confirmed", channel.since)
+        .worded("disabled", "disabled", disabled.map(as_json), why)
+        .at("delivered_at", "delivered", state.delivered_at)
+        .at("created_at", "created", channel.created_at)
+        .at("updated_at", "updated", channel.updated_at))
 }
 
 /// Why a channel receives nothing.
-#[derive(Serialize)]
-struct Why {
-    #[serde(serialize_with = "wire_time")]
-    at: Timestamp,
-    reason: String,
+fn disabled<'c>(channel: &'c Channel, state: &'c ChannelState) -> Option<&'c Disabled> {
+    channel.disabled.as_ref().or(state.disabled.as_ref())
 }
 
-impl Why {
-    fn of(channel: &Channel, state: &ChannelState) -> Option<Self> {
-        let Disabled { at, reason } =
-            channel.disabled.as_ref().or(state.disabled.as_ref())?.clone();
-        Some(Self { at, reason })
-    }
-
-    fn text(&self) -> String {
-        format!("{} ({})", moment(self.at), self.reason)
-    }
+fn as_json(Disabled { at, reason }: &Disabled) -> Value {
+    json!({ "at": wire(*at), "reason": reason })
 }
 
-impl Shown {
-    pub(super) async fn read(app: &App, channel: &Channel) -> Result<Self, Failure> {
-        let state = app.store.channel_state(channel.into()).await?;
-        let Channel { id, team, name, target, filter, since, created_at, updated_at, .. } = channel;
-        let Filter { events, tools, severities } = filter.clone();
-        Ok(Self {
-            uuid: *id,
-            team: *team,
-            name: name.clone(),
-            kind: target.kind().as_str(),
-            to: target.leads_to().to_owned(),
-            events,
-            tools,
-            severities,
-            state: Standing::of(channel, &state),
-            confirmed_at: *since,
-            disabled: Why::of(channel, &state),
-            delivered_at: state.delivered_at,
-            created_at: *created_at,
-            updated_at: *updated_at,
-        })
-    }
+fn since(Disabled { at, reason }: &Disabled) -> String {
+    format!("{} ({reason})", moment(*at))
 }
 
 /// The alerts that a filter selects.
 fn wanted<T: Copy>(values: &BTreeSet<T>, as_str: fn(T) -> &'static str) -> String {
-    if values.is_empty() {
-        return "all".to_owned();
-    }
-    values.iter().map(|value| as_str(*value)).collect::<Vec<_>>().join(" ")
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        let mut lines = vec![
-            ("channel", self.uuid.to_string()),
-            ("name", self.name.clone()),
-            ("kind", self.kind.to_owned()),
-            ("to", self.to.clone()),
-            ("events", wanted(&self.events, EventKind::as_str)),
-            ("tools", wanted(&self.tools, Tool::as_str)),
-            ("severities", wanted(&self.severities, Severity::as_str)),
-            ("state", self.state.as_str().to_owned()),
-        ];
-        lines.extend(self.disabled.as_ref().map(|why| ("disabled", why.text())));
-        lines.push(("delivered", moment_or_dash(self.delivered_at)));
-        record(lines)
+    match values.is_empty() {
+        true => "all".to_owned(),
+        false => values.iter().map(|value| as_str(*value)).collect::<Vec<_>>().join(" "),
     }
 }
 
-impl Show for Vec<Shown> {
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return "The team has no channels, so nobody is notified of its issues.\n".to_owned();
-        }
-        let rows = self.iter().map(|channel| {
-            [
-                channel.uuid.to_string(),
-                channel.name.clone(),
-                channel.kind.to_owned(),
-                channel.to.clone(),
-                channel.state.as_str().to_owned(),
-                moment_or_dash(channel.delivered_at),
-            ]
-        });
-        table(["CHANNEL", "NAME", "KIND", "TO", "STATE", "DELIVERED"], rows)
-    }
+/// A channel that was added, with its signing key if it has one.
+pub(super) async fn added(app: &App, channel: &Channel) -> Result<Record, Failure> {
+    let record = shown(app, channel).await?;
+    let to = channel.target.leads_to();
+    Ok(match channel.secret.as_ref().and_then(Target::keys) {
+        Some(keys) => with_key(record, &keys.current, ""),
+        None if channel.since.is_some() => record,
+        None => record.with_details(format!(
+            "\n{to} must confirm the address, and gets no alerts until then.\n"
+        )),
+    })
 }
 
-/// A new channel. Not `Debug`, because it may contain its key.
-#[derive(Serialize)]
-pub(super) struct Added {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signing_key: Option<String>,
-    #[serde(flatten)]
-    channel: Shown,
-}
-
-impl Added {
-    pub(super) fn new(channel: &Channel, shown: Shown) -> Self {
-        let keys = channel.secret.as_ref().and_then(Target::keys);
-        let signing_key = keys.map(|keys| keys.current.reveal());
-        Self { signing_key, channel: shown }
-    }
-}
-
-impl Show for Added {
-    fn text(&self) -> String {
-        let known = self.channel.text();
-        match (&self.signing_key, self.channel.state) {
-            (Some(key), _) => format!("{known}{}", key_text(key)),
-            (None, Standing::Unconfirmed) => {
-                let to = printable(&self.channel.to);
-                format!("{known}\n{to} must confirm the address, and gets no alerts until then.\n")
-            }
-            (None, _) => known,
-        }
-    }
-}
-
-/// A webhook with its new key. Not `Debug`, because the key is not.
-#[derive(Serialize)]
-pub(super) struct NewKey {
-    signing_key: String,
-    #[serde(flatten)]
-    channel: Shown,
-}
-
-impl NewKey {
-    pub(super) fn new(key: &SigningKey, channel: Shown) -> Self {
-        Self { signing_key: key.reveal(), channel }
-    }
-}
-
-impl Show for NewKey {
-    fn text(&self) -> String {
-        let key = key_text(&self.signing_key);
-        format!("{}{key}The old key stays valid for 24 hours.\n", self.channel.text())
-    }
-}
-
-fn key_text(key: &str) -> String {
-    format!("\nsigning key  {key}\n\nThe key cannot be shown again.\n")
-}
-
-/// A channel that received a test message.
-#[derive(Serialize)]
-pub(super) struct Arrived {
-    uuid: ChannelId,
-    name: String,
-}
-
-impl Arrived {
-    pub(super) fn at(channel: &Channel) -> Self {
-        Self { uuid: channel.id, name: channel.name.clone() }
-    }
-}
-
-impl Show for Arrived {
-    fn text(&self) -> String {
-        format!("{} received the test message.\n", printable(&self.name))
-    }
-}
-
-/// A channel that was removed.
-#[derive(Serialize)]
-#[serde(transparent)]
-pub(super) struct Removed(pub(super) Shown);
-
-impl Show for Removed {
-    fn text(&self) -> String {
-        format!("{} is no longer a channel of team {}.\n", printable(&self.0.name), self.0.team)
-    }
+/// A webhook with a new key, and what else there is to say.
+pub(super) fn with_key(record: Record, key: &SigningKey, more: &str) -> Record {
+    record
+        .with("signing_key", "signing key", key.reveal())
+        .with_details(format!("\nThe key cannot be shown again.\n{more}"))
 }
 
 /// The messages that did not arrive, and those that are waiting.
-#[derive(Serialize)]
-pub(super) struct Failures {
-    state: Standing,
-    disabled: Option<Why>,
-    /// Why no email can be sent, if that is what the channel waits for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held: Option<String>,
-    log: Vec<Attempt>,
-    waiting: Vec<Pending>,
-}
-
-#[derive(Serialize)]
-struct Attempt {
-    #[serde(serialize_with = "wire_time")]
-    at: Timestamp,
-    what: String,
-    why: String,
-}
-
-/// A message to send.
-#[derive(Serialize)]
-struct Pending {
-    what: String,
-    issue: Option<IssueId>,
-    #[serde(serialize_with = "wire_time_or_null")]
-    failing_since: Option<Timestamp>,
-    /// `None` if it was given up, or the channel is disabled.
-    #[serde(serialize_with = "wire_time_or_null")]
-    due: Option<Timestamp>,
-}
-
-impl Failures {
-    pub(super) async fn read(app: &App, channel: &Channel) -> Result<Self, Failure> {
-        let deliveries = app.store.deliveries(channel.into()).await?;
-        let waiting = waiting_for(app, channel, &deliveries).await?.into_iter();
-        let state = deliveries.state;
-        let pending = |WaitingDelivery { what, issue, failing_since, due }| Pending {
-            what,
-            issue,
-            failing_since,
-            due,
-        };
-        let attempt = |FailedAttempt { at, what, why }| Attempt { at, what, why };
-        Ok(Self {
-            state: Standing::of(channel, &state),
-            disabled: Why::of(channel, &state),
-            held: state.held,
-            log: state.log.into_iter().map(attempt).collect(),
-            waiting: waiting.map(pending).collect(),
-        })
-    }
-}
-
-impl Show for Failures {
-    fn text(&self) -> String {
-        let state = self.disabled.as_ref().map_or_else(
-            || format!("The channel is {}.\n", self.state.as_str()),
-            |why| format!("The channel has been disabled since {}.\n", printable(&why.text())),
-        );
-        let held = self.held.as_ref();
-        let held = held.map(|why| format!("No email can be sent: {}\n", printable(why)));
-        let log = match &self.log[..] {
-            [] if held.is_some() => String::new(),
-            [] => "All recent messages arrived.\n".to_owned(),
-            log => {
-                let rows = log.iter().map(|it| [moment(it.at), it.what.clone(), it.why.clone()]);
-                table(["FAILED", "WHAT", "WHY"], rows)
-            }
-        };
-        let waiting = match &self.waiting[..] {
-            [] => "Nothing is waiting.\n".to_owned(),
-            waiting => {
-                let never = if self.disabled.is_some() { "once enabled" } else { "given up" };
-                let rows = waiting.iter().map(|it| {
-                    let issue = it.issue.map_or_else(|| "-".to_owned(), |id| id.to_string());
-                    let due = it.due.map_or_else(|| never.to_owned(), moment);
-                    [it.what.clone(), issue, moment_or_dash(it.failing_since), due]
-                });
-                table(["WAITING", "ISSUE", "FAILING SINCE", "DUE"], rows)
-            }
-        };
-        format!("{state}{}\n{log}\n{waiting}", held.unwrap_or_default())
-    }
+pub(super) async fn failures(app: &App, channel: &Channel) -> Result<Record, Failure> {
+    let deliveries = app.store.deliveries(channel.into()).await?;
+    let waiting = waiting_for(app, channel, &deliveries).await?;
+    let ChannelState { log, held, .. } = &deliveries.state;
+    let (standing, disabled) =
+        (Standing::of(channel, &deliveries.state), disabled(channel, &deliveries.state));
+    let log = log.iter().map(|FailedAttempt { at, what, why }| {
+        let record = Record::default().at("at", "failed", *at);
+        record.with("what", "what", what.as_str()).with("why", "why", why.as_str())
+    });
+    let arrived = if held.is_some() { "" } else { "All recent messages arrived.\n" };
+    let log = Records::new(arrived, &["failed", "what", "why"], log);
+    let never = if disabled.is_some() { "once enabled" } else { "given up" };
+    let waiting = waiting.into_iter().map(|WaitingDelivery { what, issue, failing_since, due }| {
+        let text = due.map_or_else(|| never.to_owned(), moment);
+        Record::default()
+            .with("what", "waiting", what)
+            .with("issue", "issue", issue.map(|issue| issue.to_string()))
+            .at("failing_since", "failing since", failing_since)
+            .worded("due", "due", due.map(wire), text)
+    });
+    let labels = &["waiting", "issue", "failing since", "due"];
+    let waiting = Records::new("Nothing is waiting.\n", labels, waiting);
+    let state = disabled.map_or_else(
+        || format!("is {}", standing.as_str()),
+        |why| format!("has been disabled since {}", since(why)),
+    );
+    let problem = held.as_ref().map(|why| format!("No email can be sent: {why}\n"));
+    let (log_text, problem) = (log.text(), problem.unwrap_or_default());
+    let text = format!("The channel {state}.\n{problem}\n{log_text}\n{}", waiting.text());
+    let record = Record::default()
+        .with("state", "", standing.as_str())
+        .with("disabled", "", disabled.map(as_json))
+        .with("log", "", json!(log))
+        .with("waiting", "", json!(waiting));
+    // Why no email can be sent, if that is what the channel waits for.
+    let record = match held {
+        Some(held) => record.with("held", "", held.as_str()),
+        None => record,
+    };
+    Ok(record.saying(text))
 }

@@ -4,9 +4,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use futures::future::join;
-use jiff::SignedDuration;
 use tempfile::NamedTempFile;
-use vedette_domain::alerts::channel::{CHANNELS_MAX, ChannelKind, EventKind, SigningKey, Target};
+use vedette_domain::alerts::channel::{ChannelKind, EventKind, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
@@ -94,7 +93,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     let added = bench.add(&team, "slack", &format!("{SECRET}\n"), wants).await;
     insta::assert_snapshot!(added.out, @r#"
     {
-      "uuid": "03030303-0303-4303-8303-030303030303",
+      "uuid": "04040404-0404-4404-8404-040404040404",
       "team": "02020202-0202-4202-8202-020202020202",
       "name": "Ops",
       "kind": "slack",
@@ -121,11 +120,11 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     let listed = bench.run(&format!("channel list {team}")).await;
     insta::assert_snapshot!(listed.out, @r"
     CHANNEL                               NAME  KIND   TO                         STATE  DELIVERED
-    03030303-0303-4303-8303-030303030303  Ops   slack  https://hooks.slack.com/…  on     -
+    04040404-0404-4404-8404-040404040404  Ops   slack  https://hooks.slack.com/…  on     -
     ");
     let shown = bench.run(&format!("channel show {team} Ops")).await;
     insta::assert_snapshot!(shown.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
+    channel     04040404-0404-4404-8404-040404040404
     name        Ops
     kind        slack
     to          https://hooks.slack.com/…
@@ -133,7 +132,11 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     tools       ssl
     severities  critical warning
     state       on
+    confirmed   2026-11-20 09:54:00 UTC
+    disabled    -
     delivered   -
+    created     2026-11-20 09:54:00 UTC
+    updated     2026-11-20 09:54:00 UTC
     ");
     for ran in [added, listed, shown, bench.run(&format!("channel failures {team} Ops")).await] {
         assert!(!ran.out.contains("secret") && !ran.said.contains("secret"), "{ran:?}");
@@ -153,19 +156,13 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
 #[tokio::test]
 async fn what_cannot_be_posted_to_is_no_channel() {
     let (bench, team) = bench().await;
-    for (url, said) in [
-        ("http://example.com/hook", "The url must start with https://."),
-        ("https://ada:x@example.com", "The url must not contain a user name or password."),
-        ("", "The url must start with http:// or https://."),
-        ("hooks.slack.com/secret", "The url must start with http:// or https://."),
-    ] {
-        let ran = bench.add(&team, "teams", url, "").await;
-        assert_eq!((ran.code, ran.said.as_str()), (2, said), "{url}");
-    }
+    let ran = bench.add(&team, "teams", "http://example.com/hook", "").await;
+    let said = "The url field must start with https://.";
+    assert_eq!((ran.code, ran.said.as_str()), (2, said));
     let ran = bench.run(&format!("channel add {team} slack --url-file /nonexistent/url")).await;
     assert_eq!(ran.code, 2);
-    assert!(ran.said.starts_with("the URL cannot be read from /nonexistent/url: "), "{}", ran.said);
-    for wrong in ["email ada@", "email a..b@example.com", "slack --events opening", "pager"] {
+    assert!(ran.said.starts_with("the url cannot be read from /nonexistent/url: "), "{}", ran.said);
+    for wrong in ["email ada@", "slack --events opening", "pager"] {
         assert_eq!(bench.run(&format!("channel add {team} {wrong}")).await.code, 2, "{wrong}");
     }
     let other = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
@@ -198,61 +195,50 @@ async fn a_topic_of_ntfy_is_added_with_its_token_from_a_file() {
         stored,
         r#"{"kind":"ntfy","url":"https://ntfy.sh/s3cr3t-topic","token":"tk_s3cr3t"}"#
     );
-    let open = bench.add(&team, "ntfy", "https://ntfy.example.com/open", "--name open").await;
-    assert_eq!(open.code, 0, "{}", open.said);
-    let ran = bench.add(&team, "ntfy", "https://ntfy.example.com", "--name none").await;
-    let said = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
-    assert_eq!((ran.code, ran.said.as_str()), (2, said));
     let absent = "--name none --token-file /nonexistent/token";
     let ran = bench.add(&team, "ntfy", "alerts", absent).await;
     assert_eq!(ran.code, 2);
-    let said = "the access token cannot be read from /nonexistent/token: ";
+    let said = "the token cannot be read from /nonexistent/token: ";
     assert!(ran.said.starts_with(said), "{}", ran.said);
 }
 
 #[tokio::test]
-async fn a_team_has_so_many_channels_with_a_name_each() {
+async fn a_channel_is_named_in_the_team() {
     let (bench, team) = bench().await;
     let local = "http://127.0.0.1:9/hook";
     assert_eq!(bench.add(&team, "webhook", local, "").await.code, 0);
     let again = bench.add(&team, "webhook", local, "").await;
     let said = "the team already has a channel Webhook; --name gives this one another name";
     assert_eq!((again.code, again.said.as_str()), (1, said));
-    for number in 1..CHANNELS_MAX {
-        let (url, name) = (format!("{local}/{number}"), format!("--name {number}"));
-        let added = bench.add(&team, "discord", &url, &name).await;
-        assert_eq!(added.code, 0, "{number}");
-    }
-    let more = bench.add(&team, "slack", local, "").await;
-    let said = "the team has 20 channels, which is the most that a team can have; remove one first";
-    assert_eq!((more.code, more.said.as_str()), (1, said));
-
-    let one = bench.channel(&team, "1").await;
+    let one = bench.channel(&team, "Webhook").await;
     let id = bench.app.entropy.channel_id().expect("an id");
     let twin = Channel { id, rev: 1, ..one.clone() };
     bench.app.store.put_channel(&twin, Audit::None).await.expect("saved");
-    let said = bench.refused(&format!("channel show {team} 1")).await;
-    assert_eq!(said, "the team has 2 channels named 1; give the uuid of one");
+    let said = bench.refused(&format!("channel show {team} Webhook")).await;
+    assert_eq!(said, "the team has 2 channels named Webhook; give the uuid of one");
     bench.json(&format!("channel show {team} {}", one.id)).await;
 }
 
 #[tokio::test]
-async fn a_webhook_shows_its_key_once_and_the_one_before_signs_for_a_day() {
+async fn a_webhook_shows_its_key_once_and_gets_a_new_one() {
     let (bench, team) = bench().await;
     let url = file("https://example.com/hook");
     let command = format!("channel add {team} webhook --url-file {}", url.path().display());
     let added = bench.run(&command).await;
     insta::assert_snapshot!(added.out, @r"
-    channel     04040404-0404-4404-8404-040404040404
-    name        Webhook
-    kind        webhook
-    to          https://example.com/…
-    events      all
-    tools       all
-    severities  all
-    state       on
-    delivered   -
-
+    channel      04040404-0404-4404-8404-040404040404
+    name         Webhook
+    kind         webhook
+    to           https://example.com/…
+    events       all
+    tools        all
+    severities   all
+    state        on
+    confirmed    2026-11-20 09:54:00 UTC
+    disabled     -
+    delivered    -
+    created      2026-11-20 09:54:00 UTC
+    updated      2026-11-20 09:54:00 UTC
     signing key  whsec_AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=
 
     The key cannot be shown again.
@@ -265,28 +251,21 @@ async fn a_webhook_shows_its_key_once_and_the_one_before_signs_for_a_day() {
     let stored = bench.channel(&team, "Webhook").await;
     let target = bench.app.store.target_of(&stored).await.expect("read");
     let keys = target.keys().expect("keys");
-    let now = bench.app.clock.now();
-    let revealed = |at| keys.at(at).map(SigningKey::reveal).collect::<Vec<_>>();
-    let [current, previous] = &revealed(now + SignedDuration::from_hours(24) - ONE)[..] else {
-        panic!("{keys:?}")
-    };
-    assert_eq!(rotated["signing_key"], **current);
-    assert!(added.out.contains(previous.as_str()));
-    assert_eq!(revealed(now + SignedDuration::from_hours(24)), [current.as_str()]);
+    assert_eq!(rotated["signing_key"], keys.current.reveal());
+    let (previous, _) = keys.previous.as_ref().expect("a key");
+    assert!(added.out.contains(&previous.reveal()));
 
     bench.add(&team, "slack", SECRET, "").await;
     let said = bench.refused(&format!("channel rotate-key {team} Slack")).await;
     assert_eq!(said, "Slack is a channel of the kind slack, which has no signing key");
 }
 
-const ONE: SignedDuration = SignedDuration::from_secs(1);
-
 #[tokio::test]
 async fn an_address_is_asked_before_it_receives_anything() {
     let (bench, team) = bench().await;
     let added = bench.run(&format!("channel add {team} email ada@example.com")).await;
     insta::assert_snapshot!(added.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
+    channel     04040404-0404-4404-8404-040404040404
     name        ada@example.com
     kind        email
     to          ada@example.com
@@ -294,30 +273,23 @@ async fn an_address_is_asked_before_it_receives_anything() {
     tools       all
     severities  all
     state       unconfirmed
+    confirmed   -
+    disabled    -
     delivered   -
+    created     2026-11-20 09:54:00 UTC
+    updated     2026-11-20 09:54:00 UTC
 
     ada@example.com must confirm the address, and gets no alerts until then.
     ");
     let channel = bench.channel(&team, "ada@example.com").await;
-    let asked = |waiting: Vec<Queued>| {
-        waiting.into_iter().map(|it| (it.content.name(), it.due)).collect::<Vec<_>>()
-    };
-    let question = ("confirmation", Some(bench.app.clock.now()));
-    assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
+    let [question] = &bench.waiting(&channel).await[..] else { panic!("one question") };
+    assert_eq!(question.content.name(), "confirmation");
     let test = format!("channel test {team} ada@example.com");
     let said = bench.refused(&test).await;
     assert_eq!(
         said,
         "ada@example.com is not confirmed yet: its recipient must follow the link in the confirmation email"
     );
-
-    // The email asks for confirmation. If it is lost in a spam folder, it can be sent again.
-    bench.deliver(&channel, SendOutcome::Delivered).await;
-    assert!(bench.waiting(&channel).await.is_empty());
-    for _ in 0..2 {
-        bench.json(&format!("channel resend {team} ada@example.com")).await;
-        assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
-    }
 
     bench.pass(60);
     let confirmed = bench.json(&format!("channel confirm {team} ada@example.com")).await;
@@ -420,7 +392,7 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let disable = format!("channel disable {team} Ops --reason leave");
     insta::assert_snapshot!(bench.run(&disable).await.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
+    channel     04040404-0404-4404-8404-040404040404
     name        Ops
     kind        slack
     to          https://hooks.slack.com/…
@@ -428,8 +400,11 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     tools       all
     severities  all
     state       disabled
+    confirmed   2026-11-20 09:54:00 UTC
     disabled    2026-11-20 09:54:00 UTC (leave)
     delivered   -
+    created     2026-11-20 09:54:00 UTC
+    updated     2026-11-20 09:54:00 UTC
     ");
     assert_eq!(bench.refused(&disable).await, "Ops is disabled already");
     let said = bench.refused(&format!("channel resend {team} Ops")).await;

@@ -1,14 +1,13 @@
 //! `vedette maintenance calendar`: the address by which calendar programs read a team's maintenance windows.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use vedette_actions::{share_calendar, unshare_calendar};
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 
-use crate::output::{Output, Show};
+use crate::output::{Output, Record};
 use crate::sign_in::pages_base;
 use crate::{Failure, args, team};
 
@@ -57,20 +56,7 @@ impl Command {
         };
         let base = pages_base(app, feed.url.as_deref(), is_deployed)?;
         let url = team.calendar.map(|key| link::calendar(base, team.id, &key));
-        Ok(out.show(&Shown { url })?)
-    }
-}
-
-#[derive(Serialize)]
-struct Shown {
-    url: Option<String>,
-}
-
-impl Show for Shown {
-    fn text(&self) -> String {
-        match &self.url {
-            Some(url) => format!("{url}\n"),
-            None => "The calendar feed has no address.\n".to_owned(),
-        }
+        let text = url.clone().unwrap_or_else(|| "The calendar feed has no address.".to_owned());
+        Ok(out.show(&Record::default().with("url", "", url).saying(text))?)
     }
 }

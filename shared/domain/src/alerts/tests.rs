@@ -6,10 +6,7 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
-use super::channel::{
-    ChannelKind, EventKind, FieldValues, FieldsError, SecretUrl, SigningKey, discord, ntfy, slack,
-    teams, webhook,
-};
+use super::channel::{ChannelKind, EventKind, discord, ntfy, slack, teams, webhook};
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
 use crate::id::{IncidentId, SiteId};
@@ -456,51 +453,6 @@ fn ntfy_gets_a_message() {
       "topic": "alerts"
     }
     "#);
-}
-
-#[test]
-fn a_topic_of_ntfy_is_given_by_its_url_or_its_name() {
-    let read = |destination: &str, token: &str| {
-        let options = [("token", token.to_owned())].into();
-        let values = FieldValues { destination: destination.to_owned(), options };
-        ChannelKind::Ntfy
-            .read(&values, || -> Result<SigningKey, ()> { panic!("nothing is signed") })
-    };
-    for (destination, url) in [
-        (" alerts-1\n", "https://ntfy.sh/alerts-1"),
-        ("https://ntfy.sh/alerts", "https://ntfy.sh/alerts"),
-        ("HTTPS://Ntfy.Example.com:8443/a_b", "https://ntfy.example.com:8443/a_b"),
-        ("http://127.0.0.1:8080/alerts", "http://127.0.0.1:8080/alerts"),
-    ] {
-        for token in ["", "tk_s3cr3t"] {
-            let target = read(destination, token).expect(destination);
-            assert_eq!(target.url().map(SecretUrl::reveal), Some(url));
-            assert!(!format!("{target:?}").contains("tk_s3cr3t"));
-            assert_eq!(target.default_name(), "ntfy");
-        }
-    }
-    let wrong = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
-    let long = "a".repeat(65);
-    for (destination, token, field, why) in [
-        ("", "", "url", "The url must start with http:// or https://."),
-        (&long, "", "url", "The url must start with http:// or https://."),
-        ("http://ntfy.sh/alerts", "", "url", "The url must start with https://."),
-        ("https://ntfy.sh", "", "url", wrong),
-        ("https://ntfy.sh/alerts/json", "", "url", wrong),
-        ("https://ntfy.sh/alerts?auth=x", "", "url", wrong),
-        ("https://ntfy.sh/al.erts", "", "url", wrong),
-        (
-            "alerts",
-            "tk secret",
-            "token",
-            "The access token must have at most 255 characters, without spaces or accented letters.",
-        ),
-    ] {
-        let Err(FieldsError::Field(error)) = read(destination, token) else {
-            panic!("{destination} is read")
-        };
-        assert_eq!((error.field, error.why.as_str()), (field, why), "{destination}");
-    }
 }
 
 #[test]

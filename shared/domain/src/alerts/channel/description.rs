@@ -1,8 +1,13 @@
-//! The description of a kind of channel and of its fields.
+//! The description of a kind of channel, and what people enter about a channel.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::secret::SecretUrl;
+use super::{EventKind, Filter};
+use crate::checks::tool::Tool;
+use crate::input::{InputField, ListRule, input, line};
+use crate::issues::Severity;
+use crate::name::NAME_MAX;
 
 /// The description of a kind, without anything secret. Forms, the command line and messages are derived from it.
 #[derive(Debug)]
@@ -11,10 +16,8 @@ pub struct KindDescription {
     pub label: &'static str,
     /// A one-line description for the command line's help.
     pub about: &'static str,
-    /// The field for where messages go.
-    pub destination: ChannelField,
-    /// The optional fields.
-    pub options: &'static [ChannelField],
+    /// The fields for where messages go. One of them is required.
+    pub fields: &'static [InputField],
     /// The domains of shared services that have limits of their own. Each team's messages to them are counted
     /// separately, so that no team uses up what another may send.
     pub services: &'static [&'static str],
@@ -22,38 +25,41 @@ pub struct KindDescription {
     pub room: Room,
 }
 
-/// A field of the form for a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChannelField {
-    /// Its name in programs: `url`.
-    pub name: &'static str,
-    /// Its label in a form.
-    pub label: &'static str,
-    /// Its name within a sentence.
-    pub noun: &'static str,
-    /// What to enter, in a form that fits into a sentence.
-    pub help: &'static str,
-    /// What it holds.
-    pub shape: FieldShape,
+input! {
+    /// A URL that messages are posted to.
+    UrlInput {
+        /// The URL, which is as secret as a password.
+        url: Required<SecretUrl> = SecretUrl::RULE;
+    }
 }
 
-/// What a field holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldShape {
-    /// An email address.
-    MailAddress,
-    /// A secret: it is never shown again, and no command contains it.
-    Secret,
+input! {
+    /// What a channel is called, and which alerts it gets.
+    ChannelInput {
+        /// Its name; by default the address or the kind.
+        name: Optional<String> = line(NAME_MAX);
+        /// Events that it gets, repeated or separated by commas; all if left out.
+        #[option("events", "EVENT")]
+        events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
+        /// Tools whose issues it gets; all if left out.
+        #[option("tools", "TOOL")]
+        tools: Optional<BTreeSet<Tool>> = ListRule::new(0, Tool::ALL.len(), Tool::ALL);
+        /// Severities that it gets; all if left out.
+        #[option("severities", "SEVERITY")]
+        severities: Optional<BTreeSet<Severity>> = ListRule::new(0, Severity::ALL.len(), Severity::ALL);
+    }
 }
 
-/// A URL that messages are posted to.
-pub(super) const URL: ChannelField = ChannelField {
-    name: "url",
-    label: "URL to post to",
-    noun: "the URL",
-    help: "the URL, which is as secret as a password",
-    shape: FieldShape::Secret,
-};
+impl ChannelInput {
+    /// The alerts that it gets.
+    pub fn filter(&self) -> Filter {
+        Filter {
+            events: self.events.clone().unwrap_or_default(),
+            tools: self.tools.clone().unwrap_or_default(),
+            severities: self.severities.clone().unwrap_or_default(),
+        }
+    }
+}
 
 /// How many issues an alert about many of them may name. An issue that the alert names counts as sent, so the alert
 /// must not name more than the channel shows.
@@ -71,52 +77,88 @@ pub enum Room {
     },
 }
 
-/// The input of a form for a channel.
-#[derive(Default)]
-pub struct FieldValues {
-    /// Where messages should go.
-    pub destination: String,
-    /// Further fields, by their names.
-    pub options: BTreeMap<&'static str, String>,
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
 
-impl FieldValues {
-    /// The URL that messages should be posted to.
-    pub(super) fn url(&self) -> Result<SecretUrl, FieldError> {
-        SecretUrl::parse(&self.destination).map_err(|error| URL.wrong(error.to_string()))
+    use super::*;
+    use crate::alerts::channel::{ChannelKind, SigningKey, Target};
+    use crate::validation::{Fields, ValidationError};
+
+    fn read(kind: ChannelKind, texts: &Value) -> Result<(Target, ChannelInput), ValidationError> {
+        let texts = texts.as_object().expect("an object");
+        kind.read(&Fields::texts(texts), SigningKey::from_random([7; SigningKey::BYTES]))
     }
 
-    /// The value of an optional field.
-    pub fn option(&self, field: &ChannelField) -> Option<&str> {
-        let value = self.options.get(field.name)?.trim();
-        (!value.is_empty()).then_some(value)
+    #[test]
+    fn a_topic_of_ntfy_is_given_by_its_url_or_its_name() {
+        for (given, url) in [
+            (" alerts-1\n", "https://ntfy.sh/alerts-1"),
+            ("https://ntfy.sh/alerts", "https://ntfy.sh/alerts"),
+            ("HTTPS://Ntfy.Example.com:8443/a_b", "https://ntfy.example.com:8443/a_b"),
+            ("http://127.0.0.1:8080/alerts", "http://127.0.0.1:8080/alerts"),
+        ] {
+            for token in ["", "tk_s3cr3t"] {
+                let input = json!({ "url": given, "token": token });
+                let (target, _) = read(ChannelKind::Ntfy, &input).expect(given);
+                assert_eq!(target.url().map(SecretUrl::reveal), Some(url));
+                assert!(!format!("{target:?}").contains("tk_s3cr3t"));
+                assert_eq!(target.default_name(), "ntfy");
+            }
+        }
     }
-}
 
-impl ChannelField {
-    /// An error about the field's value.
-    pub(super) fn wrong(&self, why: impl Into<String>) -> FieldError {
-        FieldError { field: self.name, why: why.into() }
+    #[test]
+    fn a_channel_without_a_choice_gets_everything() {
+        let input = json!({ "address": " ada@example.com ", "events": ["resolved", "opened"] });
+        let (target, input) = read(ChannelKind::Email, &input).expect("a channel");
+        assert_eq!(target, Target::Email { address: "ada@example.com".to_owned() });
+        let events = [EventKind::Opened, EventKind::Resolved].into();
+        assert_eq!((&input.name, input.filter()), (&None, Filter { events, ..Filter::default() }));
     }
-}
 
-/// Why a field's value is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct FieldError {
-    /// The field's name.
-    pub field: &'static str,
-    /// Why, in a sentence for people.
-    pub why: String,
-}
-
-/// Why the input does not make a channel.
-#[derive(Debug, thiserror::Error)]
-pub enum FieldsError<E> {
-    /// A field's value is refused.
-    #[error(transparent)]
-    Field(#[from] FieldError),
-    /// There is no key to sign requests with.
-    #[error("there is no signing key")]
-    Key(#[source] E),
+    #[test]
+    fn what_is_wrong_with_a_channel_is_said_at_its_fields() {
+        use ChannelKind::{Email, Ntfy, Slack};
+        let topic = "must be that of a topic, such as https://ntfy.example.com/alerts";
+        let scheme = "must start with http:// or https://";
+        let address = "must be an address such as ada@example.com";
+        let (topics, tokens) = ("a".repeat(65), "a".repeat(256));
+        for (kind, field, text, why) in [
+            (Slack, "url", "", "is required"),
+            (Slack, "url", "hooks.slack.com/secret", scheme),
+            (Ntfy, "url", &topics, scheme),
+            (Ntfy, "url", "http://ntfy.sh/alerts", "must start with https://"),
+            (Ntfy, "url", "https://ntfy.sh", topic),
+            (Ntfy, "url", "https://ntfy.sh/alerts/json", topic),
+            (Ntfy, "url", "https://ntfy.sh/alerts?auth=x", topic),
+            (Ntfy, "url", "https://ntfy.sh/al.erts", topic),
+            (Ntfy, "token", "tk secret", "must not contain spaces or accented letters"),
+            (Ntfy, "token", &tokens, "must not be longer than 255 characters"),
+            (Email, "address", "", "is required"),
+            (Email, "address", "ada@", address),
+            (Email, "address", "a..b@example.com", address),
+            (Email, "name", "", "must not be empty"),
+            (Email, "name", "\u{7}", "must not contain control characters"),
+        ] {
+            let mut input = match kind {
+                Email => json!({ "address": "ada@example.com" }),
+                _ => json!({ "url": "https://example.com/hook" }),
+            };
+            input[field] = text.into();
+            let expected = ValidationError::new(field, format!("The {field} field {why}."));
+            assert_eq!(read(kind, &input).expect_err(text), expected, "{kind}");
+        }
+        for (field, values) in [
+            ("events", "opened, resolved, reminder"),
+            ("tools", "status, ssl, dns, broken-links, performance"),
+            ("severities", "critical, warning, info"),
+        ] {
+            let mut input = json!({ "address": "ada@example.com" });
+            input[field] = json!(["pager"]);
+            let why = format!("The {field}.0 field must be one of {values}.");
+            let expected = ValidationError::new(format!("{field}.0"), why);
+            assert_eq!(read(Email, &input).expect_err(field), expected);
+        }
+    }
 }

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::description::{KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, Tone};
+use crate::input::Input as _;
 use crate::time::wire;
 
 /// Characters in the title.
@@ -32,16 +33,14 @@ pub struct Discord {
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Discord",
     about: "A webhook of a Discord channel",
-    destination: URL,
-    options: &[],
+    fields: UrlInput::FIELDS,
     services: &["discord.com", "discordapp.com"],
     room: Room::Common,
 };
 
 impl Discord {
-    /// Reads the form's input.
-    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
-        Ok(Self { url: values.url()? })
+    pub(super) fn new(UrlInput { url }: UrlInput) -> Self {
+        Self { url }
     }
 }
 

@@ -1,24 +1,34 @@
 //! Email channels. [`mail`](crate::alerts::mail) writes the emails.
 
-use super::description::{
-    ChannelField, FieldError, FieldShape, FieldValues, KindDescription, Room,
-};
 use lettre::Address;
 use lettre::address::AddressError;
 
-const ADDRESS: ChannelField = ChannelField {
-    name: "address",
-    label: "Address",
-    noun: "the address",
-    help: "the address",
-    shape: FieldShape::MailAddress,
+use super::description::{KindDescription, Room};
+use crate::accounts::email::parse_email;
+use crate::input::{Input as _, TextKind, TextRule, input};
+
+input! {
+    /// Where email goes.
+    EmailInput {
+        /// The address.
+        address: Required<String> = ADDRESS;
+    }
+}
+
+const ADDRESS: TextRule<String> = TextRule {
+    min: 0,
+    max: usize::MAX,
+    kind: TextKind::Format("email"),
+    parse: |text| {
+        let address = parse_email(text).ok().and_then(|text| parse(text).ok());
+        address.ok_or_else(|| "must be an address such as ada@example.com".to_owned())
+    },
 };
 
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Email",
     about: "An email address, which first gets a link to confirm it",
-    destination: ADDRESS,
-    options: &[],
+    fields: EmailInput::FIELDS,
     services: &[],
     room: Room::Common,
 };
@@ -27,10 +37,4 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
 pub(super) fn parse(text: &str) -> Result<String, AddressError> {
     let address: Address = text.trim().parse()?;
     Ok(address.to_string())
-}
-
-/// Reads the form's input.
-pub(super) fn read(values: &FieldValues) -> Result<String, FieldError> {
-    parse(&values.destination)
-        .map_err(|_| ADDRESS.wrong("Enter an address such as ada@example.com."))
 }

@@ -10,13 +10,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::chat::Chat;
-use super::description::{
-    ChannelField, FieldError, FieldShape, FieldValues, KindDescription, Room, URL,
-};
+use super::description::{KindDescription, Room};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, Tone};
+use crate::input::{Input as _, TextKind, TextRule, input};
 
 /// The server of a topic that is given only by its name.
 const SERVER: &str = "https://ntfy.sh";
@@ -60,51 +59,50 @@ impl fmt::Debug for NtfyToken {
     }
 }
 
-const DESTINATION: ChannelField = ChannelField {
-    help: "the URL of the topic, which is as secret as a password, or the name of a topic at https://ntfy.sh",
-    ..URL
+input! {
+    /// Where messages to a topic go.
+    NtfyInput {
+        /// The URL of the topic, which is as secret as a password, or the name of a topic at https://ntfy.sh.
+        url: Required<SecretUrl> = TOPIC_URL;
+        /// The access token, if the server asks for one.
+        #[form("Access token", "The access token, if the server asks for one.")]
+        token: Nullable<NtfyToken> = ACCESS_TOKEN;
+    }
+}
+
+const TOPIC_URL: TextRule<SecretUrl> = TextRule {
+    parse: |text| {
+        let url = match is_topic(text) {
+            true => SecretUrl::new(format!("{SERVER}/{text}")),
+            false => (SecretUrl::RULE.parse)(text)?,
+        };
+        let error = "must be that of a topic, such as https://ntfy.example.com/alerts";
+        parts(&url).is_some().then_some(url).ok_or_else(|| error.to_owned())
+    },
+    ..SecretUrl::RULE
 };
 
-const ACCESS_TOKEN: ChannelField = ChannelField {
-    name: "token",
-    label: "Access token",
-    noun: "the access token",
-    help: "the access token, if the server asks for one",
-    shape: FieldShape::Secret,
+const ACCESS_TOKEN: TextRule<NtfyToken> = TextRule {
+    min: 0,
+    max: TOKEN,
+    kind: TextKind::Secret,
+    parse: |text| match text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(NtfyToken(text.to_owned())),
+        false => Err("must not contain spaces or accented letters".to_owned()),
+    },
 };
 
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "ntfy",
     about: "A topic of an ntfy server (ntfy.sh, or your own)",
-    destination: DESTINATION,
-    options: &[ACCESS_TOKEN],
+    fields: NtfyInput::FIELDS,
     services: &["ntfy.sh"],
     room: Room::Own { size: LINES, size_of: size },
 };
 
 impl Ntfy {
-    /// Reads the form's input.
-    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
-        let given = values.destination.trim();
-        let url = match is_topic(given) {
-            true => SecretUrl::parse(&format!("{SERVER}/{given}")),
-            false => SecretUrl::parse(given),
-        };
-        let url = url.map_err(|error| DESTINATION.wrong(error.to_string()))?;
-        if parts(&url).is_none() {
-            let why = "The url must be that of a topic, such as https://ntfy.example.com/alerts.";
-            return Err(DESTINATION.wrong(why));
-        }
-        let token = values.option(&ACCESS_TOKEN).map(NtfyToken::parse).transpose()?;
-        Ok(Self { url, token })
-    }
-}
-
-impl NtfyToken {
-    fn parse(text: &str) -> Result<Self, FieldError> {
-        let is_token = text.len() <= TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let why = "The access token must have at most 255 characters, without spaces or accented letters.";
-        is_token.then(|| Self(text.to_owned())).ok_or_else(|| ACCESS_TOKEN.wrong(why))
+    pub(super) fn new(NtfyInput { url, token }: NtfyInput) -> Self {
+        Self { url, token }
     }
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use url::Host;
 
-use crate::sites::site_url::{SiteUrl, SiteUrlError};
+use crate::input::{TextKind, TextRule};
+use crate::sites::site_url::{MAX_LENGTH, SiteUrl, SiteUrlError};
 
 /// The visible part of a secret URL, and its digest, which distinguishes it from others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,10 @@ pub struct MaskedUrl {
 pub struct SecretUrl(String);
 
 impl SecretUrl {
+    /// The rule for URLs that alerts are posted to.
+    pub(super) const RULE: TextRule<Self> =
+        TextRule { min: 0, max: MAX_LENGTH, kind: TextKind::Secret, parse: Self::parse };
+
     /// Keeps a URL secret.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
@@ -34,9 +39,11 @@ impl SecretUrl {
     ///
     /// # Errors
     ///
-    /// When the text is not a URL, or the URL is not encrypted.
-    pub fn parse(text: &str) -> Result<Self, SecretUrlError> {
-        let url = SiteUrl::parse(text)?;
+    /// What is wrong with it; the message continues "The … field".
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let predicate = |error: SiteUrlError| error.to_string().replacen("The url ", "", 1);
+        let url = SiteUrl::parse(text)
+            .map_err(|error| predicate(error).trim_end_matches('.').to_owned())?;
         let parsed = url.to_url();
         let is_local = match parsed.host() {
             Some(Host::Domain(name)) => name == "localhost",
@@ -45,7 +52,7 @@ impl SecretUrl {
             None => false,
         };
         if parsed.scheme() != "https" && !is_local {
-            return Err(SecretUrlError::NotEncrypted);
+            return Err("must start with https://".to_owned());
         }
         Ok(Self(url.as_str().to_owned()))
     }
@@ -60,17 +67,6 @@ impl SecretUrl {
     pub fn reveal(&self) -> &str {
         &self.0
     }
-}
-
-/// Why a text is not a URL for alerts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SecretUrlError {
-    /// It is not a URL that can be requested.
-    #[error(transparent)]
-    Url(#[from] SiteUrlError),
-    /// It begins with `http` and leads to another machine.
-    #[error("The url must start with https://.")]
-    NotEncrypted,
 }
 
 /// How many of its last characters are shown, so that people can tell URLs apart.

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::description::{KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::Alert;
 use crate::alerts::text::cut;
+use crate::input::Input as _;
 
 /// Characters in a header.
 const HEADER: usize = 150;
@@ -42,16 +43,14 @@ const POSTED: &str = "ok";
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Slack",
     about: "An incoming webhook of Slack",
-    destination: URL,
-    options: &[],
+    fields: UrlInput::FIELDS,
     services: HOSTS,
     room: Room::Common,
 };
 
 impl Slack {
-    /// Reads the form's input.
-    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
-        Ok(Self { url: values.url()? })
+    pub(super) fn new(UrlInput { url }: UrlInput) -> Self {
+        Self { url }
     }
 }
 

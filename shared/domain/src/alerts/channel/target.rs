@@ -7,13 +7,15 @@ use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
 
 use super::chat::Chat;
-use super::description::{FieldValues, FieldsError, KindDescription};
+use super::description::{ChannelInput, KindDescription};
 use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
 use super::{discord, email, ntfy, slack, teams, webhook};
+use crate::input::{Input, InputField};
+use crate::validation::{Errors, Fields, ValidationError};
 
 /// Declares the kinds of channels. All code that has to know every kind is derived from this table, so none can be
-/// forgotten. A chat has a module with a type that implements [`Chat`] and has a function `read` for the form's input,
+/// forgotten. A chat has a module with a type that implements [`Chat`] and has a function `new` for what people enter,
 /// and with a `DESCRIPTION`.
 macro_rules! kinds {
     (
@@ -52,21 +54,29 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads the form's input for a channel of this kind. If requests are signed, `new_key` creates the key.
+            /// Reads a channel of this kind. Requests to a program are signed with `key`.
             ///
             /// # Errors
             ///
-            /// When a field's value is refused, or there is no key.
-            pub fn read<E>(
+            /// Everything that is wrong with it.
+            pub fn read(
                 self,
-                values: &FieldValues,
-                new_key: impl FnOnce() -> Result<SigningKey, E>,
-            ) -> Result<Target, FieldsError<E>> {
-                Ok(match self {
-                    Self::Email => Target::Email { address: email::read(values)? },
-                    $(Self::$Chat => Target::$Chat($module::$Chat::read(values)?),)+
-                    Self::Webhook => Target::Webhook(Webhook::read(values, new_key)?),
-                })
+                fields: &Fields<'_>,
+                key: SigningKey,
+            ) -> Result<(Target, ChannelInput), ValidationError> {
+                let mut found = Errors::new();
+                let errors = &mut found;
+                let target = match self {
+                    Self::Email => Input::read(fields, errors)
+                        .map(|email::EmailInput { address }| Target::Email { address }),
+                    $(Self::$Chat => {
+                        Input::read(fields, errors).map($module::$Chat::new).map(Target::$Chat)
+                    })+
+                    Self::Webhook => Input::read(fields, errors)
+                        .map(|input| Target::Webhook(Webhook::new(input, key))),
+                };
+                let input = ChannelInput::read(fields, errors);
+                found.finish(target.zip(input))
             }
         }
 
@@ -206,6 +216,11 @@ pub enum Receiver<'a> {
 }
 
 impl ChannelKind {
+    /// What people enter about a channel of this kind.
+    pub fn fields(self) -> impl Iterator<Item = &'static InputField> {
+        self.description().fields.iter().chain(ChannelInput::FIELDS)
+    }
+
     /// The kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{FieldError, FieldValues, KindDescription, Room, URL};
+use super::description::{KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, Tone};
+use crate::input::Input as _;
 
 /// Bytes in a message.
 const MESSAGE: usize = 28 * 1024;
@@ -39,16 +40,14 @@ pub struct Teams {
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Microsoft Teams",
     about: "A workflow of Microsoft Teams that starts when a webhook request is received",
-    destination: URL,
-    options: &[],
+    fields: UrlInput::FIELDS,
     services: &["webhook.office.com", "logic.azure.com", "api.powerplatform.com"],
     room: Room::Common,
 };
 
 impl Teams {
-    /// Reads the form's input.
-    pub(super) fn read(values: &FieldValues) -> Result<Self, FieldError> {
-        Ok(Self { url: values.url()? })
+    pub(super) fn new(UrlInput { url }: UrlInput) -> Self {
+        Self { url }
     }
 }
 

@@ -6,12 +6,13 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::EventKind;
-use super::description::{FieldValues, FieldsError, KindDescription, Room, URL};
+use super::description::{KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{SecretUrl, SigningKey, SigningKeys};
 use super::signature;
 use crate::alerts::text::cut;
 use crate::id::IssueId;
+use crate::input::Input as _;
 
 /// A program, notified with [Standard Webhooks](https://www.standardwebhooks.com).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,21 +26,15 @@ pub struct Webhook {
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Webhook",
     about: "A program that follows Standard Webhooks (www.standardwebhooks.com); prints its signing key once",
-    destination: URL,
-    options: &[],
+    fields: UrlInput::FIELDS,
     services: &["hooks.zapier.com", "events.pagerduty.com"],
     room: Room::Common,
 };
 
 impl Webhook {
-    /// Reads the form's input, and signs with a new key.
-    pub(super) fn read<E>(
-        values: &FieldValues,
-        new_key: impl FnOnce() -> Result<SigningKey, E>,
-    ) -> Result<Self, FieldsError<E>> {
-        let url = values.url()?;
-        let key = new_key().map_err(FieldsError::Key)?;
-        Ok(Self { url, keys: SigningKeys::new(key) })
+    /// A program whose requests are signed with `key`.
+    pub(super) fn new(UrlInput { url }: UrlInput, key: SigningKey) -> Self {
+        Self { url, keys: SigningKeys::new(key) }
     }
 
     /// The request that sends an event, signed for an attempt at this time.
