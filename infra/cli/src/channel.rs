@@ -74,8 +74,9 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::name, default_value = "disabled by an operator")]
         reason: String,
     },
-    /// Remove a channel, and all alerts that are waiting to be sent to it
-    Remove {
+    /// Delete a channel, and all alerts that are waiting to be sent to it
+    #[command(alias = "remove")]
+    Delete {
         #[command(flatten)]
         which: Which,
     },
@@ -131,7 +132,7 @@ impl Command {
                     change(app, which, disabled, "is disabled", ChannelChange::Disabled).await?;
                 Ok(out.show(&shown(app, &channel).await?)?)
             }
-            Self::Remove { which } => {
+            Self::Delete { which } => {
                 let channel = find(app, which).await?;
                 let shown = shown(app, &channel).await?;
                 remove_channel(app, &channel, Actor::Operator).await?;

@@ -9,10 +9,7 @@ use vedette_testkit::{ApiResponse, Member, laid_out, new_team};
 use vedette_tests::Service;
 
 use super::{get, patch, setting};
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    new_site, new_site_with, odd_spellings, set_plan, suspend,
-};
+use crate::support::{assert_invalid, new_site, new_site_with, set_plan};
 
 /// PATCHes settings together with one tool, since every PATCH needs a tool.
 async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> ApiResponse {

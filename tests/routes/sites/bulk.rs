@@ -12,10 +12,7 @@ use vedette_runtime::Clock;
 use vedette_testkit::{ApiResponse, Fault, Member, new_team};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
-    new_site, odd_spellings, suspend,
-};
+use crate::support::{assert_invalid, new_site};
 
 const LIMIT: &str = "Your current plan has reached its site limit.";
 const MONITORED: &str = "This URL is already monitored by the team.";

@@ -13,10 +13,7 @@ use vedette_store::{Audit, DirectoryRow};
 use vedette_testkit::{ApiResponse, Member, WebServer};
 use vedette_tests::Service;
 
-use crate::support::{
-    assert_not_found, assert_plan_required, assert_role_required, colleague, masked, new_site,
-    new_site_with, odd_spellings, suspend,
-};
+use crate::support::{assert_not_found, masked, new_site, new_site_with};
 
 const URL: &str = "https://example.com";
 

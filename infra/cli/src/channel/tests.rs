@@ -145,7 +145,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     assert_eq!(stored.secret, None, "nobody who lists channels reads it");
     let target = bench.app.store.target_of(&stored).await.expect("read");
     assert_eq!(target.url().expect("a URL").reveal(), SECRET);
-    let removed = bench.run(&format!("channel remove {team} {}", stored.id)).await;
+    let removed = bench.run(&format!("channel delete {team} {}", stored.id)).await;
     assert_eq!(removed.out, format!("Ops is no longer a channel of team {team}.\n"));
     let listed = bench.run(&format!("channel list {team}")).await;
     assert_eq!(listed.out, "The team has no channels, so nobody is notified of its issues.\n");
