@@ -124,8 +124,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_refused_at_its_field() {
         let (required, switch) = ("field is required", "field must be true or false");
-        let (text, visible) =
-            ("field must be a string", "field must not contain control characters");
+        let (text, visible) = (
+            "field must be a string",
+            "field must not contain control characters or characters that change the direction of text",
+        );
         let empty = "field must not be empty";
         for (field, sent, message) in [
             ("url", json!(null), required),

@@ -139,7 +139,12 @@ mod tests {
             (Email, "address", "ada@", address),
             (Email, "address", "a..b@example.com", address),
             (Email, "name", "", "must not be empty"),
-            (Email, "name", "\u{7}", "must not contain control characters"),
+            (
+                Email,
+                "name",
+                "\u{7}",
+                "must not contain control characters or characters that change the direction of text",
+            ),
         ] {
             let mut input = match kind {
                 Email => json!({ "address": "ada@example.com" }),
