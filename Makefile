@@ -185,7 +185,7 @@ pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, 
 	$(build_service)
 	$(use_pages)
 
-simulate: rust ## Simulate a hundred runs of four days with random faults, in some hours (ARGS=7 repeats the run of seed 7; SITES=200 DAYS=60 SLOWNESS=60 makes runs larger, longer and slower; ARGS='decisions 7' repeats a run of the decisions alone; ARGS='decisions locations' prints what witnesses prevent and cost)
+simulate: rust ## Simulate a hundred runs of four days with random faults, in some hours (ARGS=7 repeats the run of seed 7; SITES=200 DAYS=60 SLOWNESS=60 makes runs larger, longer and slower; ARGS='decisions 7' repeats a run of the decisions alone; ARGS='decisions locations' prints what other locations prevent and cost)
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
