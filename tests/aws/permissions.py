@@ -51,12 +51,12 @@ EXCEPTIONS = [
     ("CheckerPerformanceRole/*", "sqs:SendMessage", "*-alerts", NO_AUDITOR),
     ("CheckerPerformanceRole/browser", "lambda:InvokeFunction", "*", "Google audits, and not the browser"),
     (
-        "MaintenanceRole/*",
+        "ReconcileRole/*",
         "sqs:SendMessage",
         "*-reconcile",
-        "only a team of more than 256 sites is resynced in slices",
+        "only a team of more than 256 sites is synced in slices",
     ),
-    ("MaintenanceRole/*", "dynamodb:BatchWriteItem", "D#*", LEARNING),
+    ("ReconcileRole/*", "dynamodb:BatchWriteItem", "D#*", LEARNING),
     (
         "*Role/mail",
         "ses:SendRawEmail",

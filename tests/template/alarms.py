@@ -17,7 +17,7 @@ TOOLS = ("status", "ssl", "dns")
 QUEUES = {
     **dict.fromkeys(("Status", "Ssl", "Dns", "Alerts", "Letters"), 300),
     **dict.fromkeys(("BrokenLinks", "Performance"), 3600),
-    "Maintenance": 900,
+    "Reconcile": 900,
 }
 # The arguments of FILL that are not numbers.
 REPEAT = "REPEAT"

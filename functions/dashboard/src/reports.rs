@@ -42,7 +42,8 @@ pub(crate) async fn show(
         }
     };
     let (days, issues) = load(context, &access, span).await?;
-    let table = Table::new(span, &days, &issues, &context.app.health.pauses(), now);
+    let pauses = context.app.health.pauses();
+    let table = Table::new(span, &days, &issues, (&pauses, access.stored.site.created_at), now);
     Ok(page::page(context, &access, &table))
 }
 
@@ -54,7 +55,8 @@ pub(crate) async fn csv(
     let now = context.member()?.caller.now;
     let span = parse(&Query::parse(context.head.uri.query()), day_of(now))?;
     let (days, issues) = load(context, &access, span).await?;
-    let csv = Table::new(span, &days, &issues, &context.app.health.pauses(), now).csv();
+    let pauses = context.app.health.pauses();
+    let csv = Table::new(span, &days, &issues, (&pauses, access.stored.site.created_at), now).csv();
     let mut response = Response::new(Body::Text(csv));
     *response.status_mut() = StatusCode::OK;
     let name = format!("attachment; filename=\"report-{}-{}.csv\"", span.from, span.to);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use vedette_actions::send_sooner;
 use vedette_runtime::App;
-use vedette_store::{Audit, ChannelRef, unless_conflict};
+use vedette_store::{Audit, ChannelRef, budget, retry_on_conflict, unless_conflict};
 
 use crate::NotifierError;
 
@@ -43,9 +43,13 @@ pub async fn redeliver_held_mail(app: &App, most: usize) -> Result<(), NotifierE
                 return Ok(());
             }
             let place = ChannelRef::from(&channel);
-            let state = app.store.channel_state(place).await?;
-            let Some(state) = state.no_longer_held(app.clock.now()) else { continue };
-            if unless_conflict(app.store.put_channel_state(place, &state, Audit::None).await)? {
+            // Somebody else who writes the state at the same time keeps the wait.
+            let is_released = retry_on_conflict(budget::WRITE, || async {
+                let state = app.store.channel_state(place).await?;
+                let Some(state) = state.no_longer_held(app.clock.now()) else { return Ok(false) };
+                app.store.put_channel_state(place, &state, Audit::None).await.map(|()| true)
+            });
+            if is_released.await? {
                 released += 1;
                 send_sooner(app, place).await?;
             }

@@ -28,6 +28,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// The pause before the next attempt to restore what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
+/// How long after the mail server has accepted email again the channels are looked at once more. A delivery run that was
+/// held back just before has saved its wait by then.
+const AFTER_RECOVERY: Duration = Duration::from_secs(10);
 
 /// Restores what the last process had in memory: schedules, then messages. Also frees channels that it held when it was
 /// killed while it sent alerts.
@@ -78,8 +81,11 @@ pub(crate) async fn redeliver(app: App) {
 pub(crate) async fn send_held_mail(app: App, sender: Arc<Sender>) {
     let mut recoveries = sender.mail_recoveries();
     while recoveries.changed().await.is_ok() {
-        let sent = vedette_notifier::redeliver_held_mail(&app, usize::MAX);
-        caught("sending email that was held back", sent).await;
+        for wait in [Duration::ZERO, AFTER_RECOVERY] {
+            sleep(wait).await;
+            let sent = vedette_notifier::redeliver_held_mail(&app, usize::MAX);
+            caught("sending email that was held back", sent).await;
+        }
     }
 }
 

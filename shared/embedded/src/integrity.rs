@@ -97,10 +97,13 @@ impl TableFault {
     /// What to do about it.
     pub fn remedy(&self) -> String {
         let folder = self.file.parent().unwrap_or(&self.file).display();
-        let backup = format!(
-            "put vedette.db back from a backup and remove vedette.db-wal and vedette.db-shm, or move \
-             everything out of {folder} to start with an empty table"
-        );
+        let backup = match self.file.ends_with(DATABASE) {
+            true => format!(
+                "put vedette.db back from a backup and remove vedette.db-wal and vedette.db-shm, or move \
+                 everything out of {folder} to start with an empty table"
+            ),
+            false => "use another backup".to_owned(),
+        };
         match self.damage {
             Damage::Broken { .. } => format!(
                 "{backup}. `sqlite3 '{}' .recover` prints what can still be read",

@@ -239,7 +239,7 @@ async fn run(
                     if result.up && is_beginning =>
                 {
                     elapsed = started.elapsed().saturating_sub(waited);
-                    (why, may_be_ours)
+                    (redaction.apply(&why), may_be_ours)
                 }
                 // A body that takes longer is not waited for.
                 _ => return Ok((result, seen)),

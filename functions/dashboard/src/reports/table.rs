@@ -42,7 +42,7 @@ impl<'a> Table<'a> {
         span: Span,
         counted: &[Day],
         issues: &'a [Issue],
-        pauses: &[Pause],
+        (pauses, created_at): (&[Pause], Timestamp),
         now: Timestamp,
     ) -> Self {
         let (uptime, outages) = (uptime(span, counted), outages(span, issues));
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
             uptime: *uptime,
             mean_ms: means.get(&uptime.date).copied().flatten(),
             outages: since.is_none_or(|since| day_of(since) < uptime.date).then_some(outages),
-            unchecked: unchecked(pauses, uptime.date),
+            unchecked: unchecked(pauses, uptime.date, created_at),
         });
         Self { span, now, days: days.collect(), uptime, outages, known_since: since }
     }
@@ -115,9 +115,9 @@ impl<'a> Table<'a> {
     }
 }
 
-/// How long the service did not run on a UTC day, in whole minutes.
-fn unchecked(pauses: &[Pause], date: Date) -> SignedDuration {
-    let (from, to) = (day_start(date), day_start(date.saturating_add(1.day())));
+/// How long the service did not run on a UTC day since the site was created, in whole minutes.
+fn unchecked(pauses: &[Pause], date: Date, created_at: Timestamp) -> SignedDuration {
+    let (from, to) = (day_start(date).max(created_at), day_start(date.saturating_add(1.day())));
     let parts = pauses.iter().map(|pause| pause.within(from, to));
     let lasted = parts.fold(SignedDuration::ZERO, SignedDuration::saturating_add);
     SignedDuration::from_mins((lasted.as_secs() + 59) / 60)

@@ -20,6 +20,8 @@ const PERCENTS_MAX: usize = 3;
 const ESCAPE_MAX: usize = 4 * (1 + 2 * PERCENTS_MAX);
 /// The most backslashes before a character: JSON in JSON in JSON has seven.
 const SLASHES_MAX: usize = 7;
+/// How many layers of different escapes may lie around a character.
+const LAYERS_MAX: usize = 3;
 /// How many places of the texts of a check are compared with a character of a secret.
 /// Texts such as `aaaa` have many places where a secret such as `aaab` may begin, and a site could choose both.
 const STEPS_MAX: usize = 200_000;
@@ -237,7 +239,55 @@ fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
         (0..PERCENTS_MAX).filter_map(move |level| percent_encoding_of(c, level, rest))
     });
     let lengths = in_json.into_iter().chain(others).flatten().chain(percents);
-    lengths.map(move |length| slashes + length)
+    let nested = readings(text, LAYERS_MAX).into_iter();
+    let nested =
+        nested.filter_map(move |(read, length)| read.eq_ignore_ascii_case(&c).then_some(length));
+    lengths.map(move |length| slashes + length).chain(nested)
+}
+
+/// The characters that may stand at the beginning of a text, with the lengths of their spellings, if this many layers of
+/// escapes lie around each other in any order: JSON in a URL is `%5C%22`, HTML in a URL `%26quot%3B`.
+fn readings(text: &str, layers: usize) -> Vec<(char, usize)> {
+    let Some(first) = text.chars().next() else { return Vec::new() };
+    let mut found = vec![(first, first.len_utf8())];
+    if layers == 0 || !matches!(first, '%' | '&' | '\\') {
+        return found;
+    }
+    for (begin, length) in readings(text, layers - 1) {
+        let rest = &text[length..];
+        let read = match begin {
+            '%' => read_percent(rest),
+            '&' => read_entity(rest, layers - 1),
+            '\\' => read_json(rest, layers - 1),
+            _ => Vec::new(),
+        };
+        found.extend(read.into_iter().map(|(c, rest)| (c, length + rest)));
+    }
+    found
+}
+
+/// What follows the `%` of a character of one byte. The spellings of longer characters are not nested.
+fn read_percent(text: &str) -> Vec<(char, usize)> {
+    let byte = text.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    byte.filter(u8::is_ascii).map(|byte| (char::from(byte), 2)).into_iter().collect()
+}
+
+/// What follows the `&` of an entity.
+fn read_entity(text: &str, layers: usize) -> Vec<(char, usize)> {
+    let name =
+        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#').count();
+    let Some(c) = entity(&text[..name]) else { return Vec::new() };
+    let ends = readings(&text[name..], layers).into_iter().filter(|(end, _)| *end == ';');
+    ends.map(|(_, length)| (c, name + length)).collect()
+}
+
+/// What follows the backslash of an escape.
+fn read_json(text: &str, layers: usize) -> Vec<(char, usize)> {
+    let code = text.strip_prefix('u').and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
+    let unicode = code.and_then(char::from_u32).map(|c| (c, 5));
+    let short = ['\n', '\r', '\t', '\u{8}', '\u{c}'];
+    let short = short.into_iter().filter_map(|c| Some((c, short_escape_of(c, text)?)));
+    readings(text, layers).into_iter().chain(unicode).chain(short).collect()
 }
 
 /// JSON's `\u0022`, or two of these for a character beyond U+FFFF, after the first backslash.
@@ -311,6 +361,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_secret_is_found_in_escapes_of_other_escapes() {
+        let redaction = Redaction::default().and_body(r#"{"password": "hunter2-\"&\nzebra"}"#);
+        for text in [
+            "/?e=hunter2-%5C%22%26%5Cnzebra",
+            "/?e=hunter2-%255C%2522%2526%255Cnzebra",
+            "/?e=hunter2-%5C%5C%5C%22%26%5C%5Cnzebra",
+            "/?e=hunter2-%26quot%3B%26amp%3B%0Azebra",
+            "hunter2-&amp;quot;&amp;amp;&#10;zebra",
+            "hunter2-\\u0026quot;\\u0026amp;\\nzebra",
+            "hunter2-%5Cu0022%5Cu0026%5Cnzebra",
+            "hunter2-\\\\\\\"&\\\\nzebra",
+        ] {
+            assert_eq!(redaction.apply(text).matches(REDACTED).count(), 1, "{text}");
+            assert!(!redaction.apply(text).contains("zebra"), "{text}");
+        }
+    }
 
     #[test]
     fn a_secret_is_found_whatever_its_escaping() {
