@@ -9,8 +9,8 @@ pub(crate) fn line(text: &str) -> std::io::Result<()> {
 
 /// Prints whether a goal is reached: how many times better Vedette is than another tool, and should be.
 pub(crate) fn goal(what: &str, ratio: f64, wanted: f64) -> std::io::Result<()> {
-    let confirmation = if ratio >= wanted { "met" } else { "NOT MET" };
-    line(&format!("goal {confirmation}: {what}: {ratio:.1}x, wanted {wanted:.0}x"))
+    let verdict = if ratio >= wanted { "met" } else { "NOT MET" };
+    line(&format!("goal {verdict}: {what}: {ratio:.1}x, wanted {wanted:.0}x"))
 }
 
 /// Returns the median of the values.

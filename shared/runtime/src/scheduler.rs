@@ -139,3 +139,20 @@ pub struct PollingScheduler {
 fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> SchedulerError {
     SchedulerError(cause.into())
 }
+
+#[cfg(test)]
+mod samples {
+    use super::*;
+
+    pub(super) fn team() -> TeamId {
+        TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
+    }
+
+    pub(super) fn site() -> SiteId {
+        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
+    }
+
+    pub(super) fn every_five_minutes(tool: Tool) -> Schedule {
+        Schedule { team: team(), site: site(), tool, cadence_minutes: 5 }
+    }
+}

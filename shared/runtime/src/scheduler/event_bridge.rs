@@ -207,23 +207,11 @@ where
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::id::TeamId;
     use vedette_domain::message::{CheckMessage, RunOrder};
 
+    use super::super::samples::{every_five_minutes, site, team};
     use super::*;
     use crate::config::Schedules;
-
-    fn team() -> TeamId {
-        TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
-    }
-
-    fn site() -> SiteId {
-        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
-    }
-
-    fn every_five_minutes(tool: Tool) -> Schedule {
-        Schedule { team: team(), site: site(), tool, cadence_minutes: 5 }
-    }
 
     #[test]
     fn a_schedule_sends_a_message_in_the_name_of_its_team() {

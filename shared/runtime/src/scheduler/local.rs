@@ -160,21 +160,8 @@ impl Agenda {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use vedette_domain::id::TeamId;
-
+    use super::super::samples::{every_five_minutes, site, team};
     use super::*;
-
-    fn team() -> TeamId {
-        TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
-    }
-
-    fn site() -> SiteId {
-        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
-    }
-
-    fn every_five_minutes(tool: Tool) -> Schedule {
-        Schedule { team: team(), site: site(), tool, cadence_minutes: 5 }
-    }
 
     #[tokio::test]
     async fn runs_come_at_their_phase_and_a_missed_one_comes_once() {

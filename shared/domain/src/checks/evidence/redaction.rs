@@ -239,14 +239,16 @@ fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
         (0..PERCENTS_MAX).filter_map(move |level| percent_encoding_of(c, level, rest))
     });
     let lengths = in_json.into_iter().chain(others).flatten().chain(percents);
-    let nested = readings(text, LAYERS_MAX).into_iter();
+    // Most characters begin no escape, and this looks at each character of a text.
+    let begins_escape = text.starts_with(['%', '&', '\\']);
+    let nested = begins_escape.then(|| readings(text, LAYERS_MAX)).into_iter().flatten();
     let nested =
         nested.filter_map(move |(read, length)| read.eq_ignore_ascii_case(&c).then_some(length));
     lengths.map(move |length| slashes + length).chain(nested)
 }
 
-/// The characters that may stand at the beginning of a text, with the lengths of their spellings, if this many layers of
-/// escapes lie around each other in any order: JSON in a URL is `%5C%22`, HTML in a URL `%26quot%3B`.
+/// The characters that may stand at the beginning of a text, with the lengths of their spellings, if this many layers
+/// of escapes lie around each other in any order: JSON in a URL is `%5C%22`, HTML in a URL `%26quot%3B`.
 fn readings(text: &str, layers: usize) -> Vec<(char, usize)> {
     let Some(first) = text.chars().next() else { return Vec::new() };
     let mut found = vec![(first, first.len_utf8())];
