@@ -31,7 +31,7 @@ impl Scene {
     async fn restart(&self) {
         let app = &self.service.test.app;
         self.service.waiting();
-        vedette_notifier::rebuild_waits(app).await.expect("rewound");
+        vedette_notifier::rebuild_waits(app).await.expect("rebuilt");
         reconcile(app, &|_| {}).await.expect("reconciled");
         vedette_notifier::release(app, app.clock.now()).await.expect("released");
         redeliver_all(app).await.expect("redelivered");

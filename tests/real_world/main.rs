@@ -1,4 +1,4 @@
-//! Sites as people really run them: each module has the inputs of one kind on which monitors give a wrong confirmation.
+//! Sites as people really run them: each module has the inputs of one kind on which monitors give a wrong verdict.
 
 mod addresses;
 mod authorities;

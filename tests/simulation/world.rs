@@ -212,7 +212,8 @@ const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How many times windows that do not recur are waited for in the end.
 const HOURS_OF_WINDOWS: usize = 10;
-/// After so many checks outside windows, a site has the issues that it should: other locations may hold two of them back.
+/// After so many checks outside windows, a site has the issues that it should: other locations may hold two of them
+/// back.
 const CHECKS_TO_DECIDE: usize = 6;
 /// The longest wait for a retry or follow-up outside windows.
 const TIMER_MAX: SignedDuration = SignedDuration::from_mins(10);
@@ -461,12 +462,12 @@ impl World {
         let (app, faults) = (&self.service.test.app, self.service.test.faults().clone());
         while self.must_rebuild {
             let realigned = Box::pin(async {
-                let rewound = vedette_notifier::rebuild_waits(app).await;
+                let rebuilt = vedette_notifier::rebuild_waits(app).await;
                 // If one of these fails, the next night or the next pass repeats it.
                 let _ = vedette_notifier::release(app, app.clock.now()).await;
                 let _ = redeliver_all(app).await;
                 let _ = rebuild_all(app).await;
-                rewound.is_ok()
+                rebuilt.is_ok()
             });
             match faults.until_crash(realigned).await {
                 None => self.deaths += 1,
@@ -781,8 +782,8 @@ impl World {
         self.locations.as_ref().is_some_and(|locations| !locations.take_questions().is_empty())
     }
 
-    /// Checks the rule of confirmation after a run: no outage is reported without asking other locations, and each is reported
-    /// at the third run at which they are asked, whatever they say.
+    /// Checks the rule of confirmation after a run: no outage is reported without asking other locations, and each is
+    /// reported at the third run at which they are asked, whatever they say.
     async fn hold_to_bound(&mut self, number: usize, is_down: bool, issues: &[IssueChange]) {
         let was_asked = self.was_asked();
         for IssueChange { after, .. } in issues.iter().filter(|_| self.locations.is_some()) {

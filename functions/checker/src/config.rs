@@ -102,8 +102,8 @@ impl Config {
         Ok((targets(read)?, EngineConfig::read(&of_browser)?))
     }
 
-    /// Reads the configuration of another location, which looks at public targets only, whatever is allowed elsewhere: what it
-    /// may reach, and the resolvers that tell whether it has a connection.
+    /// Reads the configuration of another location, which looks at public targets only, whatever is allowed elsewhere:
+    /// what it may reach, and the resolvers that tell whether it has a connection.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use vedette_runtime::{PrivateTargets, uninterrupted};
 use crate::Engines;
 
 impl Engines {
-    /// Checks the target of a question. If this process may not reach the target, has lost its own connection, or did not
-    /// run for a while, the answer is a reason why it does not vote.
+    /// Checks the target of a question. If this process may not reach the target, has lost its own connection, or did
+    /// not run for a while, the answer is a reason why it does not vote.
     pub async fn look_for(&self, question: &Question) -> Answer {
         if question.version != PROTOCOL_VERSION {
             return Answer::NotChecked(NoVote::Unreadable);

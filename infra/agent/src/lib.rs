@@ -1,4 +1,4 @@
-//! An agent: another location at another location, for a service on one machine.
+//! An agent: another location of a service on one machine.
 //!
 //! It makes outgoing requests only. One waits at the service for questions and serves as the heartbeat; another posts each
 //! answer, once. An agent stores nothing: a question that is lost in a crash counts as no vote.

@@ -52,7 +52,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
-    /// NoVote the reminders of an active issue for a while
+    /// Silence the reminders of an active issue for a while
     Snooze {
         /// The issue
         #[arg(value_parser = args::issue_id)]

@@ -62,7 +62,8 @@ struct RecordField {
 }
 
 impl Record {
-    /// Adds a field with its name for programs, its label for people, and its value. People see no field without a label.
+    /// Adds a field with its name for programs, its label for people, and its value. People see no field without a
+    /// label.
     pub(crate) fn with(
         self,
         name: &'static str,

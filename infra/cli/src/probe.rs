@@ -83,10 +83,7 @@ impl Probe {
         bar.finish_and_clear();
         match probed.map_err(Failure::because)?.finish {
             Finish::Completed(result) => {
-                out.show(&Report {
-                    confirmations: confirmations(&result, &settings, clock.now()),
-                    result,
-                })?;
+                out.show(&Report { verdicts: verdicts(&result, &settings, clock.now()), result })?;
                 Ok(())
             }
             Finish::Failed(CheckError { message, code, .. }) => {
@@ -122,19 +119,19 @@ impl Probe {
 }
 
 /// Judges the result with the settings of a new team.
-fn confirmations(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
+fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
     let evaluations =
         evaluate(result, settings, &ExpectedRecords::new(), &Expectations::default(), None, now);
-    let confirmation =
+    let verdict =
         |evaluation: &Evaluation| (evaluation.outcome == Outcome::Up, evaluation.summary.clone());
-    evaluations.iter().map(confirmation).collect()
+    evaluations.iter().map(verdict).collect()
 }
 
 /// The output. Programs get only the result. For people, its meaning comes first.
 #[derive(Serialize)]
 struct Report {
     #[serde(skip)]
-    confirmations: Vec<(bool, String)>,
+    verdicts: Vec<(bool, String)>,
     #[serde(flatten)]
     result: ToolResult,
 }
@@ -142,7 +139,7 @@ struct Report {
 impl Show for Report {
     fn text(&self) -> String {
         let mut text = String::new();
-        for (good, summary) in &self.confirmations {
+        for (good, summary) in &self.verdicts {
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(text, "{} {summary}", if *good { "ok  " } else { "DOWN" });
         }
@@ -216,10 +213,7 @@ mod tests {
             error: None,
             judged: None,
         });
-        Report {
-            confirmations: confirmations(&result, &Settings::default(), Timestamp::UNIX_EPOCH),
-            result,
-        }
+        Report { verdicts: verdicts(&result, &Settings::default(), Timestamp::UNIX_EPOCH), result }
     }
 
     #[test]

@@ -268,7 +268,7 @@ async fn reported(
     }
 }
 
-/// The problems in a service's report. NoVote is one of them.
+/// The problems in a service's report. Silence is one of them.
 fn read_notices(report: Option<Vec<u8>>) -> Vec<Notice> {
     let known = report.and_then(|report| serde_json::from_slice(&report).ok());
     known.unwrap_or_else(|| {

@@ -28,8 +28,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// The pause before the next attempt to restore what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
-/// How long after the mail server has accepted email again the channels are looked at once more. A delivery run that was
-/// held back just before has saved its wait by then.
+/// How long after the mail server has accepted email again the channels are looked at once more. A delivery run that
+/// was held back just before has saved its wait by then.
 const AFTER_RECOVERY: Duration = Duration::from_secs(10);
 
 /// Restores what the last process had in memory: schedules, then messages. Also frees channels that it held when it was

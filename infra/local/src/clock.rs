@@ -110,8 +110,8 @@ impl ClockWatch {
             self.report(&app);
             must_rebuild |= is_back;
             if must_rebuild {
-                let rewound = vedette_notifier::rebuild_waits(&app);
-                must_rebuild = caught("resetting the waits of channels", rewound).await.is_none();
+                let rebuilt = vedette_notifier::rebuild_waits(&app);
+                must_rebuild = caught("resetting the waits of channels", rebuilt).await.is_none();
             }
             if is_back {
                 realign(&app).await;

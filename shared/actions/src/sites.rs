@@ -28,8 +28,8 @@ use crate::{AccessError, ActionError, SiteError};
 pub use delete::delete_site;
 pub use update::{pause_site, resume_site, save_site};
 
-/// Refuses what names sites that a team does not have. `new` are those that it did not name before: those may be gone by
-/// now.
+/// Refuses what names sites that a team does not have. `new` are those that it did not name before: those may be gone
+/// by now.
 ///
 /// # Errors
 ///

@@ -160,8 +160,8 @@ impl ClockRecord {
         (Self { seen_at: now, doubt, ..*self }, jump)
     }
 
-    /// When the service did not run before it started `now`, as far as that is certain: the record was last saved before
-    /// the stop, but no longer than `saved_every` before it.
+    /// When the service did not run before it started `now`, as far as that is certain: the record was last saved
+    /// before the stop, but no longer than `saved_every` before it.
     pub fn stop(&self, now: Timestamp, saved_every: Duration) -> Option<Pause> {
         let from = self.seen_at.saturating_add(saved_every).unwrap_or(self.seen_at);
         (from < now).then_some(Pause { from, to: now })

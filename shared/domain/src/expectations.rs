@@ -69,7 +69,7 @@ pub struct Expectations {
     pub issues: IssuePolicies,
 }
 
-/// The method of a request without a body. RemoteChecks know no other, so none of them can send a POST.
+/// The method of a request without a body. Remote checks know no other, so none of them can send a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum CheckMethod {
     /// The response has a body.

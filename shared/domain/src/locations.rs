@@ -1,8 +1,8 @@
 //! Locations: the places from which targets are reached.
 //!
 //! The deployment itself is [`HOME`]. Before `status:down` opens, a *remote check* is requested once from each other
-//! location: on AWS an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that only
-//! makes outgoing requests.
+//! location: on AWS an *outpost*, a function in another region; on one machine an *agent*, a process elsewhere that
+//! only makes outgoing requests.
 //!
 //! 1. A [`Question`] says what to check; an [`Answer`] says what the location saw. Neither names a site or a team.
 //! 2. A [`Vote`] says what an answer, or its absence, means compared with what home saw.
@@ -34,7 +34,8 @@ pub const HOME: &str = "home";
 /// How long another location may take to answer. A run may take that much longer than its probe and its commit.
 pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many questions may wait for an answer in a process. Beyond that no other location is asked, so none votes: when a thousand sites fail at once, questions must not hold up the checkers.
+/// How many questions may wait for an answer in a process. Beyond that no other location is asked, so none votes: when
+/// a thousand sites fail at once, questions must not hold up the checkers.
 pub const QUESTIONS_MAX: usize = 64;
 
 /// How many other locations a deployment may have.

@@ -13,7 +13,8 @@ use crate::input::{TextKind, TextRule, input};
 input! {
     /// The time zone that a team or a user chooses.
     ZoneChoice {
-        /// An IANA time zone name, such as `Europe/Berlin`. Null means UTC for a team, and each team's time zone for a user.
+        /// An IANA time zone name, such as `Europe/Berlin`. Null means UTC for a team, and each team's time zone for a
+        /// user.
         time_zone: Sent<NamedZone> = NamedZone::RULE;
     }
 }

@@ -13,8 +13,8 @@ use crate::layout::TABLE;
 /// [`layout`](crate::layout).
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// What a file may contain besides: the record of [`backup`](crate::backup), and the statistics that SQLite stores if an
-/// administrator runs `ANALYZE`. Statistics only influence how SQLite searches.
+/// What a file may contain besides: the record of [`backup`](crate::backup), and the statistics that SQLite stores if
+/// an administrator runs `ANALYZE`. Statistics only influence how SQLite searches.
 const OPTIONAL: [&str; 3] = [
     "CREATE TABLE vedette_backup (record TEXT NOT NULL)",
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
@@ -81,7 +81,8 @@ pub(crate) enum Strange {
 }
 
 /// How an untrusted database differs from what Vedette creates; `None` if it does not. SQLite parses the schema for
-/// this, and runs nothing that is in it. Time and memory are limited by the number of steps and the length of statements.
+/// this, and runs nothing that is in it. Time and memory are limited by the number of steps and the length of
+/// statements.
 pub(crate) fn judge(untrusted: &Connection) -> rusqlite::Result<Option<Strange>> {
     let length = untrusted.set_limit(Limit::SQLITE_LIMIT_LENGTH, STATEMENT_MAX)?;
     untrusted.progress_handler(STEPS_MAX, Some(|| true));

@@ -253,8 +253,8 @@ impl SsrfGuard {
         addresses.iter().any(|address| self.is_allowed_network(address.ip()))
     }
 
-    /// Whether `url` may lead to a network that only the configuration allows, so that no other location may be asked about
-    /// it. A name that cannot be resolved now may belong to that network.
+    /// Whether `url` may lead to a network that only the configuration allows, so that no other location may be asked
+    /// about it. A name that cannot be resolved now may belong to that network.
     pub async fn may_be_private(&self, url: &Url) -> bool {
         let (false, Some(host), Some(port)) =
             (self.allow.is_empty(), url.host(), url.port_or_known_default())

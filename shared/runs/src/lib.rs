@@ -1,7 +1,7 @@
 //! Saves finished runs. Checks end, issues open and resolve, and timers are set only here.
 //!
-//! [`record_run`] reads what it needs to judge a run, asks other locations about an outage, lets [`ToolState::apply_run`]
-//! decide, and commits.
+//! [`record_run`] reads what it needs to judge a run, asks other locations about an outage, lets
+//! [`ToolState::apply_run`] decide, and commits.
 
 use std::time::Duration;
 
@@ -103,8 +103,9 @@ pub async fn record_run(
     .await
 }
 
-/// What other locations say about a run that would open `status:down` according to the given state. All other locations are asked
-/// once, concurrently. If the run only opens the issue in a later state, no other location was asked, and the issue waits.
+/// What other locations say about a run that would open `status:down` according to the given state. All other locations
+/// are asked once, concurrently. If the run only opens the issue in a later state, no other location was asked, and the
+/// issue waits.
 async fn ask_locations(
     app: &App,
     run: &Run,

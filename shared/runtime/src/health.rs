@@ -191,8 +191,8 @@ impl Health {
         });
     }
 
-    /// Whether it is reported that nothing can be saved. Then everything that writes fails, which need not be logged each
-    /// time.
+    /// Whether it is reported that nothing can be saved. Then everything that writes fails, which need not be logged
+    /// each time.
     pub fn cannot_save(&self) -> bool {
         let is_unwritable =
             |ongoing: &Ongoing| matches!(ongoing.problem, Problem::NotWritable { .. });

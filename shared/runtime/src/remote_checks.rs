@@ -1,8 +1,8 @@
-//! RemoteChecks, as a process asks them: other locations. [`domain::locations`](vedette_domain::locations) explains the
-//! terms.
+//! Remote checks, as a process requests them from other locations. [`domain::locations`](vedette_domain::locations)
+//! explains the terms.
 //!
-//! [`RemoteLocations`] has one implementation for AWS, which invokes outposts, and one for a single machine, to which agents
-//! connect. After any error on the way, the location does not vote.
+//! [`RemoteLocations`] has one implementation for AWS, which invokes outposts, and one for a single machine, to which
+//! agents connect. After any error on the way, the location does not vote.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use vedette_domain::locations::{
 
 /// How other locations are reached.
 pub trait RemoteLocations: fmt::Debug + Send + Sync {
-    /// The configured other locations, whether or not they can be reached.
+    /// The configured locations, whether or not they can be reached.
     fn locations(&self) -> Vec<Location>;
 
     /// Asks another location, and waits for its answer. The caller waits no longer than [`QUESTION_TIMEOUT`].
@@ -36,7 +36,7 @@ pub trait PrivateTargets: Send + Sync {
     fn may_be_private<'a>(&'a self, url: &'a Url) -> BoxFuture<'a, bool>;
 }
 
-/// The other locations of a process. Clones share them.
+/// The remote checks of a process. Clones share them.
 #[derive(Clone, Default)]
 pub struct RemoteChecks {
     form: Option<Arc<dyn RemoteLocations>>,
@@ -76,12 +76,12 @@ impl Drop for Asking<'_> {
 }
 
 impl RemoteChecks {
-    /// RemoteChecks that are reached in this way.
+    /// Remote checks at locations that are reached in this way.
     pub fn new(form: Arc<dyn RemoteLocations>) -> Self {
         Self { form: Some(form), ..Self::default() }
     }
 
-    /// The same other locations, which are never asked about private targets.
+    /// The same, but never requested for private targets.
     #[must_use]
     pub fn sparing(self, private: Arc<dyn PrivateTargets>) -> Self {
         Self { private: Some(private), ..self }
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// RemoteChecks that answer after a while; those with `late` in their names answer when nothing waits any more.
+    /// Locations that answer after a while; those with `late` in their names answer when nothing waits any more.
     #[derive(Debug, Default)]
     struct Slow {
         names: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! RemoteChecks that give the answers of a test.
+//! Locations that give the answers of a test.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use vedette_domain::locations::{Answer, Location, NoVote, Question, RemoteStatus};
 use vedette_runtime::{RemoteChecks, RemoteLocations};
 
-/// RemoteChecks that answer as a test tells them to. Clones share the answers.
+/// Locations that answer as a test tells them to. Clones share the answers.
 #[derive(Debug, Clone, Default)]
 pub struct TestLocations(Arc<Mutex<Said>>);
 
@@ -20,7 +20,7 @@ struct Said {
 }
 
 impl TestLocations {
-    /// RemoteChecks for an app.
+    /// Remote checks for an app.
     pub fn port(&self) -> RemoteChecks {
         RemoteChecks::new(Arc::new(self.clone()))
     }

@@ -32,8 +32,8 @@ pub(super) struct Row {
     pub(super) mean_ms: Option<u64>,
     /// `None` if they are no longer known.
     pub(super) outages: Option<OutageDay>,
-    /// How long the service did not run, so nothing was checked: in whole minutes, rounded up, so that even a short time
-    /// is not zero.
+    /// How long the service did not run, so nothing was checked: in whole minutes, rounded up, so that even a short
+    /// time is not zero.
     pub(super) unchecked: SignedDuration,
 }
 

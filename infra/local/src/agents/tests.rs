@@ -72,7 +72,7 @@ fn down() -> Answer {
 #[tokio::test]
 async fn a_question_goes_out_once_and_its_first_answer_counts() {
     let scene = Scene::start().await;
-    assert!(scene.agents.locations().is_empty(), "never seen, it is no other location");
+    assert!(scene.agents.locations().is_empty(), "never seen, it is not asked");
     let _ = scene.agents.authenticate(&HeaderMap::new()).await.expect_err("nobody");
     scene.agents.read().await.expect("read");
     let (id, asking) = scene.asked().await;

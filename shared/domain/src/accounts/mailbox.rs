@@ -2,9 +2,9 @@
 
 use url::Host;
 
-/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and neither case nor, at Gmail,
-/// dots matter. Emails are counted by mailbox. It does not identify a person: on a mail server without tags, `kate+x` is
-/// another person than `kate`.
+/// The mailbox that an address leads to, judged by its form: text after a plus is a tag, and neither case nor, at
+/// Gmail, dots matter. Emails are counted by mailbox. It does not identify a person: on a mail server without tags,
+/// `kate+x` is another person than `kate`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mailbox(String);
 

@@ -8,8 +8,8 @@
 //! - Dissent holds the issue. The third run that would open it opens `status:partial` in its place.
 //! - A run that would open it, but for which no other location was asked, holds it and counts as one of the three.
 //!
-//! So an outage opens `status:down` or `status:partial` by the third run that would open it, whatever the other locations
-//! say: another location that lies can downgrade an outage, but cannot hide it.
+//! So an outage opens `status:down` or `status:partial` by the third run that would open it, whatever the other
+//! locations say: another location that lies can downgrade an outage, but cannot hide it.
 //!
 //! [`ToolState::suspects`]: crate::checks::tool_state::ToolState::suspects
 
@@ -145,7 +145,7 @@ mod tests {
             ("da", "-D"),
             ("sa", "-D"),
             ("na", "-D"),
-            // NoVote holds once.
+            // No vote holds once.
             ("ss", "-D"),
             ("dss", "--D"),
             ("nss", "--D"),

@@ -227,7 +227,7 @@ mod tests {
                 judged.insert(evaluation.fingerprint);
             }
         }
-        // RemoteChecks decide this one: `issues::confirmation`.
+        // Other locations decide this one: `issues::confirmation`.
         judged.insert(Fingerprint::StatusPartial);
         assert_eq!(judged, Fingerprint::ALL.into());
     }

@@ -40,7 +40,7 @@ pub struct Agent {
     pub rev: u64,
     /// When it was added.
     pub created_at: Timestamp,
-    /// When it was last seen, to the minute. An agent that has never been seen is no other location yet.
+    /// When it was last seen, to the minute. An agent that has never been seen is not asked yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<Timestamp>,
 }

@@ -184,7 +184,8 @@ impl Votes {
         self.given().iter().filter(disagrees).map(|vote| &vote.location)
     }
 
-    /// Adds the votes to the context of an issue that opens. If no other location was asked, the context stays the same.
+    /// Adds the votes to the context of an issue that opens. If no other location was asked, the context stays the
+    /// same.
     pub(crate) fn add_to(&self, context: &mut Value) {
         let Some(confirmation) = self.confirmation() else { return };
         context["confirmation"] = json!(confirmation.as_str());
@@ -255,7 +256,8 @@ mod tests {
             (0, saw(0), Vote::Agrees),
             (503, saw(200), Vote::Disagrees),
             (0, saw(404), Vote::Disagrees),
-            // Another location that is refused because of its location says nothing, unless home is refused in the same way.
+            // Another location that is refused because of its location says nothing, unless home is refused in the same
+            // way.
             (503, saw(403), Vote::Missing(NoVote::Refused)),
             (0, saw(401), Vote::Missing(NoVote::Refused)),
             (0, saw(429), Vote::Missing(NoVote::Refused)),

@@ -16,8 +16,8 @@ input! {
     NewSite,
     /// A change of a site.
     SiteEdit {
-        /// The URL to monitor. It is stored in canonical form and is unique in the team. Its host is a valid DNS name or
-        /// an IP address. It must not have a user name, a password or the port 0.
+        /// The URL to monitor. It is stored in canonical form and is unique in the team. Its host is a valid DNS name
+        /// or an IP address. It must not have a user name, a password or the port 0.
         #[form("URL")]
         url: Always<SiteUrl> = UrlRule;
         /// Display name: one line of visible text. A site without a name gets one from the URL's host.
@@ -28,7 +28,8 @@ input! {
         /// Whether broken-link crawls render pages with a browser.
         #[form("Render pages in a browser when checking links")]
         js_rendered: Optional<bool> = FlagRule, or false;
-        /// The DNS records that must exist, by type. Null and `{}` clear them; the next check then becomes the baseline.
+        /// The DNS records that must exist, by type. Null and `{}` clear them; the next check then becomes the
+        /// baseline.
         dns_expected_records: Clearable<ExpectedRecords> = ExpectedRecordsRule;
         /// Whether the team keeps the site at the top.
         #[form("Keep at the top of lists")]
@@ -62,8 +63,8 @@ impl NewSite {
 
 impl SiteEdit {
     /// The site with what was chosen. A generated name stays when the URL changes, because the team knows the site by
-    /// it. What is not sent and belongs to the old URL is removed; see [`Site::moved_to`]. Clearing the expected records
-    /// also forgets the learned ones, if the site `has_learnt` any.
+    /// it. What is not sent and belongs to the old URL is removed; see [`Site::moved_to`]. Clearing the expected
+    /// records also forgets the learned ones, if the site `has_learnt` any.
     pub fn apply_to(self, site: &Site, overrides: Option<SiteOverrides>, has_learnt: bool) -> Site {
         let kept = self.url.map_or_else(|| site.clone(), |url| site.moved_to(url));
         let records = self.dns_expected_records.map(Option::unwrap_or_default);

@@ -1,5 +1,5 @@
-//! Simulates a site that is watched from several locations: home's network breaks in part, and other locations lie, die, are
-//! slow or late, answer twice, are killed between question and answer, or are revoked while they check.
+//! Simulates a site that is watched from several locations: home's network breaks in part, and other locations lie,
+//! die, are slow or late, answer twice, are killed between question and answer, or are revoked while they check.
 //!
 //! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time
 //! of a question.
@@ -290,7 +290,7 @@ fn live(seed: u64) -> Counts {
         let said = format!("seed {seed} at {slot}: {natures:?} {votes:?}");
         assert!(!(is_down && is_partial), "{said}");
 
-        // RemoteChecks were asked about an issue that opens, and not all that answered contradict it.
+        // Other locations were asked about an issue that opens, and not all that answered contradict it.
         let opened = |fingerprint| {
             change.events.iter().any(|event| {
                 event.evaluation.fingerprint == fingerprint
@@ -405,8 +405,8 @@ fn exponential(random: &mut Random, mean: f64) -> f64 {
 }
 
 /// Simulates a time of failures as home sees them, with default settings. `is_outage` says whether the site is down;
-/// otherwise home's network has a fault. When another location is asked, it has a fault as often as home does. Half of these
-/// faults are noticed, so the location is silent; the other half look like an outage.
+/// otherwise home's network has a fault. When another location is asked, it has a fault as often as home does. Half of
+/// these faults are noticed, so the location is silent; the other half look like an outage.
 fn episode(vantage: Vantage, is_outage: bool, lasts: f64, random: &mut Random) -> Outcome {
     let start: Timestamp = "2026-11-20T00:00:00Z".parse().expect("a timestamp");
     let mut site = Watched::new(start, (2, 2, 2));

@@ -103,7 +103,7 @@ pub struct HostingProvider {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reputation {
-    /// The confirmation of the sources that were asked.
+    /// The verdict of the sources that were asked.
     pub status: ReputationStatus,
     /// What was found, such as `quad9_blocked`.
     pub flags: Vec<String>,
@@ -117,7 +117,7 @@ pub struct Reputation {
     pub ip_reputation: Option<BTreeMap<IpAddr, String>>,
 }
 
-/// The confirmation on a host's reputation.
+/// The verdict on a host's reputation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

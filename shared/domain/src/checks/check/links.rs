@@ -83,8 +83,8 @@ pub struct SkippedLinks {
     /// has only IPv6 addresses and IPv6 is not available here, or the server of another host stopped answering or
     /// withholds its `robots.txt`.
     pub unchecked: u32,
-    /// An addition to the specification: pages, not links, that were not read to their end, could not be decoded, or have
-    /// more links than are taken from one page. Absent if there are none.
+    /// An addition to the specification: pages, not links, that were not read to their end, could not be decoded, or
+    /// have more links than are taken from one page. Absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub partly_read: u32,

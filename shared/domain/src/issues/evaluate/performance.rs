@@ -22,7 +22,7 @@ pub(super) fn performance(
     let max_load_time = settings.max_load_time_seconds.map(|limit| f64::from(limit.get()));
 
     // For each limited figure that was measured: the limit that it broke, if any.
-    let confirmations = [
+    let verdicts = [
         score.map(|score| {
             (score < settings.min_score)
                 .then(|| format!("score {score} is below {}", settings.min_score))
@@ -34,10 +34,10 @@ pub(super) fn performance(
             .zip(max_load_time)
             .map(|(time, max)| (time > max).then(|| format!("load time {time} s is over {max} s"))),
     ];
-    if confirmations.iter().all(Option::is_none) {
+    if verdicts.iter().all(Option::is_none) {
         return None;
     }
-    let breaches: Vec<_> = confirmations.into_iter().flatten().flatten().collect();
+    let breaches: Vec<_> = verdicts.into_iter().flatten().flatten().collect();
     let (summary, outcome) = if breaches.is_empty() {
         let score = score.map(|score| format!(": score {score}")).unwrap_or_default();
         (format!("{} is within its performance budget{score}", host(&result.url)), Outcome::Up)
@@ -141,7 +141,7 @@ pub(super) mod tests {
             assert!(found.as_ref().is_none_or(Evaluation::has_past), "{found:?}");
             let summary = found.as_ref().map(|found| found.summary.clone());
             let outcome = found.map(|found| found.outcome);
-            let (words, confirmation) = match expected {
+            let (words, verdict) = match expected {
                 None => (None, None),
                 Some(Ok(score)) => (
                     Some(format!("example.com is within its performance budget{score}")),
@@ -152,7 +152,7 @@ pub(super) mod tests {
                     Some(Outcome::Down),
                 ),
             };
-            assert_eq!((summary, outcome), (words, confirmation), "{result:?}");
+            assert_eq!((summary, outcome), (words, verdict), "{result:?}");
         }
     }
 
