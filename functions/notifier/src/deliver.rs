@@ -73,7 +73,7 @@ pub async fn deliver(
         pages_base: app.service.pages_base(),
     };
     let mut run = DeliveryRun::new(context, state, deliveries, queued);
-    let executor = Executor { app, transport, channel: &channel, target, team: &team, zone };
+    let executor = Executor { app, transport, channel: &channel, target, team: &team };
     let executed = executor.execute(&mut run).await;
     let delivered = run.delivered();
     // Send this before anything else can fail: no later run would send it.

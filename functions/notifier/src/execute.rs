@@ -1,7 +1,6 @@
 //! Executes the steps of a delivery run: reads, writes and messages.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::{info, warn};
@@ -16,7 +15,6 @@ use vedette_domain::alerts::notification::Notification;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::IssueId;
-use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -25,12 +23,8 @@ use vedette_store::{
 
 use crate::NotifierError;
 use crate::events::event_of;
-use crate::message::{NoBase, message};
 use crate::owner::notify_owner;
 use crate::transport::Transport;
-
-/// How long a confirmation waits while the service has no address for its link.
-const NO_BASE: Duration = Duration::from_mins(15);
 
 /// Executes the steps of a run for a channel. No other process sends to the channel at the same time.
 pub(crate) struct Executor<'a, T> {
@@ -40,8 +34,6 @@ pub(crate) struct Executor<'a, T> {
     /// Where it leads.
     pub(crate) target: Target,
     pub(crate) team: &'a TeamWithSettings,
-    /// The time zone of the times in messages for people.
-    pub(crate) zone: &'a NamedZone,
 }
 
 impl<T: Transport> Executor<'_, T> {
@@ -75,7 +67,7 @@ impl<T: Transport> Executor<'_, T> {
                     let is_written = self.write(&write).await?;
                     run.wrote(&write, is_written, self.now());
                 }
-                DeliveryStep::Send(delivery) => self.send(run, delivery).await?,
+                DeliveryStep::Send(delivery) => self.send(run, *delivery).await?,
                 DeliveryStep::NotifyOwner { why } => {
                     notify_owner(self.app, self.channel, &why).await?;
                 }
@@ -106,21 +98,11 @@ impl<T: Transport> Executor<'_, T> {
             run.reached_host_limit(delivery, next_try(self.channel.id, now));
             return Ok(());
         }
-        let base = self.app.service.pages_base();
-        let team = (&self.team.team, self.zone);
-        let (reason, now) = (run.reason(&delivery), self.now());
-        let outcome = match message(delivery.message(), self.channel, team, base, now) {
-            Ok(message) => {
-                let (channel, target) = (self.channel, &self.target);
-                self.transport.send(channel, target, &message, reason, now).await
-            }
-            Err(NoBase) => {
-                let why = NotifierError::NoBase.to_string();
-                SendOutcome::Held { after: NO_BASE, was_tried: false, why }
-            }
-        };
+        let Delivery { message, reason, about, .. } = &delivery;
+        let outcome =
+            self.transport.send(self.channel, &self.target, message, *reason, self.now()).await;
         if outcome.was_tried() {
-            self.keep(&delivery.about(), &outcome).await;
+            self.keep(about, &outcome).await;
         }
         run.sent(delivery, outcome, self.now());
         Ok(())

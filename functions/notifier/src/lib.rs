@@ -8,7 +8,6 @@ mod events;
 mod execute;
 mod fan_out;
 mod grants;
-mod message;
 mod owner;
 mod rebuild_waits;
 mod release;
@@ -37,9 +36,6 @@ pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Links in emails would lead nowhere.
-    #[error("the service's own address is not configured")]
-    NoBase,
     /// A message that the notifier does not know.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
-use vedette_domain::alerts::Alert;
 use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
 use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::config::{ConfigError, Read};
@@ -23,6 +22,7 @@ use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
 
 pub use mail::{MailConfig, MailTransport};
+pub use vedette_domain::alerts::outgoing_message::OutgoingMessage;
 pub use vedette_domain::alerts::send_outcome::{SendOutcome, SendReason};
 
 /// How messages are sent, and where to.
@@ -45,35 +45,6 @@ impl SendConfig {
             receivers: Outbound::read(read)?.allowing(read, "VEDETTE_ALLOW_RECEIVERS")?,
         })
     }
-}
-
-/// What is sent.
-#[derive(Clone, PartialEq, Eq)]
-pub enum OutgoingMessage {
-    /// An alert, for people.
-    Alert {
-        /// What the alert says.
-        alert: Alert,
-        /// The id of the message, made of letters, digits and hyphens. It is the same whenever the message is sent
-        /// again.
-        id: String,
-        /// Where the recipient of an email unsubscribes.
-        unsubscribe_url: Option<String>,
-    },
-    /// A transactional email.
-    TransactionalMail {
-        /// What it asks for.
-        mail: TransactionalMail,
-        /// The id of the message, as for an alert.
-        id: String,
-    },
-    /// An event, for programs.
-    Event {
-        /// The id of the event: `webhook-id`.
-        id: String,
-        /// The body, as it is signed and sent.
-        body: Vec<u8>,
-    },
 }
 
 /// Sends messages. Expensive to create; a process has one.

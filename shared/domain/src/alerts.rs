@@ -28,6 +28,7 @@ pub mod link;
 pub mod mail;
 pub mod missed;
 pub mod notification;
+pub mod outgoing_message;
 pub mod refusal;
 pub mod reminder;
 pub mod retry;

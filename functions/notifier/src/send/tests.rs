@@ -17,13 +17,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use url::Url;
-use vedette_domain::alerts::AlertKind;
 use vedette_domain::alerts::channel::discord::Discord;
 use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
 use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{ChannelKind, SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::validation::Fields;
 use vedette_probe::ssrf_guard::Outbound;
 

@@ -177,7 +177,7 @@ impl DeliveryState {
         }
         let due = match due(issue, notified, self.from, policy, now) {
             Due::Later { at, .. } => at,
-            Due::Notify { .. } | Due::Nothing(_) => Some(now),
+            Due::Notify { .. } | Due::Nothing => Some(now),
         };
         Some(Self { notified, due, rev: self.rev + 1, ..self.clone() })
     }

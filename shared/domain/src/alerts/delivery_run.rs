@@ -2,21 +2,22 @@
 //! outcome.
 //!
 //! A [`DeliveryRun`] has no side effects. Its executor asks for the [`next`](DeliveryRun::next) step, carries it out,
-//! and passes its outcome back, which may add to the plan. At the [`end`](DeliveryRun::end), the channel's state
-//! remains to be saved. The steps run one after the other, so a process that dies leaves the table as it was after some
-//! step, and the next run starts from there.
+//! and passes its outcome back, which may add steps. At the [`end`](DeliveryRun::end), the channel's state remains to
+//! be saved. The steps run one after the other, so a process that dies leaves the table as it was after some step, and
+//! the next run starts from there.
 
-mod action;
+mod attempt;
 mod batch;
 mod catch_up;
 mod context;
+mod message;
 mod notices;
 mod people;
 mod programs;
-mod progress;
 mod step;
 #[cfg(test)]
 mod tests;
+mod writes;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,28 +26,66 @@ use jiff::{SignedDuration, Timestamp};
 use crate::accounts::account::User;
 use crate::alerts::channel_state::ChannelState;
 use crate::alerts::delivery::{Content, DeletedIssue, DeliveryState, Queued};
-use crate::alerts::send_outcome::{SendOutcome, SendReason};
+use crate::alerts::send_outcome::SendOutcome;
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
 
-use action::Action;
-use progress::Progress;
-use step::KnownIssue;
+use batch::{AlertBatch, ReadyNews};
+use step::{KnownIssue, Sending};
 
+pub use attempt::Delivered;
 pub use context::DeliveryContext;
-pub use progress::Delivered;
 pub use step::{
-    AlertDelivery, Delivery, DeliveryMessage, DeliveryStep, EventDelivery, EventPlan,
-    NotifiedIssue, OutboxCheck, PlannedEvent, Write,
+    Delivery, DeliveryStep, EventPlan, NotifiedIssue, OutboxCheck, PlannedEvent, Write,
 };
+
+/// How long before its lease ends a run starts nothing new: sending takes at most 30 seconds.
+const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
 
 /// A run for a channel, to which no other process sends meanwhile.
 #[derive(Debug)]
 pub struct DeliveryRun<'a> {
-    progress: Progress<'a>,
-    /// What remains to be done, in this order.
-    plan: VecDeque<Action>,
+    context: DeliveryContext<'a>,
+    channel_state: ChannelState,
+    delivered: Delivered,
+    /// Whether the channel, which was failing, has accepted a message.
+    has_recovered: bool,
+    /// The earliest time at which something is due.
+    next_due: Option<Timestamp>,
+    /// Until when the channel's host is at its limit.
+    host_limited_until: Option<Timestamp>,
+
+    /// The steps that are decided, in their order. What follows is decided about when there are none, from the first
+    /// field to the last.
+    steps: VecDeque<DeliveryStep>,
+    /// Everything that is outstanding, before the run has begun.
+    outstanding: Option<Outstanding>,
+    /// Messages about the channels themselves.
+    notices: VecDeque<Queued>,
+    /// What the channel knows about issues, before the run looks at them.
+    deliveries: Option<Vec<DeliveryState>>,
+    /// When the run began with the issues.
+    began_at: Timestamp,
+    /// The alerts for people, of the kind of news that is sent at present.
+    batches: VecDeque<AlertBatch>,
+    /// The other news for people.
+    news: Vec<ReadyNews>,
+    /// The users who decided about the issues that people are notified of.
+    users: BTreeMap<UserId, User>,
+    /// The events of the issue of which a program is being notified, in their order.
+    events_in_order: VecDeque<Queued>,
+    /// The events of the other issues.
+    events: BTreeMap<String, Vec<Queued>>,
+    /// When the issues whose events failed in this run are tried again.
+    retries: Vec<Timestamp>,
+}
+
+/// Everything that is outstanding for a channel.
+#[derive(Debug)]
+struct Outstanding {
+    deliveries: Vec<DeliveryState>,
+    queued: Vec<Queued>,
 }
 
 impl<'a> DeliveryRun<'a> {
@@ -58,47 +97,83 @@ impl<'a> DeliveryRun<'a> {
         deliveries: Vec<DeliveryState>,
         queued: Vec<Queued>,
     ) -> Self {
-        let progress = Progress {
+        Self {
             context,
             channel_state,
             delivered: Delivered::default(),
+            has_recovered: false,
             next_due: None,
             host_limited_until: None,
+            steps: VecDeque::new(),
+            outstanding: Some(Outstanding { deliveries, queued }),
+            notices: VecDeque::new(),
+            deliveries: None,
             began_at: Timestamp::MIN,
+            batches: VecDeque::new(),
+            news: Vec::new(),
             users: BTreeMap::new(),
-            events: Vec::new(),
+            events_in_order: VecDeque::new(),
+            events: BTreeMap::new(),
             retries: Vec::new(),
-            has_recovered: false,
-        };
-        Self { progress, plan: VecDeque::from([Action::Begin(deliveries, queued)]) }
+        }
     }
 
     /// The next step; `None` when everything is done.
     pub fn next(&mut self, now: Timestamp) -> Option<DeliveryStep> {
-        loop {
-            let action = self.plan.pop_front()?;
-            let progress = &mut self.progress;
-            let decided = match action {
-                Action::DeliveryStep(step) => return Some(step),
-                Action::Begin(deliveries, queued) => begin(progress, deliveries, queued, now),
-                Action::Notice(notice) => notices::take(progress, notice, now),
-                Action::Issues(deliveries, events) => issues(progress, deliveries, events, now),
-                Action::News(ready) => people::next_kind(progress, ready, now),
-                Action::Alert(batch) => people::alert(progress, batch, now),
-                Action::AllEvents => programs::all_events(progress),
-                Action::EventsOfIssue(events) => programs::events_of_issue(progress, events, now),
-                Action::EventsInOrder(events) => programs::events_in_order(progress, events, now),
-                Action::DropTest(test) => vec![notices::drop_test(progress, test, now)],
-                Action::SetWindow(kind, window) => {
-                    *progress.channel_state.window_mut(kind) = window;
-                    Vec::new()
-                }
-                Action::GiveUp => {
-                    progress.delivered.given_up += 1;
-                    Vec::new()
-                }
-            };
-            self.go_on_with(decided);
+        while self.steps.is_empty() && self.decide(now) {}
+        self.steps.pop_front()
+    }
+
+    /// Decides about what comes next. Returns whether there was anything.
+    fn decide(&mut self, now: Timestamp) -> bool {
+        if let Some(outstanding) = self.outstanding.take() {
+            self.begin(outstanding, now);
+        } else if let Some(notice) = self.notices.pop_front() {
+            self.decide_notice(notice, now);
+        } else if let Some(deliveries) = self.deliveries.take() {
+            self.begin_issues(deliveries, now);
+        } else if let Some(batch) = self.batches.pop_front() {
+            self.send_alert(batch, now);
+        } else if let Some(ready) = self.news.first() {
+            self.form_batches(ready.news.kind(), now);
+        } else if let Some(event) = self.events_in_order.pop_front() {
+            self.send_event(event, now);
+        } else if let Some((_, events)) = self.events.pop_first() {
+            self.begin_events(events, now);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Begins with the messages about the channels themselves, or leaves everything as it is if the channel is off.
+    fn begin(&mut self, Outstanding { deliveries, queued }: Outstanding, now: Timestamp) {
+        if self.is_off() {
+            return self.park(deliveries, queued, now);
+        }
+        for queued in queued {
+            match queued.content {
+                Content::Event { .. } => self.add_event(queued),
+                _ => self.notices.push_back(queued),
+            }
+        }
+        self.deliveries = Some(deliveries);
+    }
+
+    /// Continues with the issues.
+    fn begin_issues(&mut self, deliveries: Vec<DeliveryState>, now: Timestamp) {
+        if self.is_unconfirmed() || self.is_off() {
+            let events = std::mem::take(&mut self.events).into_values().flatten().collect();
+            return self.park(deliveries, events, now);
+        }
+        self.began_at = now;
+        let due_now = self.take_due(deliveries);
+        let due_now = match self.context.channel.target.is_for_people() {
+            true => self.begin_people(due_now),
+            false => self.begin_program(due_now),
+        };
+        if !due_now.is_empty() {
+            self.steps.push_back(DeliveryStep::LoadIssues(due_now));
         }
     }
 
@@ -119,33 +194,31 @@ impl<'a> DeliveryRun<'a> {
                 None => gone.push(delivery),
             }
         }
-        let decided = match self.progress.context.channel.target.is_for_people() {
-            true => people::decide(&self.progress, known, gone),
-            false => programs::decide(&self.progress, known, gone),
-        };
-        self.go_on_with(decided);
+        match self.context.channel.target.is_for_people() {
+            true => self.decide_for_people(known, gone),
+            false => self.decide_for_program(known, gone),
+        }
     }
 
     /// Users were loaded.
     pub fn loaded_users(&mut self, users: BTreeMap<UserId, User>) {
-        self.progress.users = users;
+        self.users = users;
     }
 
     /// The outbox of an issue was read; `is_in_outbox` says whether it has an entry.
     pub fn checked_outbox(&mut self, check: OutboxCheck, is_in_outbox: bool) {
-        let decided = match check {
-            OutboxCheck::Gone(gone) => people::forget_gone(&self.progress, gone, is_in_outbox),
+        match check {
+            OutboxCheck::Gone(gone) => self.decide_about_gone(gone, is_in_outbox),
             // Its entry makes the channel look again.
-            OutboxCheck::Missed(_) if is_in_outbox => return,
-            OutboxCheck::Missed(plan) => Action::DeliveryStep(DeliveryStep::QueueEvents(plan)),
-        };
-        self.plan.push_front(decided);
+            OutboxCheck::Missed(_) if is_in_outbox => {}
+            OutboxCheck::Missed(plan) => self.steps.push_back(DeliveryStep::QueueEvents(plan)),
+        }
     }
 
     /// Events were queued. `None` if their issue has changed meanwhile; it is then looked at again.
     pub fn queued(&mut self, plan: &EventPlan, events: Option<Vec<Queued>>, now: Timestamp) {
-        self.progress.look_at(if events.is_some() { plan.next.due } else { Some(now) });
-        self.progress.events.extend(events.into_iter().flatten());
+        self.look_at(if events.is_some() { plan.next.due } else { Some(now) });
+        events.into_iter().flatten().for_each(|event| self.add_event(event));
     }
 
     /// A write was made. If the item had changed meanwhile, `is_written` is false, and it is looked at again.
@@ -159,98 +232,94 @@ impl<'a> DeliveryRun<'a> {
             Write::PutNotified(notified) => notified.next.as_ref().and_then(|next| next.due),
             Write::DeleteState(_) => None,
         };
-        self.progress.look_at(due);
-    }
-
-    /// Why a message is sent. The first one after a person's request stands for all that wait.
-    pub fn reason(&self, delivery: &Delivery) -> SendReason {
-        let is_test =
-            matches!(delivery, Delivery::Notice(Queued { content: Content::Test { .. }, .. }));
-        match is_test || self.progress.channel_state.is_requested {
-            true => SendReason::Requested,
-            false => SendReason::Due,
-        }
+        self.look_at(due);
     }
 
     /// The outcome of an attempt to send a message.
     pub fn sent(&mut self, delivery: Delivery, outcome: SendOutcome, now: Timestamp) {
-        let progress = &mut self.progress;
-        progress.channel_state.is_requested = false;
-        let decided = match delivery {
-            Delivery::Notice(notice) => notices::sent(progress, notice, outcome, now),
-            Delivery::Alert(alert) => people::sent(progress, *alert, outcome, now),
-            Delivery::Event(event) => programs::sent(progress, event, outcome, now),
-        };
-        self.go_on_with(decided);
+        self.channel_state.is_requested = false;
+        match delivery.of {
+            Sending::Notice(notice) => self.sent_notice(notice, outcome, now),
+            Sending::Alert { title, batch, unnamed } => {
+                self.sent_alert(&title, batch, unnamed, outcome, now);
+            }
+            Sending::Event { event, at } => self.sent_event(event, at, outcome, now),
+        }
     }
 
     /// A message was not sent, because its host is at its limit until then. It keeps its place and waits, and does not
     /// count as a failed attempt.
     pub fn reached_host_limit(&mut self, delivery: Delivery, until: Timestamp) {
-        let progress = &mut self.progress;
-        progress.host_limited_until = Some(until);
-        let decided = match delivery {
-            Delivery::Notice(notice) => notices::postpone(notice, until),
-            Delivery::Alert(alert) => people::postpone(*alert, until),
-            Delivery::Event(event) => programs::postpone(progress, event, until),
-        };
-        self.go_on_with(decided);
+        self.host_limited_until = Some(until);
+        match delivery.of {
+            Sending::Notice(notice) => self.save_queued(Queued { due: Some(until), ..notice }),
+            Sending::Alert { batch, unnamed, .. } => {
+                self.put_all_off(batch.ready.into_iter().chain(unnamed), Some(until));
+            }
+            Sending::Event { event, at } => self.wait_with(event, until, at),
+        }
     }
 
     /// What has been delivered so far.
     pub const fn delivered(&self) -> Delivered {
-        self.progress.delivered
+        self.delivered
     }
 
     /// Whether the channel, which was failing, has accepted a message. What waits for it can be sent, too.
     pub const fn has_recovered(&self) -> bool {
-        self.progress.has_recovered
+        self.has_recovered
+    }
+
+    fn send(&mut self, delivery: Delivery) {
+        self.steps.push_back(DeliveryStep::Send(Box::new(delivery)));
     }
 
     /// Releases the channel: returns its state, to be saved, and the delay of the message that looks at it again, if
     /// one is needed.
     pub fn end(self, now: Timestamp) -> (ChannelState, Option<SignedDuration>) {
-        let Progress { mut channel_state, next_due, .. } = self.progress;
+        let Self { mut channel_state, next_due, .. } = self;
         channel_state.is_requested = false;
         let wait = channel_state.end(next_due, now);
         (channel_state, wait)
     }
 
-    fn go_on_with(&mut self, decided: Vec<Action>) {
-        for action in decided.into_iter().rev() {
-            self.plan.push_front(action);
-        }
+    /// Whether the channel is off.
+    const fn is_off(&self) -> bool {
+        self.channel_state.disabled.is_some() || self.context.channel.disabled.is_some()
     }
-}
 
-fn begin(
-    progress: &Progress<'_>,
-    deliveries: Vec<DeliveryState>,
-    queued: Vec<Queued>,
-    now: Timestamp,
-) -> Vec<Action> {
-    if progress.is_off() {
-        return progress.park(deliveries, queued, now);
+    /// Whether the channel's reader has not confirmed it yet.
+    const fn is_unconfirmed(&self) -> bool {
+        self.context.channel.since.is_none()
     }
-    let (events, notices): (Vec<_>, Vec<_>) =
-        queued.into_iter().partition(|queued| matches!(queued.content, Content::Event { .. }));
-    let mut plan: Vec<_> = notices.into_iter().map(Action::Notice).collect();
-    plan.push(Action::Issues(deliveries, events));
-    plan
-}
 
-fn issues(
-    progress: &mut Progress<'_>,
-    deliveries: Vec<DeliveryState>,
-    events: Vec<Queued>,
-    now: Timestamp,
-) -> Vec<Action> {
-    if progress.is_unconfirmed() || progress.is_off() {
-        return progress.park(deliveries, events, now);
+    /// Whether there is time to send something more before another process may.
+    fn has_time(&self, now: Timestamp) -> bool {
+        let until = self.channel_state.leased_until.unwrap_or(Timestamp::MIN);
+        until.duration_since(now) > LEASE_MARGIN
     }
-    progress.began_at = now;
-    match progress.context.channel.target.is_for_people() {
-        true => people::begin(progress, deliveries),
-        false => programs::begin(progress, deliveries, events),
+
+    /// Until when nothing is sent to the channel's host, if it is at its limit.
+    fn host_limit(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.host_limited_until = self.host_limited_until.filter(|until| *until > now);
+        self.host_limited_until
+    }
+
+    /// Remembers that something is due at this time.
+    fn look_at(&mut self, due: Option<Timestamp>) {
+        self.next_due = self.next_due.into_iter().chain(due).min();
+    }
+
+    /// The issues to look at now: those that are due, and those of which the channel missed something while it was off.
+    /// Remembers when the others are due.
+    fn take_due(&mut self, deliveries: Vec<DeliveryState>) -> Vec<DeliveryState> {
+        let now = self.began_at;
+        let is_due = |delivery: &DeliveryState| match delivery.due {
+            Some(due) => due <= now,
+            None => delivery.missed.is_some(),
+        };
+        let (due, later): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_due);
+        later.iter().for_each(|delivery| self.look_at(delivery.due));
+        due
     }
 }

@@ -77,15 +77,13 @@ impl<'a> AlertPolicy<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
     /// Nothing, and nothing will be until the issue opens again. What the channel was notified of can be forgotten.
-    Nothing(Reason),
+    Nothing,
     /// Nothing now; `at` says when that changes.
     Later {
         /// When to look again, unless something happens before.
         at: Option<Timestamp>,
         /// What the channel then knows without an alert.
         notified: Option<Notified>,
-        /// Why.
-        reason: Reason,
     },
     /// An alert is due.
     Notify {
@@ -93,8 +91,6 @@ pub enum Due {
         news: News,
         /// What the channel knows after it was notified; `None` if nothing needs to be remembered.
         notified: Option<Notified>,
-        /// Why.
-        reason: Reason,
     },
 }
 
@@ -145,33 +141,6 @@ impl News {
             Self::StillActive { due } => *due,
         }
     }
-}
-
-/// Why something is due, or is not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// It opened before the channel existed.
-    BeforeChannel,
-    /// The channel's filter leaves it out.
-    Filtered,
-    /// It is active, and people do not know it yet.
-    OpeningDue,
-    /// It is over, but people believe that it is active.
-    ResolutionDue,
-    /// It was active for a time, and people do not know it yet.
-    OutageDue,
-    /// A reminder is due.
-    Reminder,
-    /// People know everything.
-    UpToDate,
-    /// Somebody has snoozed its reminders.
-    Snoozed,
-    /// It is quiet time.
-    QuietTime,
-    /// The site is in a maintenance window.
-    Maintenance,
-    /// It is active, but monitoring ended.
-    Ended,
 }
 
 impl QuietTime {
@@ -226,78 +195,72 @@ pub fn due(
 ) -> Due {
     let opened_at = issue.lifecycle.opened_at();
     if notified.is_none() && opened_at < policy.since {
-        return Due::Nothing(Reason::BeforeChannel);
+        return Due::Nothing;
     }
     if notified.is_none() && opened_at < from && !issue.lifecycle.is_active() {
-        return Due::Nothing(Reason::UpToDate);
+        return Due::Nothing;
     }
     let wants = |kind| policy.filter.wants(kind, issue);
-    let notify = |news, after, reason| match policy.quiet_time.until(now, policy.zone) {
-        Some(end) => Due::Later { at: Some(end), notified, reason: Reason::QuietTime },
-        None => Due::Notify { news, notified: after, reason },
+    let notify = |news, after| match policy.quiet_time.until(now, policy.zone) {
+        Some(end) => Due::Later { at: Some(end), notified },
+        None => Due::Notify { news, notified: after },
     };
     let from = notified.map_or(from.max(policy.since), |notified| notified.opened_at);
     let before = || outages(issue, from).filter(|outage| outage.opened_at != opened_at).collect();
     if matches!(issue.lifecycle, Lifecycle::Resolved { .. }) {
         return match notified {
             Some(_) if wants(EventKind::Resolved) => {
-                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
+                notify(News::Resolved { before: before() }, None)
             }
             None if wants(EventKind::Opened) => {
                 let outages = outages(issue, from).collect();
-                notify(News::Missed { outages }, None, Reason::OutageDue)
+                notify(News::Missed { outages }, None)
             }
             // It wants only resolutions.
-            None if wants(EventKind::Resolved) => {
-                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
-            }
-            _ => Due::Nothing(Reason::Filtered),
+            None if wants(EventKind::Resolved) => notify(News::Resolved { before: before() }, None),
+            _ => Due::Nothing,
         };
     }
     if policy.ended.is_some() {
         return match notified {
             Some(_) if wants(EventKind::Resolved) => {
-                notify(News::Resolved { before: before() }, None, Reason::Ended)
+                notify(News::Resolved { before: before() }, None)
             }
-            _ => Due::Later { at: None, notified, reason: Reason::Ended },
+            _ => Due::Later { at: None, notified },
         };
     }
     let known = match notified {
         Some(notified) if notified.opened_at == opened_at => notified,
         _ if wants(EventKind::Opened) => {
             let notified = Notified { opened_at, reminded_until: now.max(opened_at) };
-            return notify(News::Opened { before: before() }, Some(notified), Reason::OpeningDue);
+            return notify(News::Opened { before: before() }, Some(notified));
         }
         _ if wants(EventKind::Resolved) || wants(EventKind::Reminder) => {
             Notified { opened_at, reminded_until: opened_at }
         }
-        _ => return Due::Nothing(Reason::Filtered),
+        _ => return Due::Nothing,
     };
-    let later = |at, reason| Due::Later { at, notified: Some(known), reason };
+    let later = |at| Due::Later { at, notified: Some(known) };
     if !wants(EventKind::Reminder) {
-        return later(None, Reason::UpToDate);
+        return later(None);
     }
     let next = next_reminder(issue, known.reminded_until, policy.escalation, policy.time_scale);
-    let Some(next) = next else { return later(None, Reason::UpToDate) };
+    let Some(next) = next else { return later(None) };
     if let Some(until) = issue.snoozed_until.filter(|until| *until > next.max(now)) {
-        return later(Some(until), Reason::Snoozed);
+        return later(Some(until));
     }
     let since = issue.snoozed_until.map_or(next, |until| until.max(next));
     if next > now {
-        return later(Some(next), Reason::UpToDate);
+        return later(Some(next));
     }
     if let Some(end) = policy.windows.until(policy.site, now, now) {
-        return later(Some(end), Reason::Maintenance);
+        return later(Some(end));
     }
     if let Some(end) = policy.quiet_time.until(now, policy.zone) {
-        return later(Some(end), Reason::QuietTime);
+        return later(Some(end));
     }
     let notified = Notified { reminded_until: now, ..known };
-    Due::Notify {
-        news: News::StillActive { due: since },
-        notified: Some(notified),
-        reason: Reason::Reminder,
-    }
+    Due::Notify { news: News::StillActive { due: since }, notified: Some(notified) }
 }
 
 /// The outages since an opening that have ended, as far back as the issue's timeline goes.

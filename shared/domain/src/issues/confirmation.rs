@@ -16,7 +16,7 @@
 use serde_json::json;
 
 use super::evaluate::Evaluation;
-use super::tracker::{Phase, Ruling, Tracker, TrackerPolicy};
+use super::tracker::{Observation, Phase, Tracker, TrackerPolicy};
 use super::{Fingerprint, Outcome};
 use crate::locations::{Confirmation, HOME, Location, Votes};
 
@@ -30,7 +30,7 @@ pub(crate) fn rule(
     policy: &TrackerPolicy,
     is_partial: bool,
     votes: &Votes,
-) -> Ruling {
+) -> Observation {
     let (holds, was_unanswered) = match tracker.phase {
         Phase::Failing { failures, is_unanswered } => {
             let holds = (failures.streak.get() + 1).saturating_sub(policy.open_after.get());
@@ -40,13 +40,13 @@ pub(crate) fn rule(
     };
     let is_last = holds >= MAX_HELD_RUNS && !is_partial;
     match votes.confirmation() {
-        None if *votes == Votes::NoLocation => Ruling::Open,
-        None => Ruling::Hold { is_unanswered: was_unanswered, is_partial },
-        Some(Confirmation::Confirmed) => Ruling::Open,
-        Some(Confirmation::Unconfirmed) if was_unanswered || is_last => Ruling::Open,
-        Some(Confirmation::Unconfirmed) => Ruling::Hold { is_unanswered: true, is_partial },
+        None if *votes == Votes::NoLocation => Observation::Down,
+        None => Observation::Held { is_unanswered: was_unanswered, is_partial },
+        Some(Confirmation::Confirmed) => Observation::Down,
+        Some(Confirmation::Unconfirmed) if was_unanswered || is_last => Observation::Down,
+        Some(Confirmation::Unconfirmed) => Observation::Held { is_unanswered: true, is_partial },
         Some(Confirmation::Denied) => {
-            Ruling::Hold { is_unanswered: false, is_partial: is_partial || is_last }
+            Observation::Held { is_unanswered: false, is_partial: is_partial || is_last }
         }
     }
 }
@@ -99,13 +99,13 @@ mod tests {
 
     /// What runs of an outage lead to, given how the other locations vote in each: `a`gree, `d`isagree,
     /// `s`ilent, `n`ot asked.
-    fn rulings(said: &str) -> String {
+    fn observations(said: &str) -> String {
         let policy = TrackerPolicy {
             open_after: NonZeroU32::new(2).expect("not zero"),
             resolve_after: NonZeroU32::MIN,
         };
         let (mut streak, mut is_unanswered, mut was_partial) = (1, false, false);
-        let mut rulings = String::new();
+        let mut observations = String::new();
         for vote in said.chars() {
             let streak_before = NonZeroU32::new(streak).expect("not zero");
             let failures = Failures {
@@ -123,18 +123,19 @@ mod tests {
                 _ => Votes::NoLocation,
             };
             match rule(&tracker, &policy, was_partial, &votes) {
-                Ruling::Open => {
-                    rulings.push('D');
-                    return rulings;
+                Observation::Down => {
+                    observations.push('D');
+                    return observations;
                 }
-                Ruling::Hold { is_unanswered: without_answer, is_partial } => {
+                Observation::Up => panic!("no location says that the site is up"),
+                Observation::Held { is_unanswered: without_answer, is_partial } => {
                     (is_unanswered, was_partial) = (without_answer, is_partial);
-                    rulings.push(if is_partial { 'P' } else { '-' });
+                    observations.push(if is_partial { 'P' } else { '-' });
                 }
             }
             streak += 1;
         }
-        rulings
+        observations
     }
 
     #[test]
@@ -167,7 +168,7 @@ mod tests {
             ("ddda", "--PD"),
             ("dddn", "--PP"),
         ] {
-            assert_eq!(rulings(said), expected, "{said}");
+            assert_eq!(observations(said), expected, "{said}");
         }
     }
 
@@ -177,7 +178,11 @@ mod tests {
             for second in "ads".chars() {
                 for third in "ads".chars() {
                     let said = String::from_iter([first, second, third]);
-                    assert!(rulings(&said).ends_with(['D', 'P']), "{said}: {}", rulings(&said));
+                    assert!(
+                        observations(&said).ends_with(['D', 'P']),
+                        "{said}: {}",
+                        observations(&said)
+                    );
                 }
             }
         }

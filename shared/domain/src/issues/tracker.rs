@@ -23,29 +23,29 @@ pub struct TrackerPolicy {
     pub resolve_after: NonZeroU32,
 }
 
-/// One evaluated run.
+/// What a run says about a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Observation {
-    /// The instant that names the run, in whole milliseconds.
-    pub slot: Timestamp,
-    /// What the run says about the fingerprint.
-    pub outcome: Outcome,
-    /// Whether an issue may open with this observation.
-    pub ruling: Ruling,
-}
-
-/// What happens at an observation that would open an issue; [`confirmation`](super::confirmation) decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
-    /// The issue opens, as it would without other locations.
-    Open,
-    /// The issue does not open yet.
-    Hold {
+pub enum Observation {
+    /// The condition does not hold.
+    Up,
+    /// The condition holds, and an issue may open.
+    Down,
+    /// The condition holds, but an issue does not open yet; [`confirmation`](super::confirmation) decides.
+    Held {
         /// Whether all other locations were silent.
         is_unanswered: bool,
         /// Whether `status:partial` opens in its place, or stays open.
         is_partial: bool,
     },
+}
+
+impl From<Outcome> for Observation {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Up => Self::Up,
+            Outcome::Down => Self::Down,
+        }
+    }
 }
 
 /// The failing observations of an incident, or of what may become one.
@@ -246,7 +246,7 @@ pub enum Step {
     },
 }
 
-/// Counts one observation.
+/// Counts one observation, of the run at a slot.
 ///
 /// `issue` is the id to use if this observation opens an issue: the id of the fingerprint's record if there is one,
 /// otherwise a new one. The current thresholds apply: a lowered threshold takes effect at the next failing (or clean)
@@ -254,17 +254,17 @@ pub enum Step {
 pub fn observe(
     tracker: &Tracker,
     policy: &TrackerPolicy,
+    slot: Timestamp,
     observation: Observation,
     issue: IssueId,
 ) -> Step {
-    let Observation { slot, outcome, ruling } = observation;
     // Compared as stored; otherwise a replayed slot with a finer fraction would count twice.
     if tracker.last_slot.is_some_and(|last| slot.as_millisecond() <= last.as_millisecond()) {
         return Step::Stale;
     }
-    let (phase, event) = match outcome {
-        Outcome::Down => fail(tracker.phase, policy, (slot, ruling), issue),
-        Outcome::Up => succeed(tracker.phase, policy, slot),
+    let (phase, event) = match observation {
+        Observation::Up => succeed(tracker.phase, policy, slot),
+        failed => fail(tracker.phase, policy, slot, failed, issue),
     };
     Step::Advanced { next: Tracker { phase, last_slot: Some(slot) }, event }
 }
@@ -272,7 +272,8 @@ pub fn observe(
 fn fail(
     phase: Phase,
     policy: &TrackerPolicy,
-    (slot, ruling): (Timestamp, Ruling),
+    slot: Timestamp,
+    observation: Observation,
     new: IssueId,
 ) -> (Phase, Option<Event>) {
     let failures = match phase {
@@ -285,13 +286,11 @@ fn fail(
     if failures.streak < policy.open_after {
         return (Phase::Failing { failures, is_unanswered: false }, None);
     }
-    match ruling {
-        Ruling::Open => {
-            let event = Event::Opened { issue: new, failures };
-            (Phase::Down { issue: new, failures }, Some(event))
-        }
-        Ruling::Hold { is_unanswered, .. } => (Phase::Failing { failures, is_unanswered }, None),
+    if let Observation::Held { is_unanswered, .. } = observation {
+        return (Phase::Failing { failures, is_unanswered }, None);
     }
+    let event = Event::Opened { issue: new, failures };
+    (Phase::Down { issue: new, failures }, Some(event))
 }
 
 fn succeed(phase: Phase, policy: &TrackerPolicy, slot: Timestamp) -> (Phase, Option<Event>) {
@@ -349,10 +348,6 @@ mod tests {
         IssueId::new(site, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH)
     }
 
-    fn outcome(down: bool) -> Outcome {
-        if down { Outcome::Down } else { Outcome::Up }
-    }
-
     fn step(
         tracker: &Tracker,
         policy: &TrackerPolicy,
@@ -360,8 +355,7 @@ mod tests {
         down: bool,
         new: IssueId,
     ) -> Step {
-        let observation = Observation { slot, outcome: outcome(down), ruling: Ruling::Open };
-        observe(tracker, policy, observation, new)
+        observe(tracker, policy, slot, Outcome::of(down).into(), new)
     }
 
     /// Observes, and expects that the observation counts.

@@ -10,9 +10,9 @@ use vedette_domain::alerts::channel::{Channel, EventKind};
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{Content, DeliveryState, OutboxEntry, Queued, place};
 use vedette_domain::alerts::delivery_run::{
-    DeliveryContext, DeliveryMessage, DeliveryRun, DeliveryStep, EventPlan, NotifiedIssue,
-    PlannedEvent, Write,
+    DeliveryContext, DeliveryRun, DeliveryStep, EventPlan, NotifiedIssue, PlannedEvent, Write,
 };
+use vedette_domain::alerts::outgoing_message::OutgoingMessage;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::id::IssueId;
 use vedette_domain::issues::record::Issue;
@@ -151,7 +151,7 @@ pub(crate) trait Around {
     fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
     /// Sends an alert to people, who only know what they read in it.
     fn notify(&mut self, alert: &Alert) -> Answer;
-    fn event(&mut self, queued: &Queued) -> Answer;
+    fn event(&mut self, issue: IssueId, event: EventKind, id: &str, body: &[u8]) -> Answer;
     fn reminder_is_made(&mut self, issue: IssueId);
 }
 
@@ -189,9 +189,12 @@ pub(crate) fn deliver(
                 run.wrote(&write, is_written, now);
             }
             DeliveryStep::Send(delivery) => {
-                let answer = match delivery.message() {
-                    DeliveryMessage::Alert { alert, .. } => world.notify(alert),
-                    DeliveryMessage::Queued(queued) => world.event(queued),
+                let answer = match (&delivery.message, &delivery.about[..]) {
+                    (OutgoingMessage::Alert { alert, .. }, _) => world.notify(alert),
+                    (OutgoingMessage::Event { id, body }, [(issue, event)]) => {
+                        world.event(*issue, *event, id, body)
+                    }
+                    _ => Answer::Taken,
                 };
                 let outcome = match answer {
                     Answer::Died => return Err(Died),
@@ -201,7 +204,7 @@ pub(crate) fn deliver(
                         why: "HTTP 503".to_owned(),
                     },
                 };
-                run.sent(delivery, outcome, now);
+                run.sent(*delivery, outcome, now);
             }
             DeliveryStep::NotifyOwner { .. } => {
                 assert!(context.channel.target.is_for_people(), "a life is shorter");

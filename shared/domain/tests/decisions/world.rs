@@ -18,7 +18,7 @@ use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
 use vedette_domain::alerts::channel_state::ChannelState;
-use vedette_domain::alerts::delivery::{Content, OutboxEntry, Queued};
+use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::delivery_run::DeliveryContext;
 use vedette_domain::checks::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
 use vedette_domain::checks::history::Day;
@@ -803,9 +803,8 @@ impl Around for World {
         Answer::Taken
     }
 
-    fn event(&mut self, queued: &Queued) -> Answer {
-        let Content::Event { id, event, body } = &queued.content else { return Answer::Taken };
-        let issue = IssueId::parse(&queued.group).expect("an issue");
+    fn event(&mut self, issue: IssueId, event: EventKind, id: &str, body: &[u8]) -> Answer {
+        let body = std::str::from_utf8(body).expect("text");
         let (key, channel) = (self.key_of(issue), self.current);
         self.readers[channel].is_asked(Some(id), self.now);
         if let Some(after) = self.failing.get(&channel) {
@@ -818,7 +817,7 @@ impl Around for World {
             let (team, rows) = &self.channels[channel];
             let scene = self.teams[*team].scene(&rows.channel, self.now);
             let opened_at = body.parse().expect("a timestamp");
-            self.readers[channel].take(scene, key, (*event, id), opened_at);
+            self.readers[channel].take(scene, key, (event, id), opened_at);
         }
         if dies {
             return Answer::Died;

@@ -1,73 +1,80 @@
 //! Messages about the channels themselves: tests, confirmations, and the news that a channel missed something, or that
 //! another channel does not work. They are sent even in quiet time.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use crate::alerts::delivery::{Content, Queued};
-use crate::alerts::send_outcome::SendOutcome;
+use crate::alerts::send_outcome::{SendOutcome, SendReason};
 
-use super::action::{Action, drop_queued, save_queued};
-use super::progress::{Attempt, Progress};
-use super::step::{Delivery, DeliveryStep};
+use super::DeliveryRun;
+use super::attempt::Attempt;
+use super::step::{Delivery, Sending};
 
 /// Why a test was not sent to a channel that is off.
 const OFF: &str = "the channel was disabled in the meantime";
 /// Why a test was not sent if the reader of the address has unsubscribed meanwhile.
 const UNCONFIRMED: &str = "its recipient has not confirmed the address";
+/// How long a confirmation waits while the service has no address for its link.
+const NO_BASE: Duration = Duration::from_mins(15);
 
-/// Decides about a message whose turn it is.
-pub(super) fn take(progress: &mut Progress<'_>, notice: Queued, now: Timestamp) -> Vec<Action> {
-    let (is_off, is_unconfirmed) = (progress.is_off(), progress.is_unconfirmed());
-    if matches!(notice.content, Content::Test { .. }) && (is_off || is_unconfirmed) {
-        return vec![Action::DropTest(notice)];
+impl DeliveryRun<'_> {
+    /// Decides about a message whose turn it is.
+    pub(super) fn decide_notice(&mut self, notice: Queued, now: Timestamp) {
+        let is_test = matches!(notice.content, Content::Test { .. });
+        if is_test && (self.is_off() || self.is_unconfirmed()) {
+            return self.drop_test(notice, now);
+        }
+        if notice.due.is_none_or(|due| due > now) || self.is_off() {
+            return self.look_at(notice.due);
+        }
+        if self.is_unconfirmed() && !notice.content.needs_no_confirmation() {
+            return self.save_queued(Queued { due: None, ..notice });
+        }
+        if let Some(until) = self.host_limit(now) {
+            return self.save_queued(Queued { due: Some(until), ..notice });
+        }
+        let Some(message) = self.context.queued(&notice.content, now) else {
+            let why = "the service's own address is not configured".to_owned();
+            let held = SendOutcome::Held { after: NO_BASE, was_tried: false, why };
+            return self.sent_notice(notice, held, now);
+        };
+        let reason = if is_test { SendReason::Requested } else { self.reason() };
+        let (about, of) = (Vec::new(), Sending::Notice(notice));
+        self.send(Delivery { message, reason, about, of });
     }
-    if notice.due.is_none_or(|due| due > now) || is_off {
-        progress.look_at(notice.due);
-        return Vec::new();
-    }
-    if is_unconfirmed && !notice.content.needs_no_confirmation() {
-        return vec![save_queued(Queued { due: None, ..notice })];
-    }
-    if let Some(until) = progress.host_limit(now) {
-        return postpone(notice, until);
-    }
-    vec![Action::DeliveryStep(DeliveryStep::Send(Delivery::Notice(notice)))]
-}
 
-/// Makes a message wait for its host.
-pub(super) fn postpone(notice: Queued, until: Timestamp) -> Vec<Action> {
-    vec![save_queued(Queued { due: Some(until), ..notice })]
-}
-
-/// What follows from an attempt.
-pub(super) fn sent(
-    progress: &mut Progress<'_>,
-    notice: Queued,
-    outcome: SendOutcome,
-    now: Timestamp,
-) -> Vec<Action> {
-    let mut plan = Vec::new();
-    let failed = outcome.why().map(str::to_owned);
-    let attempt = progress.note(notice.content.name(), outcome, now, &mut plan);
-    // A test is sent only once: nobody wants it hours later.
-    if let Content::Test { id } = &notice.content {
-        progress.channel_state.tested(id, failed, now);
-        plan.push(drop_queued(notice));
-        return plan;
+    /// What follows from an attempt.
+    pub(super) fn sent_notice(&mut self, notice: Queued, outcome: SendOutcome, now: Timestamp) {
+        let failed = outcome.why().map(str::to_owned);
+        let attempt = self.note(notice.content.name(), outcome, now);
+        // A test is sent only once: nobody wants it hours later.
+        if let Content::Test { id } = &notice.content {
+            self.channel_state.tested(id, failed, now);
+            return self.drop_queued(notice);
+        }
+        match attempt {
+            Attempt::Notified => self.drop_queued(notice),
+            Attempt::Again(at) => self.save_queued(Queued { due: Some(at), ..notice }),
+            Attempt::Disabled => self.save_queued(Queued { due: None, ..notice }),
+        }
     }
-    plan.push(match attempt {
-        Attempt::Notified => drop_queued(notice),
-        Attempt::Again(at) => save_queued(Queued { due: Some(at), ..notice }),
-        Attempt::Disabled => save_queued(Queued { due: None, ..notice }),
-    });
-    plan
-}
 
-/// Records why a test is not sent, and removes it.
-pub(super) fn drop_test(progress: &mut Progress<'_>, test: Queued, now: Timestamp) -> Action {
-    if let Content::Test { id } = &test.content {
-        let why = if progress.is_off() { OFF } else { UNCONFIRMED };
-        progress.channel_state.tested(id, Some(why.to_owned()), now);
+    /// Removes a test that cannot be sent, and records why.
+    pub(super) fn drop_test(&mut self, test: Queued, now: Timestamp) {
+        if let Content::Test { id } = &test.content {
+            let why = if self.is_off() { OFF } else { UNCONFIRMED };
+            self.channel_state.tested(id, Some(why.to_owned()), now);
+        }
+        self.drop_queued(test);
     }
-    drop_queued(test)
+
+    /// Why a message is sent. The first one after a person's request stands for all that wait.
+    pub(super) const fn reason(&self) -> SendReason {
+        match self.channel_state.is_requested {
+            true => SendReason::Requested,
+            false => SendReason::Due,
+        }
+    }
 }

@@ -1,14 +1,16 @@
 //! The steps of a delivery run.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::alerts::Alert;
 use crate::alerts::channel::EventKind;
-use crate::alerts::delivery::{Content, DeliveryState, Queued};
+use crate::alerts::delivery::{DeliveryState, Queued};
 use crate::alerts::due::Notified;
 use crate::alerts::ended::EndReason;
+use crate::alerts::outgoing_message::OutgoingMessage;
+use crate::alerts::send_outcome::SendReason;
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
@@ -29,10 +31,10 @@ pub enum DeliveryStep {
     QueueEvents(Box<EventPlan>),
     /// Write to the table, and call [`DeliveryRun::wrote`](super::DeliveryRun::wrote).
     Write(Write),
-    /// Send [a message](Delivery::message) once, and call [`DeliveryRun::sent`](super::DeliveryRun::sent); if the
+    /// Send a message once, and call [`DeliveryRun::sent`](super::DeliveryRun::sent); if the
     /// receiver's host is at its limit, call
     /// [`DeliveryRun::reached_host_limit`](super::DeliveryRun::reached_host_limit) instead.
-    Send(Delivery),
+    Send(Box<Delivery>),
     /// Tell the team, through another channel, that this one does not work. This step has no outcome.
     NotifyOwner {
         /// Why it does not work.
@@ -128,72 +130,40 @@ pub struct NotifiedIssue {
 }
 
 /// A message that is being sent, with everything that depends on its outcome.
+pub struct Delivery {
+    /// The message.
+    pub message: OutgoingMessage,
+    /// Why it is sent now.
+    pub reason: SendReason,
+    /// The issues that it is about, and what the channel learns of each; none for a message about the channels.
+    pub about: Vec<(IssueId, EventKind)>,
+    pub(super) of: Sending,
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The links of a message are secret.
+        f.debug_struct("Delivery").field("about", &self.about).finish_non_exhaustive()
+    }
+}
+
+/// What depends on the outcome of a delivery.
 #[derive(Debug)]
-pub enum Delivery {
+pub(super) enum Sending {
     /// A message about the channels themselves.
     Notice(Queued),
     /// An alert for people.
-    Alert(Box<AlertDelivery>),
-    /// An event for a program.
-    Event(EventDelivery),
-}
-
-/// An alert that is being sent.
-#[derive(Debug)]
-pub struct AlertDelivery {
-    pub(super) alert: Alert,
-    pub(super) id: String,
-    /// What the alert names.
-    pub(super) batch: AlertBatch,
-    /// What it had no room for.
-    pub(super) unnamed: Vec<ReadyNews>,
-}
-
-/// An event that is being sent.
-#[derive(Debug)]
-pub struct EventDelivery {
-    pub(super) event: Queued,
-    /// The later events of its issue.
-    pub(super) rest: Vec<Queued>,
-    /// When the attempt began.
-    pub(super) at: Timestamp,
-}
-
-/// What a delivery sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryMessage<'a> {
-    /// Something that was queued.
-    Queued(&'a Queued),
-    /// An alert that was just created.
     Alert {
-        /// What it says.
-        alert: &'a Alert,
-        /// Its id, which is the same whenever it is sent again.
-        id: &'a str,
+        title: String,
+        /// What the alert names.
+        batch: AlertBatch,
+        /// What it had no room for.
+        unnamed: Vec<ReadyNews>,
     },
-}
-
-impl Delivery {
-    /// The issues that it is about, and what a channel learns of them; none of a message about the channels.
-    pub fn about(&self) -> Vec<(IssueId, EventKind)> {
-        match self {
-            Self::Notice(_) => Vec::new(),
-            Self::Alert(delivery) => delivery.batch.about().collect(),
-            Self::Event(EventDelivery { event: Queued { group, content, .. }, .. }) => {
-                let Content::Event { event, .. } = content else { return Vec::new() };
-                IssueId::parse(group).map(|issue| (issue, *event)).into_iter().collect()
-            }
-        }
-    }
-
-    /// The message to send.
-    pub fn message(&self) -> DeliveryMessage<'_> {
-        match self {
-            Self::Notice(notice) => DeliveryMessage::Queued(notice),
-            Self::Event(delivery) => DeliveryMessage::Queued(&delivery.event),
-            Self::Alert(delivery) => {
-                DeliveryMessage::Alert { alert: &delivery.alert, id: &delivery.id }
-            }
-        }
-    }
+    /// An event for a program.
+    Event {
+        event: Queued,
+        /// When the attempt began.
+        at: Timestamp,
+    },
 }

@@ -112,9 +112,11 @@ fn describe(step: &DeliveryStep) -> String {
         DeliveryStep::Write(Write::DeleteQueued(queued)) => {
             format!("delete {}", queued.content.name())
         }
-        DeliveryStep::Send(delivery) => match delivery.message() {
-            DeliveryMessage::Queued(queued) => format!("send {}", queued.content.name()),
-            DeliveryMessage::Alert { alert, .. } => format!("send {}", alert.title()),
+        DeliveryStep::Send(delivery) => match &delivery.of {
+            Sending::Notice(queued) | Sending::Event { event: queued, .. } => {
+                format!("send {}", queued.content.name())
+            }
+            Sending::Alert { title, .. } => format!("send {title}"),
         },
         DeliveryStep::NotifyOwner { why } => format!("notify owner: {why}"),
     }
@@ -160,11 +162,11 @@ fn steps(
                     Refuses => SendOutcome::Refused { why },
                     IsGone => SendOutcome::Gone { why },
                     HostLimit => {
-                        run.reached_host_limit(delivery, at(30));
+                        run.reached_host_limit(*delivery, at(30));
                         continue;
                     }
                 };
-                run.sent(delivery, outcome, now);
+                run.sent(*delivery, outcome, now);
             }
             DeliveryStep::NotifyOwner { .. } => {}
         }

@@ -13,7 +13,7 @@ use crate::id::IssueId;
 use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::{Evaluation, expected};
 use crate::issues::record::IssueEvent;
-use crate::issues::tracker::{Observation, Phase, Ruling, Step, TrackerPolicy, observe};
+use crate::issues::tracker::{Observation, Phase, Step, TrackerPolicy, observe};
 use crate::issues::{Fingerprint, Outcome};
 use crate::locations::Votes;
 
@@ -58,8 +58,16 @@ impl ToolState {
             if fingerprint == Fingerprint::StatusDown {
                 events.extend(self.observe_status(run, evaluation, votes, now));
             } else {
-                let observed = (evaluation, Ruling::Open, &Votes::NoLocation);
-                events.extend(self.observe_one(run, &thresholds, observed, now));
+                let observation = evaluation.outcome.into();
+                let none = &Votes::NoLocation;
+                events.extend(self.observe_one(
+                    run,
+                    &thresholds,
+                    evaluation,
+                    observation,
+                    none,
+                    now,
+                ));
             }
         }
         if is_observed {
@@ -84,8 +92,8 @@ impl ToolState {
                     ..run.thresholds_of(fingerprint)
                 };
                 let evaluation = expected::given_up(fingerprint, run.site.url.domain());
-                let observed = (evaluation, Ruling::Open, &Votes::NoLocation);
-                events.extend(self.observe_one(run, &at_once, observed, now));
+                let (observation, none) = (Observation::Up, &Votes::NoLocation);
+                events.extend(self.observe_one(run, &at_once, evaluation, observation, none, now));
             }
             self.trackers.retain(|one, tracked| *one != fingerprint || tracked.issue.is_some());
         }
@@ -106,27 +114,27 @@ impl ToolState {
             .map(|fingerprint| policy.thresholds_of(fingerprint));
         let was_partial = self.has_active(Fingerprint::StatusPartial);
         let is_suspected = self.suspects(run, &evaluation);
-        let ruling = if is_suspected {
+        let observation = if is_suspected {
             let tracked = self.trackers.get(&Fingerprint::StatusDown);
             let tracker = tracked.map(|tracked| tracked.tracker).unwrap_or_default();
             rule(&tracker, &down, was_partial, votes)
         } else {
-            Ruling::Open
+            outcome.into()
         };
         // One issue replaces the other as soon as the outage is confirmed.
-        let is_confirmed = is_suspected && ruling == Ruling::Open;
-        let opens_partial = matches!(ruling, Ruling::Hold { is_partial: true, .. });
+        let is_confirmed = is_suspected && observation == Observation::Down;
+        let opens_partial = matches!(observation, Observation::Held { is_partial: true, .. });
         let of_partial = (was_partial || opens_partial).then(|| {
             let outcome = if is_confirmed { Outcome::Up } else { outcome };
             confirmation::partial(&evaluation, outcome, run.site.url.domain(), votes)
         });
         let mut events = Vec::new();
-        events.extend(self.observe_one(run, &down, (evaluation, ruling, votes), now));
+        events.extend(self.observe_one(run, &down, evaluation, observation, votes, now));
         if let Some(evaluation) = of_partial {
             let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
             let thresholds = if is_confirmed { at_once } else { partial };
-            let observed = (evaluation, Ruling::Open, votes);
-            events.extend(self.observe_one(run, &thresholds, observed, now));
+            let observation = evaluation.outcome.into();
+            events.extend(self.observe_one(run, &thresholds, evaluation, observation, votes, now));
         }
         self.note_failing(outcome, run.check.created_at());
         events
@@ -137,17 +145,18 @@ impl ToolState {
         &mut self,
         run: &Run,
         thresholds: &TrackerPolicy,
-        (evaluation, ruling, votes): (Evaluation, Ruling, &Votes),
+        evaluation: Evaluation,
+        observation: Observation,
+        votes: &Votes,
         now: Timestamp,
     ) -> Option<IssueEvent> {
         let (check, slot) = (run.check, run.check.created_at());
-        let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
+        let fingerprint = evaluation.fingerprint;
         let previous = self.to_compare(fingerprint);
         let tracked = self.trackers.entry(fingerprint).or_default();
         let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
-        let observation = Observation { slot, outcome, ruling };
         let Step::Advanced { next, event } =
-            observe(&tracked.tracker, thresholds, observation, issue)
+            observe(&tracked.tracker, thresholds, slot, observation, issue)
         else {
             return None;
         };
