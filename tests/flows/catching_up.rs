@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_actions::{confirm_channel, enable_channel, resend_to_channel};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::{Actor, By};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -31,7 +31,7 @@ impl Scene {
         let app = &self.service.test.app;
         let place = ChannelRef::from(channel);
         let current = app.store.channel(place).await.expect("read").expect("a channel");
-        enable_channel(app, &current, Actor::Operator).await.expect("enabled");
+        enable_channel(app, &current, By::operator(app.clock.now())).await.expect("enabled");
         self.service.deliver_alerts().await;
     }
 
@@ -114,7 +114,7 @@ async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again()
     scene.turn(site, 503).await;
     scene.service.receivers.answer(program.id, SendOutcome::Delivered);
     let app = &scene.service.test.app;
-    resend_to_channel(app, &program, Actor::Operator).await.expect("resent");
+    resend_to_channel(app, &program, By::operator(app.clock.now())).await.expect("resent");
     scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["issue.opened", "issue.resolved", "issue.opened"]);
     scene.redeliver().await;
@@ -186,7 +186,10 @@ async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscri
     assert_eq!(scene.notified(), ["confirmation"], "its reader has to agree");
     let place = ChannelRef::from(&mail);
     let asked = app.store.channel(place).await.expect("read").expect("a channel");
-    confirm_channel(app, &asked, Actor::Reader).await.expect("saved").expect("a change");
+    confirm_channel(app, &asked, By { actor: Actor::Reader, now: app.clock.now() })
+        .await
+        .expect("saved")
+        .expect("a change");
     scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["WAS DOWN: site.test"]);
 }
@@ -208,7 +211,7 @@ async fn a_channel_that_is_turned_on_while_a_change_is_fanned_out_learns_of_it()
     test.faults().hold_read(1);
     let meanwhile = async {
         test.faults().until_held().await;
-        enable_channel(&test.app, &off, Actor::Operator).await.expect("enabled");
+        enable_channel(&test.app, &off, By::operator(test.now())).await.expect("enabled");
         test.faults().release();
     };
     futures::join!(scene.service.deliver_alerts(), meanwhile);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
@@ -231,7 +232,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
     for ((pk, sk), item) in service.test.table.dump().await {
         assert!(pk.starts_with("Z#") || !item.to_string().contains("former"), "{pk} {sk}");
     }
-    let by = vedette_domain::accounts::audit::Actor::Operator;
+    let by = By::operator(app.clock.now());
     let target = Target::Slack(Slack { url: SecretUrl::new(SECRET) });
     let another = |name| {
         let (app, target) = (app, target.clone());
@@ -254,7 +255,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     const KEPT: &str = "https://hooks.slack.test/services/T/B/kept";
     let (service, owner) = Service::with_team().await;
     let app = &service.test.app;
-    let by = vedette_domain::accounts::audit::Actor::Operator;
+    let by = By::operator(app.clock.now());
     let add = async |name: &str, url: &str| {
         let target = Target::Slack(Slack { url: SecretUrl::new(url) });
         vedette_actions::add_channel(app, owner.team, Some(name), target, Filter::default(), by)

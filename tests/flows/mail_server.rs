@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::message::AlertMessage;
 use vedette_notifier::NOTIFIER;
@@ -117,8 +117,15 @@ impl Scene {
     async fn ask(&self, address: &str) -> Channel {
         let (app, target) = (&self.service.test.app, Target::email(address).expect("an address"));
         let (team, filter) = (self.owner.team, Filter::default());
-        let added =
-            vedette_actions::add_channel(app, team, None, target, filter, Actor::Operator).await;
+        let added = vedette_actions::add_channel(
+            app,
+            team,
+            None,
+            target,
+            filter,
+            By::operator(app.clock.now()),
+        )
+        .await;
         added.expect("added")
     }
 }
@@ -193,7 +200,9 @@ async fn each_confirmation_mail_has_an_id_of_its_own() {
     scene.service.test.advance(SignedDuration::from_mins(16));
     scene.mail(&sender, &channel).await;
     let app = &scene.service.test.app;
-    vedette_actions::resend_to_channel(app, &channel, Actor::Operator).await.expect("asked again");
+    vedette_actions::resend_to_channel(app, &channel, By::operator(app.clock.now()))
+        .await
+        .expect("asked again");
     scene.mail(&sender, &channel).await;
     let mails = server.take();
     let ids: BTreeSet<_> = mails.iter().map(|mail| header(mail, "Message-ID")).collect();
@@ -225,7 +234,7 @@ async fn a_person_who_tries_again_finds_that_the_mail_server_works_and_all_mail_
         let ask = async |channel: &Channel| {
             match request {
                 "resend" => {
-                    let by = Actor::Operator;
+                    let by = By::operator(app.clock.now());
                     vedette_actions::resend_to_channel(app, channel, by).await.expect("asked");
                 }
                 _ => drop(vedette_actions::queue_test(app, channel).await.expect("asked")),

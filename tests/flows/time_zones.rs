@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use vedette_actions::{change_time_zone, change_user_time_zone};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::time_zone::NamedZone;
 use vedette_testkit::channels::{chat, mail};
@@ -28,7 +28,7 @@ impl Scene {
         if is_of_team {
             let team = app.store.team(self.owner.team, now).await.expect("read").expect("a team");
             let zone = zone.unwrap_or_default();
-            change_time_zone(app, team.team, zone, Actor::Operator, now).await.expect("saved");
+            change_time_zone(app, team.team, zone, By::operator(now)).await.expect("saved");
         } else {
             let user = app.store.user(self.owner.user).await.expect("read").expect("a user");
             change_user_time_zone(app, &user, zone.as_ref()).await.expect("saved");

@@ -6,7 +6,7 @@ use lambda_http::http::Response;
 use serde_json::json;
 use vedette_actions::{change_role, create_token, remove_channel, remove_member, revoke_token};
 use vedette_domain::accounts::account::{Membership, NewToken, Role, Scope};
-use vedette_domain::accounts::audit::{AUDIT_LIFETIME, Actor};
+use vedette_domain::accounts::audit::{AUDIT_LIFETIME, By};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::channel::Filter;
@@ -191,16 +191,16 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     later();
     assert_eq!(client.delete(&site).await.status, 204);
 
-    let (app, by) = (&test.app, Actor::Operator);
+    let (app, by) = (&test.app, || By::operator(test.now()));
     let user = app.store.user(grace.user).await.expect("read").expect("a user");
     later();
-    change_role(app, owner.team, &user, Role::Owner, Role::Owner, by).await.expect("changed");
+    change_role(app, owner.team, &user, Role::Owner, Role::Owner, by()).await.expect("changed");
     later();
-    let (_, token) = create_token(app, grace.user, new_token(), by).await.expect("made");
+    let (_, token) = create_token(app, grace.user, new_token(), by()).await.expect("made");
     later();
-    revoke_token(app, &token, by).await.expect("revoked");
+    revoke_token(app, &token, by()).await.expect("revoked");
     later();
-    remove_member(app, owner.team, &user, Some(Role::Owner), by).await.expect("removed");
+    remove_member(app, owner.team, &user, Some(Role::Owner), by()).await.expect("removed");
 
     let browser = Browser::of(&test, owner.user).await;
     insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"
@@ -244,7 +244,8 @@ async fn a_log_has_pages_and_an_end() {
         test.advance(SignedDuration::from_mins(1));
         let role = if number % 2 == 0 { Role::Member } else { Role::Viewer };
         let done =
-            change_role(&test.app, owner.team, &user, role, Role::Owner, Actor::Operator).await;
+            change_role(&test.app, owner.team, &user, role, Role::Owner, By::operator(test.now()))
+                .await;
         done.expect("changed");
     }
     let browser = Browser::of(&test, grace.user).await;
@@ -284,7 +285,7 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
         created.expect("a team");
         teams.push(Member { team: id, ..owner.clone() });
     }
-    let by = Actor::User(owner.user);
+    let by = By::user(owner.user, test.now());
     let made = create_token(&test.app, owner.user, new_token(), by).await;
     let (_, token) = made.expect("made");
     let (hash, email) = (token.hash.short(), email_of(&test, owner.user).await);
@@ -332,6 +333,6 @@ async fn a_channel_that_is_gone_can_be_removed_again() {
     let chat = ("Ops", chat());
     let channel = add_channel(&test.app, owner.team, chat, Filter::default()).await;
     for _ in 0..2 {
-        remove_channel(&test.app, &channel, Actor::Operator).await.expect("removed");
+        remove_channel(&test.app, &channel, By::operator(test.now())).await.expect("removed");
     }
 }

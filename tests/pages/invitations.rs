@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use vedette_actions::{add_member, join_with_new_account, open_invitation};
 use vedette_domain::accounts::account::{Membership, Role, Scope};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::mail_limits::{
     CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit, REQUESTS_TO_MAILBOX,
 };
@@ -209,7 +209,9 @@ async fn who_became_a_member_otherwise_does_not_become_one_twice() {
     sent_to(&Browser::of(&test, owner.user).await.post(&page(&owner), &form).await);
     let (_, path) = only_mail(&test).await;
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
-    add_member(&test.app, &team, &user, Role::Admin, Actor::Operator).await.expect("added");
+    add_member(&test.app, &team, &user, Role::Admin, By::operator(test.now()))
+        .await
+        .expect("added");
     let refused = Browser::of(&test, stranger.user).await.post(&path, "").await;
     assert_eq!(refused.status(), 409);
     let why = format!("{} is already a member of the team.", user.email);
@@ -315,7 +317,7 @@ async fn who_is_asked_to_confirm_an_address_is_told_who_asks() {
     let channel = test.app.store.channels(owner.team).await.expect("read").remove(0);
     let mut theirs = Browser::of(&test, grace.user).await;
     sent_to(&theirs.post(&format!("{channels}/{}/resend", channel.id), "").await);
-    let operator = Actor::Operator;
+    let operator = By::operator(test.now());
     vedette_actions::resend_to_channel(&test.app, &channel, operator).await.expect("asked");
     let asker = async |user: UserId| {
         let user = test.app.store.user(user).await.expect("read").expect("a user");

@@ -5,7 +5,7 @@ use std::future::ready;
 use futures::future::join;
 use lambda_http::Body;
 use vedette_dashboard::{Dashboard, PAGES};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alerts::delivery::Content;
@@ -99,7 +99,9 @@ async fn an_address_is_unsubscribed_by_its_reader() {
     }
     assert_eq!(stored(&test).await, channel);
     // Nobody else can agree in the reader's place.
-    vedette_actions::enable_channel(&test.app, &channel, Actor::Operator).await.expect("enabled");
+    vedette_actions::enable_channel(&test.app, &channel, By::operator(test.now()))
+        .await
+        .expect("enabled");
     assert!(!stored(&test).await.is_on());
     let queued = test.app.store.deliveries((&channel).into()).await.expect("read").queued;
     assert!(

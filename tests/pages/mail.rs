@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
 use vedette_domain::accounts::account::{Role, Scope};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::mail::{Asker, TransactionalMailKind};
@@ -394,12 +394,24 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
     // Somebody is added, based on a state from before the invitation.
     let stranger = new_team(&test, Plan::Agency).await;
     let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
-    let late =
-        vedette_actions::add_member(&test.app, &before, &user, Role::Member, Actor::Operator).await;
+    let late = vedette_actions::add_member(
+        &test.app,
+        &before,
+        &user,
+        Role::Member,
+        By::operator(test.now()),
+    )
+    .await;
     assert!(late.is_err_and(|error| error.is_conflict()));
-    vedette_actions::add_member(&test.app, &read().await, &user, Role::Member, Actor::Operator)
-        .await
-        .expect("added");
+    vedette_actions::add_member(
+        &test.app,
+        &read().await,
+        &user,
+        Role::Member,
+        By::operator(test.now()),
+    )
+    .await
+    .expect("added");
     // The plan has three seats; the team, by hand, five members.
     for _ in 0..2 {
         member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::alerts::mail::TransactionalMailKind;
 use vedette_domain::id::SubscriptionId;
@@ -166,7 +166,7 @@ async fn only_a_page_that_offers_subscriptions_has_them() {
     assert_eq!(Browser::new(&test).get(PATH).await.status(), 404);
     // A page that is gone has no subscriptions.
     let team = test.app.store.team(page.team, test.now()).await.expect("read").expect("a team");
-    vedette_actions::delete_status_page(&test.app, &team.team, &page, Actor::Operator, test.now())
+    vedette_actions::delete_status_page(&test.app, &team.team, &page, By::operator(test.now()))
         .await
         .expect("deleted");
     for method in ["GET", "POST"] {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_actions::enable_channel;
 use vedette_checker::at_free_slot;
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{Channel, Filter, Target};
 use vedette_domain::alerts::channel_state::LEASE;
@@ -488,7 +488,7 @@ impl World {
                 faults.until_crash(app.store.put_channel(&off, Audit::None)).await.is_some()
             }
             None => {
-                let on = Box::pin(enable_channel(app, &channel, Actor::Operator));
+                let on = Box::pin(enable_channel(app, &channel, By::operator(app.clock.now())));
                 faults.until_crash(on).await.is_some()
             }
         };
@@ -502,7 +502,8 @@ impl World {
             let found = app.store.channel(channel.into()).await.expect("read");
             let channel = found.expect("a channel");
             if !channel.is_on() {
-                let on = Box::pin(enable_channel(app, &channel, Actor::Operator)).await;
+                let on =
+                    Box::pin(enable_channel(app, &channel, By::operator(app.clock.now()))).await;
                 on.expect("nobody sends to it");
             }
         }

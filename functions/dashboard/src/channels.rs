@@ -11,7 +11,7 @@ pub(crate) mod list;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{confirm_channel, save_channel};
-use vedette_domain::accounts::audit::{Actor, ChannelChange};
+use vedette_domain::accounts::audit::{Actor, By, ChannelChange};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ChannelId, TeamId};
@@ -40,7 +40,7 @@ pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, Api
     if opened.channel.disabled.is_some() {
         return Ok(opened.present_state(context));
     }
-    let confirmed = confirm_channel(context.app, &opened.channel, Actor::Reader).await?;
+    let confirmed = confirm_channel(context.app, &opened.channel, reader(context)).await?;
     let channel = confirmed.unwrap_or(opened.channel);
     Ok(Opened { channel, ..opened }.present_state(context))
 }
@@ -61,8 +61,13 @@ pub(crate) async fn unsubscribe(context: RequestContext<'_>) -> Result<Response,
     let Some(channel) = opened.channel.unsubscribed(context.app.clock.now()) else {
         return Ok(opened.present_state(context));
     };
-    save_channel(context.app, &channel, ChannelChange::Unsubscribed, Actor::Reader).await?;
+    save_channel(context.app, &channel, ChannelChange::Unsubscribed, reader(context)).await?;
     Ok(Opened { channel, ..opened }.present_state(context))
+}
+
+/// The reader of an address, who followed a link.
+fn reader(context: RequestContext<'_>) -> By {
+    By { actor: Actor::Reader, now: context.app.clock.now() }
 }
 
 /// An email channel whose key the visitor has.

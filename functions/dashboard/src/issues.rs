@@ -149,8 +149,8 @@ async fn carry_out(
     decision: Decision,
 ) -> Result<Response, ApiError> {
     let (id, caller) = (access.stored.issue.id, &context.member()?.caller);
-    let (team, now) = (&access.team.team, context.app.clock.now());
-    match decide(context.app, team, &access.stored, decision, caller.actor(), now).await {
+    let team = &access.team.team;
+    match decide(context.app, team, &access.stored, decision, caller.by()).await {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         // Another member was faster: the page shows the current state with the refusal.

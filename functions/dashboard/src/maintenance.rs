@@ -66,8 +66,7 @@ pub(crate) async fn add(
     };
     let said = if new.starts_at.is_none() { "started" } else { "added" };
     let caller = &context.member()?.caller;
-    let (actor, now) = (caller.actor(), caller.now);
-    match add_window(context.app, &team.team, new, actor, now).await.map_err(ApiError::from) {
+    match add_window(context.app, &team.team, new, caller.by()).await.map_err(ApiError::from) {
         Ok(_) => layout::redirect(&format!("{}?notice={said}", path(team.id()))),
         Err(ApiError::Validation(refusal)) => {
             page(context, &team, Some(sent.refused(refusal))).await
@@ -88,7 +87,7 @@ pub(crate) async fn start(
     let site = access.stored.site.id;
     let new = NewWindow { sites: Some([site].into()), ..NewWindow::lasting(minutes) };
     let caller = &context.member()?.caller;
-    add_window(context.app, &access.team.team, new, caller.actor(), caller.now).await?;
+    add_window(context.app, &access.team.team, new, caller.by()).await?;
     layout::redirect(&format!("/sites/{site}"))
 }
 
@@ -116,8 +115,7 @@ pub(crate) async fn save(
         Err(refusal) => return refused(sent, refusal).await,
     };
     let (team, caller) = (&access.team.team, &context.member()?.caller);
-    let (actor, now) = (caller.actor(), caller.now);
-    match edit_window(context.app, team, &access.window, edit, actor, now)
+    match edit_window(context.app, team, &access.window, edit, caller.by())
         .await
         .map_err(ApiError::from)
     {
@@ -154,7 +152,7 @@ pub(crate) async fn end(
     WindowAccess { team, window }: WindowAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    end_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
+    end_window(context.app, &team.team, &window, caller.by()).await?;
     layout::redirect(&format!("{}?notice=ended", path(team.id())))
 }
 
@@ -164,7 +162,7 @@ pub(crate) async fn remove(
     WindowAccess { team, window }: WindowAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    delete_window(context.app, &team.team, &window, caller.actor(), caller.now).await?;
+    delete_window(context.app, &team.team, &window, caller.by()).await?;
     layout::redirect(&format!("{}?notice=removed", path(team.id())))
 }
 

@@ -50,8 +50,7 @@ pub(crate) async fn create(
     let caller = &context.member()?.caller;
     let created = async {
         let new = NewPage::from_texts(&sent.texts(required()))?;
-        let (actor, now) = (caller.actor(), caller.now);
-        Ok(create_status_page(context.app, &team.team, new, actor, now).await?)
+        Ok(create_status_page(context.app, &team.team, new, caller.by()).await?)
     };
     match created.await {
         Ok(page) => layout::redirect(&format!("{}/edit?notice=created", path_of(&page))),
@@ -68,7 +67,7 @@ pub(crate) async fn delete(
     StatusPageAccess { team, page }: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    delete_status_page(context.app, &team.team, &page, caller.actor(), caller.now).await?;
+    delete_status_page(context.app, &team.team, &page, caller.by()).await?;
     layout::redirect(&format!("{}?notice=removed", path(team.id())))
 }
 

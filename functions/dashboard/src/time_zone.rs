@@ -36,7 +36,7 @@ pub(crate) async fn update(
         Err(refusal) => return page(context, &team, Some(input.refused(refusal))),
     };
     let caller = &context.member()?.caller;
-    let team = change_time_zone(context.app, team.team, zone, caller.actor(), caller.now).await?;
+    let team = change_time_zone(context.app, team.team, zone, caller.by()).await?;
     layout::redirect(&format!("/teams/{}/time-zone?notice=saved", team.id))
 }
 

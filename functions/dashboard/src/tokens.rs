@@ -44,7 +44,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
         Ok(new) => new,
         Err(refusal) => return page(context, Some(sent.refused(refusal))).await,
     };
-    let created = create_token(context.app, caller.user.id, new, caller.actor()).await;
+    let created = create_token(context.app, caller.user.id, new, caller.by()).await;
     let (secret, token) = created?;
     let title = format!("Token {}", token.name);
     Ok(layout::own_page(
@@ -74,7 +74,7 @@ pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiE
     let tokens = context.app.store.tokens_of(caller.user.id).await?;
     let found = tokens.iter().find(|(token, _)| token.hash.0 == context.parameters.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
-    revoke_token(context.app, token, caller.actor()).await?;
+    revoke_token(context.app, token, caller.by()).await?;
     layout::redirect("/tokens?notice=revoked")
 }
 

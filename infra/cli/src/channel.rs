@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use vedette_actions::{
     confirm_channel, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
 };
-use vedette_domain::accounts::audit::{Actor, ChannelChange};
+use vedette_domain::accounts::audit::{By, ChannelChange};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
@@ -135,7 +135,7 @@ impl Command {
             Self::Delete { which } => {
                 let channel = find(app, which).await?;
                 let shown = shown(app, &channel).await?;
-                remove_channel(app, &channel, Actor::Operator).await?;
+                remove_channel(app, &channel, By::operator(app.clock.now())).await?;
                 let Channel { name, team, .. } = &channel;
                 let said = format!("{name} is no longer a channel of team {team}.");
                 Ok(out.show(&shown.saying(said))?)
@@ -198,7 +198,7 @@ async fn change(
         let channel = find(app, which).await?;
         let next = decide(&channel, app.clock.now())
             .ok_or_else(|| Failure::refused(format!("{} {is} already", channel.name)))?;
-        save_channel(app, &next, change, Actor::Operator).await?;
+        save_channel(app, &next, change, By::operator(app.clock.now())).await?;
         Ok(next)
     })
     .await
@@ -207,7 +207,7 @@ async fn change(
 async fn confirm(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        let confirmed = confirm_channel(app, &channel, Actor::Operator).await?;
+        let confirmed = confirm_channel(app, &channel, By::operator(app.clock.now())).await?;
         confirmed.ok_or_else(|| Failure::refused(format!("{} is already confirmed", channel.name)))
     });
     shown(app, &channel.await?).await
@@ -216,7 +216,7 @@ async fn confirm(app: &App, which: &Which) -> Result<Record, Failure> {
 async fn enable(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        Ok::<_, Failure>(enable_channel(app, &channel, Actor::Operator).await?)
+        Ok::<_, Failure>(enable_channel(app, &channel, By::operator(app.clock.now())).await?)
     });
     shown(app, &channel.await?).await
 }
@@ -224,7 +224,7 @@ async fn enable(app: &App, which: &Which) -> Result<Record, Failure> {
 async fn resend(app: &App, which: &Which) -> Result<Record, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        resend_to_channel(app, &channel, Actor::Operator).await?;
+        resend_to_channel(app, &channel, By::operator(app.clock.now())).await?;
         Ok::<_, Failure>(channel)
     });
     failures(app, &channel.await?).await
@@ -242,7 +242,7 @@ async fn rotate_key(app: &App, which: &Which) -> Result<Record, Failure> {
                     "{name} is a channel of the kind {kind}, which has no signing key"
                 ))
             })?;
-        save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;
+        save_channel(app, &next, ChannelChange::KeyRotated, By::operator(app.clock.now())).await?;
         Ok::<_, Failure>(next)
     });
     let record = shown(app, &channel.await?).await?;

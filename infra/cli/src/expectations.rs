@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use vedette_actions::access::SiteAccess;
 use vedette_actions::change_expectations;
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::expectations::{
     EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput,
     ExpectationsResource, IssuePolicies, IssuePolicy, NotExpectable, OwnershipRecord,
@@ -203,7 +203,7 @@ async fn change(app: &App, site: SiteId, wanted: &Expectations) -> Result<SiteAc
     retry_on_conflict(budget::WRITE, || async {
         let mut access = find(app, site).await?;
         let (wanted, now) = (wanted.clone(), app.clock.now());
-        change_expectations(app, &mut access, wanted, Actor::Operator, now).await?;
+        change_expectations(app, &mut access, wanted, By::operator(now)).await?;
         Ok(access)
     })
     .await

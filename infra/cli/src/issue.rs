@@ -8,7 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 use vedette_actions::Decision;
 use vedette_domain::accounts::account::Permission;
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{IssueStatus, Severity};
@@ -162,8 +162,7 @@ async fn carry_out(
         let decision = decision(&found).await?;
         let now = app.clock.now();
         let team = app.store.team(found.site.team, now).await?.ok_or(StoreError::STALE)?;
-        let decided =
-            vedette_actions::decide(app, &team.team, &found, decision, Actor::Operator, now);
+        let decided = vedette_actions::decide(app, &team.team, &found, decision, By::operator(now));
         Ok(shown(&decided.await?.after, &found.site))
     })
     .await

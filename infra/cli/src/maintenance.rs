@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 use vedette_actions::{WindowError, add_window, delete_window, end_window};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{SiteId, TeamId, WindowId};
 use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, Recurrence, WindowResource};
@@ -125,14 +125,14 @@ impl Command {
             Self::End { which } => {
                 which
                     .change(app, async |team, window| {
-                        end_window(app, team, window, Actor::Operator, now).await.map(drop)
+                        end_window(app, team, window, By::operator(now)).await.map(drop)
                     })
                     .await
             }
             Self::Delete { which } => {
                 which
                     .change(app, async |team, window| {
-                        delete_window(app, team, window, Actor::Operator, now).await
+                        delete_window(app, team, window, By::operator(now)).await
                     })
                     .await
             }
@@ -215,7 +215,7 @@ impl Started {
             let team = team::find(app, self.team).await?.team;
             match team.windows.current(self.window.id, now) {
                 Some(window) if window.active_at(now).is_some() => {
-                    Ok(end_window(app, &team, window, Actor::Operator, now).await.map(drop)?)
+                    Ok(end_window(app, &team, window, By::operator(now)).await.map(drop)?)
                 }
                 _ => Ok::<_, Failure>(()),
             }
@@ -228,7 +228,7 @@ impl Started {
 async fn save(app: &App, team: TeamId, new: &NewWindow) -> Result<MaintenanceWindow, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let (found, now) = (team::find(app, team).await?.team, app.clock.now());
-        Ok::<_, Failure>(add_window(app, &found, new.clone(), Actor::Operator, now).await?)
+        Ok::<_, Failure>(add_window(app, &found, new.clone(), By::operator(now)).await?)
     })
     .await
 }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use vedette_actions::{add_member, change_role, remove_member};
 use vedette_domain::accounts::account::{Role, User};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -68,7 +68,7 @@ async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     let user = user::by_email(app, &who.email).await?;
     retry_on_conflict(budget::WRITE, || async {
         let team = team::find(app, who.team).await?;
-        Ok::<_, Failure>(add_member(app, &team, &user, role, Actor::Operator).await?)
+        Ok::<_, Failure>(add_member(app, &team, &user, role, By::operator(app.clock.now())).await?)
     })
     .await?;
     Ok(Shown::new(who.team, user, role))
@@ -78,14 +78,16 @@ async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     // The operator may do what an owner may do.
-    change_role(app, who.team, &user, role, Role::Owner, Actor::Operator).await?;
+    change_role(app, who.team, &user, role, Role::Owner, By::operator(app.clock.now())).await?;
     Ok(Shown::new(who.team, user, role))
 }
 
 async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    let role = remove_member(app, who.team, &user, Some(Role::Owner), Actor::Operator).await?;
+    let role =
+        remove_member(app, who.team, &user, Some(Role::Owner), By::operator(app.clock.now()))
+            .await?;
     Ok(Removed(Shown::new(who.team, user, role)))
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ComponentId, TeamId};
 use vedette_domain::status_pages::{
@@ -99,7 +99,6 @@ pub(crate) struct AddComponent {
 
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        let now = app.clock.now();
         match self {
             Self::List { team } => {
                 team::find(app, *team).await?;
@@ -122,8 +121,8 @@ impl Command {
             Self::Delete { which } => {
                 retry_on_conflict(budget::WRITE, || async {
                     let (team, page) = which.find(app).await?;
-                    let by = Actor::Operator;
-                    Ok::<_, Failure>(delete_status_page(app, &team.team, &page, by, now).await?)
+                    let by = By::operator(app.clock.now());
+                    Ok::<_, Failure>(delete_status_page(app, &team.team, &page, by).await?)
                 })
                 .await
             }
@@ -148,9 +147,9 @@ impl Which {
 
 impl Create {
     async fn run(&self, app: &App) -> Result<StatusPage, Failure> {
-        let (now, by) = (app.clock.now(), Actor::Operator);
+        let by = By::operator(app.clock.now());
         let team = team::find(app, self.team).await?.team;
-        Ok(create_status_page(app, &team, self.page.read([])?, by, now).await?)
+        Ok(create_status_page(app, &team, self.page.read([])?, by).await?)
     }
 }
 
@@ -216,7 +215,7 @@ async fn change(
     retry_on_conflict(budget::WRITE, || async {
         let page = which.find(app).await?.1;
         let (edit, now) = (edit(&page)?, app.clock.now());
-        Ok::<_, Failure>(edit_status_page(app, &page, edit, Actor::Operator, now).await?)
+        Ok::<_, Failure>(edit_status_page(app, &page, edit, By::operator(now)).await?)
     })
     .await
 }

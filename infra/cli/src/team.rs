@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vedette_actions::change_time_zone;
 use vedette_domain::accounts::account::{Membership, Role};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
@@ -63,7 +63,7 @@ impl Command {
             Self::TimeZone { team, zone } => {
                 let found = find(app, *team).await?;
                 let now = app.clock.now();
-                change_time_zone(app, found.team, zone.clone(), Actor::Operator, now).await?;
+                change_time_zone(app, found.team, zone.clone(), By::operator(now)).await?;
                 show(app, *team, out).await
             }
         }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use vedette_actions::{create_token, revoke_token};
 use vedette_domain::accounts::account::{NewToken, Scope, Token};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_runtime::App;
 
 use crate::given::Given;
@@ -63,7 +63,8 @@ impl Command {
             Self::Create { email, token } => {
                 let user = user::by_email(app, email).await?;
                 let new = token.read([])?;
-                let (secret, token) = create_token(app, user.id, new, Actor::Operator).await?;
+                let (secret, token) =
+                    create_token(app, user.id, new, By::operator(app.clock.now())).await?;
                 let shown = shown(&token, None).with("secret", "secret", secret.reveal());
                 let kept = "\nVedette does not keep the secret, so it cannot be shown again.\n";
                 Ok(out.show(&shown.with_details(kept))?)
@@ -88,7 +89,7 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Record, Failure
     tokens.retain(|(token, _)| which.is(token));
     match <[_; 1]>::try_from(tokens) {
         Ok([(token, last_use)]) => {
-            revoke_token(app, &token, Actor::Operator).await?;
+            revoke_token(app, &token, By::operator(app.clock.now())).await?;
             let said = format!("Token {}, {}, no longer works.", token.hash.short(), token.name);
             Ok(shown(&token, last_use).saying(said))
         }

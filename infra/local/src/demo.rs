@@ -22,7 +22,7 @@ use vedette_actions::{
 };
 use vedette_checker::EngineConfig;
 use vedette_domain::accounts::account::{Membership, Role, User};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
@@ -296,11 +296,10 @@ async fn write_incident(
     page: &StatusPage,
     go_back: impl Fn(i64),
 ) -> Result<(), DemoError> {
-    let by = Actor::Operator;
     let mut written: Option<PageIncident> = None;
     for (hours, status, text) in WRITTEN {
         go_back(hours);
-        let now = app.clock.now();
+        let by = By::operator(app.clock.now());
         let text = text.to_owned();
         written = Some(match &written {
             None => {
@@ -311,12 +310,12 @@ async fn write_incident(
                     components: Some(concerned.collect()),
                     ..NewIncident::about("The shop is down".to_owned(), text)
                 };
-                create_incident(app, page, new, by, now).await?
+                create_incident(app, page, new, by).await?
             }
             Some(before) => {
                 let (status, text) = (Some(status), Some(text));
                 let edit = IncidentEdit { status, text, ..IncidentEdit::default() };
-                edit_incident(app, page, before, edit, by, now).await?
+                edit_incident(app, page, before, edit, by).await?
             }
         });
     }
@@ -364,8 +363,8 @@ impl Owned {
         let message = Some("This is a demo. The history of these sites is made up.".to_owned());
         let named = NewPage::named(self.team.name.clone(), slug);
         let new = NewPage { groups: Some(groups), message, ..named };
-        let (by, now) = (Actor::Operator, app.clock.now());
-        Ok(create_status_page(app, &self.team, new, by, now).await?)
+        let by = By::operator(app.clock.now());
+        Ok(create_status_page(app, &self.team, new, by).await?)
     }
 
     /// Adds a site on which one tool runs.

@@ -4,7 +4,7 @@ use futures::try_join;
 use jiff::Timestamp;
 use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::account::{Membership, Permission, Role, User};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
@@ -27,8 +27,8 @@ pub struct Caller {
 
 impl Caller {
     /// The caller as the audit log names them.
-    pub const fn actor(&self) -> Actor {
-        Actor::User(self.user.id)
+    pub const fn by(&self) -> By {
+        By::user(self.user.id, self.now)
     }
 
     /// The caller's role in a team.

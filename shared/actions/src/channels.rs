@@ -6,7 +6,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, ChannelChange};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, ChannelChange};
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
@@ -42,7 +42,7 @@ pub async fn add_channel(
     name: Option<&str>,
     target: Target,
     filter: Filter,
-    by: Actor,
+    by: By,
 ) -> Result<Channel, ChannelError> {
     let others = app.store.channels(team).await?;
     if others.len() >= CHANNELS_MAX {
@@ -67,7 +67,7 @@ pub async fn add_channel(
         hold_questions(app, &channel).await?;
     }
     let event = AuditEvent::channel(&channel, ChannelChange::Added);
-    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    let entry = AuditEntry::new(team, by, event);
     app.store.create_channel(&channel, Audit::Entry(&entry)).await?;
     if is_asked {
         ask_for_confirmation(app, &channel, by).await?;
@@ -86,7 +86,7 @@ pub async fn edit_channel(
     channel: &Channel,
     name: &str,
     filter: Filter,
-    by: Actor,
+    by: By,
 ) -> Result<(), ChannelError> {
     let now = app.clock.now();
     let Some(edited) = channel.edited(name, filter, now) else { return Ok(()) };
@@ -110,10 +110,10 @@ pub async fn save_channel(
     app: &App,
     channel: &Channel,
     change: ChannelChange,
-    by: Actor,
+    by: By,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, change);
-    let entry = AuditEntry::new(channel.team, by, event, app.clock.now());
+    let entry = AuditEntry::new(channel.team, by, event);
     app.store.put_channel(channel, Audit::Entry(&entry)).await
 }
 
@@ -122,9 +122,9 @@ pub async fn save_channel(
 /// # Errors
 ///
 /// A fault of the table.
-pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
+pub async fn remove_channel(app: &App, channel: &Channel, by: By) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, ChannelChange::Removed);
-    let entry = AuditEntry::new(channel.team, by, event, app.clock.now());
+    let entry = AuditEntry::new(channel.team, by, event);
     let audit = Audit::Entry(&entry);
     retry_on_conflict(budget::WRITE, || app.store.delete_channel(channel, audit)).await
 }
@@ -138,7 +138,7 @@ pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(
 pub async fn confirm_channel(
     app: &App,
     channel: &Channel,
-    by: Actor,
+    by: By,
 ) -> Result<Option<Channel>, StoreError> {
     let now = app.clock.now();
     let Some(confirmed) = channel.confirmed(now) else { return Ok(None) };
@@ -160,8 +160,8 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
 
 /// Emails an address to ask whether it may receive alerts, unless that is about to happen. The email says who is
 /// asking.
-async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
-    let asked_by = app.store.users(by.user()).await?.into_values().next();
+async fn ask_for_confirmation(app: &App, channel: &Channel, by: By) -> Result<(), StoreError> {
+    let asked_by = app.store.users(by.actor.user()).await?.into_values().next();
     let asked_by = asked_by.as_ref().map(Asker::of);
     let content = Content::Confirmation { id: app.entropy.request_id(), asked_by };
     let question = Queued::notice("confirmation".to_owned(), content, app.clock.now());
@@ -176,17 +176,13 @@ async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result
 /// # Errors
 ///
 /// A fault of the table; a conflict while another process sends to the channel.
-pub async fn enable_channel(
-    app: &App,
-    channel: &Channel,
-    by: Actor,
-) -> Result<Channel, ChannelError> {
+pub async fn enable_channel(app: &App, channel: &Channel, by: By) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
     request_channel_sync(app, channel.team, now).await?;
     // A person's decision is stored in the channel, and the receiver's in its state. Enabling has the same audit entry
     // in both cases.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
-    let entry = AuditEntry::new(channel.team, by, event, now);
+    let entry = AuditEntry::new(channel.team, by, event);
     let audit = Audit::Entry(&entry);
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
@@ -206,11 +202,7 @@ pub async fn enable_channel(
 /// # Errors
 ///
 /// When the channel is disabled, or a fault of the table; a conflict while another process sends to the channel.
-pub async fn resend_to_channel(
-    app: &App,
-    channel: &Channel,
-    by: Actor,
-) -> Result<(), ChannelError> {
+pub async fn resend_to_channel(app: &App, channel: &Channel, by: By) -> Result<(), ChannelError> {
     if let Some(disabled) = &channel.disabled {
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelRefusal::Disabled { name, reason }.into());
@@ -220,7 +212,7 @@ pub async fn resend_to_channel(
 }
 
 /// Asks the reader of an unconfirmed address.
-async fn ask_again(app: &App, channel: &Channel, by: Actor) -> Result<(), ChannelError> {
+async fn ask_again(app: &App, channel: &Channel, by: By) -> Result<(), ChannelError> {
     if channel.since.is_none() {
         hold_questions(app, channel).await?;
         ask_for_confirmation(app, channel, by).await?;

@@ -1,7 +1,6 @@
 //! Changes what the status checks of a site expect.
 
-use jiff::Timestamp;
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::expectations::Expectations;
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
@@ -20,9 +19,8 @@ pub async fn change_expectations(
     app: &App,
     access: &mut SiteAccess,
     expectations: Expectations,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), SiteError> {
     let wanted = Site { expectations, ..access.stored.site.clone() };
-    save_site(app, access, wanted, by, now).await
+    save_site(app, access, wanted, by).await
 }

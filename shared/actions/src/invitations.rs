@@ -1,7 +1,7 @@
 //! Inviting people, whether or not they have an account, and joining.
 
 use vedette_domain::accounts::account::{Role, User};
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
 use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::accounts::session::{SessionHash, SessionSecret};
@@ -47,7 +47,7 @@ pub async fn invite(
     let secret = app.entropy.session_secret()?;
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
     let at = invitation.created_at;
-    let entry = AuditEntry::new(team.id(), Actor::User(by), inviting(&invitation), at);
+    let entry = AuditEntry::new(team.id(), By::user(by, at), inviting(&invitation));
     app.store.create_invitation(&team.team, &invitation, Audit::Entry(&entry)).await?;
     Ok((secret, invitation))
 }
@@ -69,7 +69,7 @@ pub async fn renew_invitation(
     }
     let (secret, now) = (app.entropy.session_secret()?, app.clock.now());
     let renewed = invitation.renewed(&secret, by, now);
-    let entry = AuditEntry::new(team.id(), Actor::User(by), inviting(&renewed), now);
+    let entry = AuditEntry::new(team.id(), By::user(by, now), inviting(&renewed));
     let audit = Audit::Entry(&entry);
     app.store.replace_invitation(&team.team, &invitation.hash, &renewed, audit).await?;
     Ok((secret, renewed))
@@ -88,10 +88,10 @@ pub async fn withdraw_invitation(
     app: &App,
     team: &TeamWithSettings,
     invitation: &Invitation,
-    by: Actor,
+    by: By,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::InvitationWithdrawn { email: invitation.email.clone() };
-    let entry = AuditEntry::new(team.id(), by, event, app.clock.now());
+    let entry = AuditEntry::new(team.id(), by, event);
     app.store.withdraw_invitation(&team.team, &invitation.hash, Audit::Entry(&entry)).await
 }
 
@@ -178,7 +178,7 @@ async fn join(
     need_seats(team, team.team.members + 1)?;
     let email = invitation.email.clone();
     let event = AuditEvent::MemberAdded { user, role: invitation.role };
-    let entry = AuditEntry::new(team.id(), Actor::User(user), event, app.clock.now());
+    let entry = AuditEntry::new(team.id(), By::user(user, app.clock.now()), event);
     let audit = Audit::Entry(&entry);
     let joined = app.store.accept_invitation(&team.team, invitation, *inviter, newcomer, audit);
     joined.await.map_err(|error| match () {
@@ -198,6 +198,7 @@ pub async fn decline_invitation(
     OpenInvitation { team, invitation, .. }: &OpenInvitation,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::InvitationDeclined { email: invitation.email.clone() };
-    let entry = AuditEntry::new(team.id(), Actor::Reader, event, app.clock.now());
+    let entry =
+        AuditEntry::new(team.id(), By { actor: Actor::Reader, now: app.clock.now() }, event);
     app.store.withdraw_invitation(&team.team, &invitation.hash, Audit::Entry(&entry)).await
 }

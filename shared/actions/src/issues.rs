@@ -1,7 +1,7 @@
 //! Decisions of members about issues.
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IssueDecision};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::UserId;
 use vedette_domain::issues::act::{Act, ActKind};
@@ -42,14 +42,14 @@ impl Decision {
     }
 
     /// What the issue itself records of a decision that neither its timeline nor its notes show.
-    const fn act(&self, actor: Actor, at: Timestamp) -> Option<Act> {
+    const fn act(&self, by: By) -> Option<Act> {
         let kind = match self {
             Self::Acknowledge(_) | Self::Resolve(_) | Self::Note(_) => return None,
             Self::Unacknowledge => ActKind::Unacknowledged,
             Self::Snooze(Some(until)) => ActKind::Snoozed(*until),
             Self::Snooze(None) => ActKind::Unsnoozed,
         };
-        Some(Act { at, by: actor.user(), kind })
+        Some(Act { at: by.now, by: by.actor.user(), kind })
     }
 }
 
@@ -63,13 +63,13 @@ pub async fn decide(
     team: &Team,
     IssueWithSite { issue, site, state }: &IssueWithSite,
     decision: Decision,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<IssueChange, DecisionError> {
-    let entry = AuditEntry::new(site.team, by, decision.event(issue), now);
+    let now = by.now;
+    let entry = AuditEntry::new(site.team, by, decision.event(issue));
     let audit = Audit::Entry(&entry);
     let issue = issue.clone();
-    let act = decision.act(by, now);
+    let act = decision.act(by);
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
         Decision::Acknowledge(user) => record::acknowledge(issue, user, now)?,

@@ -1,7 +1,6 @@
 //! Adds, changes, ends and deletes maintenance windows.
 
-use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, WindowChange};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, WindowChange};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::SiteId;
 use vedette_domain::maintenance::{
@@ -25,9 +24,9 @@ pub async fn add_window(
     app: &App,
     team: &Team,
     new: NewWindow,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<MaintenanceWindow, WindowError> {
+    let now = by.now;
     let change = match new.starts_at {
         Some(_) => WindowChange::Added,
         None => WindowChange::Started,
@@ -37,7 +36,7 @@ pub async fn add_window(
     refuse_unknown_sites(app, team.id, named, WindowError::from(WindowRefusal::UnknownSite))
         .await?;
     let next = team.windows.with(window.clone(), now)?;
-    save(app, team, &next, (&window, change), by, now).await?;
+    save(app, team, &next, (&window, change), by).await?;
     Ok(window)
 }
 
@@ -51,9 +50,9 @@ pub async fn edit_window(
     team: &Team,
     before: &MaintenanceWindow,
     edit: WindowEdit,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<MaintenanceWindow, WindowError> {
+    let now = by.now;
     let window = edit.apply_to(before);
     if window == *before {
         return Ok(window);
@@ -63,7 +62,7 @@ pub async fn edit_window(
     let new = window.sites.iter().flatten().copied().filter(|site| !was_named(site));
     refuse_unknown_sites(app, team.id, new, WindowError::from(WindowRefusal::UnknownSite)).await?;
     let next = team.windows.with(window.clone(), now)?;
-    save(app, team, &next, (before, WindowChange::Edited), by, now).await?;
+    save(app, team, &next, (before, WindowChange::Edited), by).await?;
     Ok(window)
 }
 
@@ -76,11 +75,11 @@ pub async fn end_window(
     app: &App,
     team: &Team,
     window: &MaintenanceWindow,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<MaintenanceWindow, WindowError> {
+    let now = by.now;
     let next = team.windows.with_ended(window.id, now)?;
-    save(app, team, &next, (window, WindowChange::Ended), by, now).await?;
+    save(app, team, &next, (window, WindowChange::Ended), by).await?;
     Ok(MaintenanceWindow { ended_at: Some(now), ..window.clone() })
 }
 
@@ -93,11 +92,11 @@ pub async fn delete_window(
     app: &App,
     team: &Team,
     window: &MaintenanceWindow,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), WindowError> {
+    let now = by.now;
     let next = team.windows.without(window.id, now);
-    save(app, team, &next, (window, WindowChange::Removed), by, now).await
+    save(app, team, &next, (window, WindowChange::Removed), by).await
 }
 
 /// Gives the calendar feed of a team a new address, and returns the team with it. The previous address no longer works.
@@ -105,14 +104,9 @@ pub async fn delete_window(
 /// # Errors
 ///
 /// A fault of the table or of the source of randomness.
-pub async fn share_calendar(
-    app: &App,
-    team: Team,
-    by: Actor,
-    now: Timestamp,
-) -> Result<Team, Fault> {
+pub async fn share_calendar(app: &App, team: Team, by: By) -> Result<Team, Fault> {
     let key = app.entropy.link_key()?;
-    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarShared, now);
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarShared);
     app.store.save_calendar(team.id, Some(&key), Audit::Entry(&entry)).await?;
     Ok(Team { calendar: Some(key), ..team })
 }
@@ -122,16 +116,11 @@ pub async fn share_calendar(
 /// # Errors
 ///
 /// A fault of the table.
-pub async fn unshare_calendar(
-    app: &App,
-    team: &Team,
-    by: Actor,
-    now: Timestamp,
-) -> Result<(), Fault> {
+pub async fn unshare_calendar(app: &App, team: &Team, by: By) -> Result<(), Fault> {
     if team.calendar.is_none() {
         return Ok(());
     }
-    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarUnshared, now);
+    let entry = AuditEntry::new(team.id, by, AuditEvent::CalendarUnshared);
     Ok(app.store.save_calendar(team.id, None, Audit::Entry(&entry)).await?)
 }
 
@@ -142,16 +131,16 @@ async fn save(
     team: &Team,
     next: &Windows,
     (window, change): (&MaintenanceWindow, WindowChange),
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), WindowError> {
+    let now = by.now;
     let was_active =
         team.windows.get(window.id).is_some_and(|before| before.active_at(now).is_some());
     if was_active {
         request_channel_sync(app, team.id, now).await?;
     }
     let event = AuditEvent::window(window, change);
-    let entry = AuditEntry::new(team.id, by, event, now);
+    let entry = AuditEntry::new(team.id, by, event);
     app.store.save_windows(team, next, now, Audit::Entry(&entry)).await?;
     enqueue_publications(app, team).await;
     if was_active {

@@ -1,7 +1,7 @@
 //! Adds and removes members of a team, and changes their roles.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
@@ -19,7 +19,7 @@ pub async fn add_member(
     team: &TeamWithSettings,
     user: &User,
     role: Role,
-    by: Actor,
+    by: By,
 ) -> Result<(), AccountError> {
     let members = app.store.members(team.id()).await?;
     if let Some(row) = members.iter().find(|row| row.user == user.id) {
@@ -30,7 +30,7 @@ pub async fn add_member(
     need_seats(team, team.team.seats_taken() + 1)?;
     let membership = Membership { team: team.id(), user: user.id, role };
     let event = AuditEvent::MemberAdded { user: user.id, role };
-    let entry = AuditEntry::new(team.id(), by, event, app.clock.now());
+    let entry = AuditEntry::new(team.id(), by, event);
     Ok(app.store.put_member(&membership, Some(&team.team), Audit::Entry(&entry)).await?)
 }
 
@@ -55,7 +55,7 @@ pub async fn change_role(
     user: &User,
     role: Role,
     own: Role,
-    by: Actor,
+    by: By,
 ) -> Result<(), AccountError> {
     let members = app.store.members(team).await?;
     let before = role_of(&members, user)?;
@@ -64,7 +64,7 @@ pub async fn change_role(
     }
     let membership = Membership { team, user: user.id, role };
     let event = AuditEvent::MemberChanged { user: user.id, before, after: role };
-    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    let entry = AuditEntry::new(team, by, event);
     let audit = Audit::Entry(&entry);
     if before == Role::Owner && role != Role::Owner {
         let staying = other_owner(&members, user)?;
@@ -86,7 +86,7 @@ pub async fn remove_member(
     team: TeamId,
     user: &User,
     own: Option<Role>,
-    by: Actor,
+    by: By,
 ) -> Result<Role, AccountError> {
     let members = app.store.members(team).await?;
     let role = role_of(&members, user)?;
@@ -94,7 +94,7 @@ pub async fn remove_member(
         return Err(AccountRefusal::OwnersOnly.into());
     }
     let event = AuditEvent::MemberRemoved { user: user.id, role };
-    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    let entry = AuditEntry::new(team, by, event);
     let audit = Audit::Entry(&entry);
     if role == Role::Owner {
         let staying = other_owner(&members, user)?;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::Settings;
@@ -22,9 +21,9 @@ pub async fn change_monitoring(
     app: &App,
     team: TeamWithSettings,
     settings: Settings,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<TeamWithSettings, StoreError> {
+    let now = by.now;
     if settings == team.settings {
         return Ok(team);
     }
@@ -38,7 +37,7 @@ pub async fn change_monitoring(
         request_channel_sync(app, next.id, now).await?;
     }
     let event = AuditEvent::settings(&team.settings, &settings);
-    let entry = AuditEntry::new(next.id, by, event, now);
+    let entry = AuditEntry::new(next.id, by, event);
     app.store.save_settings(&team.team, &next, &settings, Audit::Entry(&entry)).await?;
     enqueue_publications(app, &next).await;
     if next.work_due().is_some() {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Permission;
-use vedette_domain::accounts::audit::{AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::checks::cooldown::{Beginning, Cooldowns};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
@@ -93,7 +93,8 @@ pub async fn create_site(
     let stored = SiteWithTools { site, tools };
     let (id, name) = (stored.site.id, stored.site.name.clone());
     let event = AuditEvent::SiteCreated { site: id, name };
-    let entry = AuditEntry::new(team.team.id(), caller.actor(), event, stored.site.created_at);
+    let by = By { now: stored.site.created_at, ..caller.by() };
+    let entry = AuditEntry::new(team.team.id(), by, event);
     let audit = Audit::Entry(&entry);
     let created = app.store.create_site(&team.team.team, &stored, cooldowns.as_ref(), audit).await;
     if let Err(error) = created {

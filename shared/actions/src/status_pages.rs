@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IncidentChange, PageChange};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IncidentChange, PageChange};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{StatusPageId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
@@ -26,9 +25,9 @@ pub async fn create_status_page(
     app: &App,
     team: &Team,
     new: NewPage,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<StatusPage, PageError> {
+    let now = by.now;
     let entropy = &app.entropy;
     let identity = (entropy.status_page_id()?, team.id);
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
@@ -36,7 +35,7 @@ pub async fn create_status_page(
     refuse_unknown_sites(app, team.id, page.sites(), PageError::from(PageRefusal::UnknownSite))
         .await?;
     let event = AuditEvent::status_page(&page, PageChange::Added);
-    let entry = AuditEntry::new(team.id, by, event, now);
+    let entry = AuditEntry::new(team.id, by, event);
     if let Err(error) = app.store.create_status_page(&page, Audit::Entry(&entry)).await {
         return Err(match page_conflict(&error) {
             Some(PageConflict::TooMany) => PageRefusal::TooMany.into(),
@@ -58,9 +57,9 @@ pub async fn edit_status_page(
     app: &App,
     before: &StatusPage,
     edit: PageEdit,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<StatusPage, PageError> {
+    let now = by.now;
     let entropy = &app.entropy;
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
     let page = edit.apply_to(before, entropy.link_key()?, new_id, now)?;
@@ -71,7 +70,7 @@ pub async fn edit_status_page(
     let new = &page.sites() - &before.sites();
     refuse_unknown_sites(app, page.team, new, PageError::from(PageRefusal::UnknownSite)).await?;
     let event = AuditEvent::status_page(before, PageChange::Edited);
-    let entry = AuditEntry::new(page.team, by, event, now);
+    let entry = AuditEntry::new(page.team, by, event);
     if let Err(error) = app.store.save_status_page(before, &page, Audit::Entry(&entry)).await {
         let is_taken = page.slug != before.slug && is_taken_slug(&error);
         return Err(if is_taken { PageRefusal::SlugTaken.into() } else { error.into() });
@@ -89,11 +88,11 @@ pub async fn delete_status_page(
     app: &App,
     team: &Team,
     page: &StatusPage,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), PageError> {
+    let now = by.now;
     let event = AuditEvent::status_page(page, PageChange::Removed);
-    let entry = AuditEntry::new(team.id, by, event, now);
+    let entry = AuditEntry::new(team.id, by, event);
     app.store.delete_status_page(team, page, now, Audit::Entry(&entry)).await?;
     enqueue_publication(app, page.team, page.id).await;
     Ok(())
@@ -108,12 +107,12 @@ pub async fn create_incident(
     app: &App,
     page: &StatusPage,
     new: NewIncident,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<PageIncident, IncidentError> {
+    let now = by.now;
     let incident = new.into_incident(app.entropy.incident_id(now)?, page, now)?;
     let event = AuditEvent::incident(page, &incident, IncidentChange::Added);
-    let entry = AuditEntry::new(page.team, by, event, now);
+    let entry = AuditEntry::new(page.team, by, event);
     let created = app.store.create_incident(page, &incident, Audit::Entry(&entry)).await;
     if let Err(error) = created {
         // A page that was deleted meanwhile has no room either. After a conflict, it is no longer found.
@@ -135,16 +134,16 @@ pub async fn edit_incident(
     page: &StatusPage,
     before: &PageIncident,
     edit: IncidentEdit,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<PageIncident, IncidentError> {
+    let now = by.now;
     let incident = edit.apply_to(before, page, now)?;
     let (rev, updated_at) = (before.rev, before.updated_at);
     if (PageIncident { rev, updated_at, ..incident.clone() }) == *before {
         return Ok(before.clone());
     }
     let event = AuditEvent::incident(page, &incident, IncidentChange::of(before, &incident));
-    let entry = AuditEntry::new(page.team, by, event, now);
+    let entry = AuditEntry::new(page.team, by, event);
     app.store.save_incident(page, before, &incident, Audit::Entry(&entry)).await?;
     enqueue_publication(app, page.team, page.id).await;
     Ok(incident)
@@ -159,11 +158,11 @@ pub async fn delete_incident(
     app: &App,
     page: &StatusPage,
     incident: &PageIncident,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), IncidentError> {
+    let now = by.now;
     let event = AuditEvent::incident(page, incident, IncidentChange::Removed);
-    let entry = AuditEntry::new(page.team, by, event, now);
+    let entry = AuditEntry::new(page.team, by, event);
     app.store.delete_incident(page, incident, now, Audit::Entry(&entry)).await?;
     enqueue_publication(app, page.team, page.id).await;
     Ok(())

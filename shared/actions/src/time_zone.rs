@@ -1,8 +1,7 @@
 //! Changes the time zone of a team or of a user.
 
-use jiff::Timestamp;
 use vedette_domain::accounts::account::User;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
@@ -21,15 +20,15 @@ pub async fn change_time_zone(
     app: &App,
     team: Team,
     zone: NamedZone,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<Team, StoreError> {
+    let now = by.now;
     if zone == team.zone {
         return Ok(team);
     }
     request_channel_sync(app, team.id, now).await?;
     let event = AuditEvent::time_zone(&team.zone, &zone);
-    let entry = AuditEntry::new(team.id, by, event, now);
+    let entry = AuditEntry::new(team.id, by, event);
     app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
     enqueue_channel_sync(app, team.id).await;
     enqueue_publications(app, &team).await;

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
 use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
@@ -18,7 +18,7 @@ pub async fn create_token(
     app: &App,
     user: UserId,
     new: NewToken,
-    by: Actor,
+    by: By,
 ) -> Result<(Secret, Token), AccountError> {
     let now = app.clock.now();
     let secret = app.entropy.secret()?;
@@ -44,7 +44,7 @@ pub async fn create_token(
 /// # Errors
 ///
 /// A fault of the table.
-pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), StoreError> {
+pub async fn revoke_token(app: &App, token: &Token, by: By) -> Result<(), StoreError> {
     let (user, hash) = (token.user, token.hash.short().to_owned());
     let event = AuditEvent::TokenRevoked { user, hash };
     let entries = entries(app, user, by, &event).await?;
@@ -57,16 +57,13 @@ pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), Sto
 async fn entries(
     app: &App,
     user: UserId,
-    by: Actor,
+    by: By,
     event: &AuditEvent,
 ) -> Result<Vec<AuditEntry>, StoreError> {
     let account = app.store.account(user).await?;
     let memberships = account.map_or_else(Vec::new, |account| account.memberships);
-    let now = app.clock.now();
-    let mut entries: Vec<AuditEntry> = memberships
-        .iter()
-        .map(|place| AuditEntry::new(place.team, by, event.clone(), now))
-        .collect();
+    let mut entries: Vec<AuditEntry> =
+        memberships.iter().map(|place| AuditEntry::new(place.team, by, event.clone())).collect();
     // A user with very many teams needs more entries than fit into the token's transaction.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);
     for some in entries[..told_before].chunks(TOLD_AT_ONCE) {

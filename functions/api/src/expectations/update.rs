@@ -17,7 +17,6 @@ pub(crate) async fn handle(
     let stored = access.stored.site.expectations.post.as_ref();
     let expectations =
         Expectations::read(parse_body(context.body)?, |sent| Fields::body(sent), stored)?;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    change_expectations(context.app, &mut access, expectations, actor, now).await?;
+    change_expectations(context.app, &mut access, expectations, context.caller.by()).await?;
     Ok(ok(&ExpectationsResource::new(&access.stored.site)))
 }

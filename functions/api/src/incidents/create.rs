@@ -16,8 +16,7 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let new = NewIncident::from_json(context.body)?;
     let StatusPageAccess { team, page } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let incident = create_incident(context.app, &page, new, actor, now).await?;
+    let incident = create_incident(context.app, &page, new, context.caller.by()).await?;
     let path = format!("/teams/{}/status-pages/{}/incidents/{}", team.id(), page.id, incident.id);
     Ok(created(&IncidentResource::from(&incident), &context.links.to(&path)))
 }

@@ -12,7 +12,6 @@ pub(crate) async fn handle(
     access: IncidentAccess,
 ) -> Result<Response, ApiError> {
     let IncidentAccess { page, incident, .. } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    delete_incident(context.app, &page, &incident, actor, now).await?;
+    delete_incident(context.app, &page, &incident, context.caller.by()).await?;
     Ok(no_content())
 }

@@ -16,7 +16,6 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let edit = IncidentEdit::from_json(context.body)?;
     let IncidentAccess { page, incident, .. } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let incident = edit_incident(context.app, &page, &incident, edit, actor, now).await?;
+    let incident = edit_incident(context.app, &page, &incident, edit, context.caller.by()).await?;
     Ok(ok(&IncidentResource::from(&incident)))
 }

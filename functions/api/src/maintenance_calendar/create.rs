@@ -12,8 +12,7 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let team = share_calendar(context.app, team.team, actor, now).await?;
+    let team = share_calendar(context.app, team.team, context.caller.by()).await?;
     let path = format!("/teams/{}/maintenance-calendar", team.id);
     Ok(created(&resource(context, &team), &context.links.to(&path)))
 }

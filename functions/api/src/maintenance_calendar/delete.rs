@@ -11,7 +11,6 @@ pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    unshare_calendar(context.app, &team.team, actor, now).await?;
+    unshare_calendar(context.app, &team.team, context.caller.by()).await?;
     Ok(no_content())
 }

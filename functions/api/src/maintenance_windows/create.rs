@@ -15,8 +15,7 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let new = NewWindow::from_json(context.body)?;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let window = add_window(context.app, &team.team, new, actor, now).await?;
+    let window = add_window(context.app, &team.team, new, context.caller.by()).await?;
     let path = format!("/teams/{}/maintenance-windows/{}", team.id(), window.id);
-    Ok(created(&WindowResource::new(&window, now), &context.links.to(&path)))
+    Ok(created(&WindowResource::new(&window, context.caller.now), &context.links.to(&path)))
 }

@@ -12,7 +12,6 @@ pub(crate) async fn handle(
     access: WindowAccess,
 ) -> Result<Response, ApiError> {
     let WindowAccess { team, window } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    delete_window(context.app, &team.team, &window, actor, now).await?;
+    delete_window(context.app, &team.team, &window, context.caller.by()).await?;
     Ok(no_content())
 }

@@ -13,7 +13,6 @@ pub(crate) async fn handle(
     access: WindowAccess,
 ) -> Result<Response, ApiError> {
     let WindowAccess { team, window } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let window = end_window(context.app, &team.team, &window, actor, now).await?;
-    Ok(ok(&WindowResource::new(&window, now)))
+    let window = end_window(context.app, &team.team, &window, context.caller.by()).await?;
+    Ok(ok(&WindowResource::new(&window, context.caller.now)))
 }

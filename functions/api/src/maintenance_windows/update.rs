@@ -16,7 +16,6 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let edit = WindowEdit::from_json(context.body)?;
     let WindowAccess { team, window } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let window = edit_window(context.app, &team.team, &window, edit, actor, now).await?;
-    Ok(ok(&WindowResource::new(&window, now)))
+    let window = edit_window(context.app, &team.team, &window, edit, context.caller.by()).await?;
+    Ok(ok(&WindowResource::new(&window, context.caller.now)))
 }

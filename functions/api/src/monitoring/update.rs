@@ -17,9 +17,7 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let settings = parse(&parse_body(context.body)?, &team)?;
-    let team =
-        change_monitoring(context.app, team, settings, context.caller.actor(), context.caller.now)
-            .await?;
+    let team = change_monitoring(context.app, team, settings, context.caller.by()).await?;
     Ok(ok(&MonitoringResource::new(&team)))
 }
 

@@ -8,13 +8,6 @@ use vedette_http::response::{Response, no_content};
 use crate::Context;
 
 pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
-    delete_site(
-        context.app,
-        &access.team.team,
-        &access.stored,
-        context.caller.actor(),
-        context.caller.now,
-    )
-    .await?;
+    delete_site(context.app, &access.team.team, &access.stored, context.caller.by()).await?;
     Ok(no_content())
 }

@@ -22,7 +22,7 @@ pub(crate) async fn handle(
     let settings = access.settings();
     let overrides = overrides.map(|sent| site.overrides.replaced_by(sent, &settings));
     let next = edit.apply_to(site, overrides, access.has_learnt_records()?);
-    save_site(context.app, &mut access, next, context.caller.actor(), now).await?;
+    save_site(context.app, &mut access, next, context.caller.by()).await?;
 
     let retention = access.team.retention(now);
     let checks = store.checks(access.stored.latest().map(|check| (check, retention))).await?;

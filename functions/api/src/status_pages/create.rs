@@ -15,8 +15,7 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let new = NewPage::from_json(context.body)?;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let page = create_status_page(context.app, &team.team, new, actor, now).await?;
+    let page = create_status_page(context.app, &team.team, new, context.caller.by()).await?;
     let path = format!("/teams/{}/status-pages/{}", team.id(), page.id);
     let resource = StatusPageResource::new(&page, context.app.service.pages_base());
     Ok(created(&resource, &context.links.to(&path)))

@@ -12,7 +12,6 @@ pub(crate) async fn handle(
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let StatusPageAccess { team, page } = access;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    delete_status_page(context.app, &team.team, &page, actor, now).await?;
+    delete_status_page(context.app, &team.team, &page, context.caller.by()).await?;
     Ok(no_content())
 }

@@ -15,7 +15,6 @@ pub(crate) async fn handle(
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let edit = PageEdit::from_json(context.body)?;
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let page = edit_status_page(context.app, &access.page, edit, actor, now).await?;
+    let page = edit_status_page(context.app, &access.page, edit, context.caller.by()).await?;
     Ok(ok(&StatusPageResource::new(&page, context.app.service.pages_base())))
 }

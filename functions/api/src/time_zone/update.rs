@@ -15,7 +15,6 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let zone = ZoneChoice::from_open_json(context.body)?.time_zone.unwrap_or_default();
-    let (actor, now) = (context.caller.actor(), context.caller.now);
-    let team = change_time_zone(context.app, team.team, zone, actor, now).await?;
+    let team = change_time_zone(context.app, team.team, zone, context.caller.by()).await?;
     Ok(ok(&TimeZoneResource::new(&team.zone)))
 }

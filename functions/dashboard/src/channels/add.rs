@@ -27,7 +27,7 @@ pub(crate) async fn add(
     let (why, status) = match read(&sent, key) {
         Err(why) => (why, StatusCode::UNPROCESSABLE_ENTITY),
         Ok((target, input)) => {
-            let (by, name) = (context.member()?.caller.actor(), input.name.as_deref());
+            let (by, name) = (context.member()?.caller.by(), input.name.as_deref());
             match add_channel(context.app, team.id(), name, target, input.filter(), by).await {
                 Ok(channel) => return added(context, &team, &channel),
                 Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {

@@ -27,7 +27,7 @@ pub(crate) async fn enable(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    let by = context.member()?.caller.actor();
+    let by = context.member()?.caller.by();
     let enabled = enable_channel(context.app, &access.channel, by).await.map(drop);
     answer(context, &access, enabled, "enabled").await
 }
@@ -40,7 +40,7 @@ pub(crate) async fn disable(
     let caller = &context.member()?.caller;
     let reason = format!("disabled by {}", caller.user.name);
     if let Some(disabled) = access.channel.disabled_by_hand(&reason, context.app.clock.now()) {
-        let (change, by) = (ChannelChange::Disabled, caller.actor());
+        let (change, by) = (ChannelChange::Disabled, caller.by());
         save_channel(context.app, &disabled, change, by).await?;
     }
     answer(context, &access, Ok(()), "disabled").await
@@ -51,7 +51,7 @@ pub(crate) async fn resend(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    let by = context.member()?.caller.actor();
+    let by = context.member()?.caller.by();
     let resent = resend_to_channel(context.app, &access.channel, by).await;
     answer(context, &access, resent, "resent").await
 }
@@ -61,7 +61,7 @@ pub(crate) async fn remove(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    remove_channel(context.app, &access.channel, context.member()?.caller.actor()).await?;
+    remove_channel(context.app, &access.channel, context.member()?.caller.by()).await?;
     answer(context, &access, Ok(()), "removed").await
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn save(
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
-    let by = context.member()?.caller.actor();
+    let by = context.member()?.caller.by();
     let why = match ChannelInput::from_texts(&sent.texts(ChannelInput::FIELDS)) {
         Err(why) => why,
         Ok(input) => {

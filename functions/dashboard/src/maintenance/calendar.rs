@@ -41,7 +41,7 @@ pub(crate) async fn share(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    let team = share_calendar(context.app, team.team, caller.actor(), caller.now).await?;
+    let team = share_calendar(context.app, team.team, caller.by()).await?;
     layout::redirect(&format!("{}?notice=shared", path(team.id)))
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn unshare(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    unshare_calendar(context.app, &team.team, caller.actor(), caller.now).await?;
+    unshare_calendar(context.app, &team.team, caller.by()).await?;
     layout::redirect(&format!("{}?notice=unshared", path(team.id())))
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn role(
     let role = chosen.ok_or(ApiError::BadRequest("Choose a role."))?;
     let caller = &context.member()?.caller;
     let own = caller.role_in(team.id())?;
-    let done = change_role(context.app, team.id(), &user, role, own, caller.actor()).await;
+    let done = change_role(context.app, team.id(), &user, role, own, caller.by()).await;
     answer(context, &team, done, "changed").await
 }
 
@@ -32,7 +32,7 @@ pub(crate) async fn remove(
     let leaves = user.id == caller.user.id;
     let own = caller.role_in(team.id())?;
     let own = (!leaves).then_some(own);
-    let done = remove_member(context.app, team.id(), &user, own, caller.actor()).await;
+    let done = remove_member(context.app, team.id(), &user, own, caller.by()).await;
     if done.is_ok() && leaves {
         return layout::redirect("/");
     }
@@ -44,7 +44,7 @@ pub(crate) async fn withdraw(
     context: RequestContext<'_>,
     InvitationAccess { team, invitation }: InvitationAccess,
 ) -> Result<Response, ApiError> {
-    let by = context.member()?.caller.actor();
+    let by = context.member()?.caller.by();
     withdraw_invitation(context.app, &team, &invitation, by).await?;
     layout::redirect(&format!("/teams/{}/members?notice=withdrawn", team.id()))
 }

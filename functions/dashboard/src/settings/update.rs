@@ -28,6 +28,6 @@ pub(crate) async fn update(
         Err(refusal) => return page(context, &team, section, Some(input.refused(refusal))),
     };
     let caller = &context.member()?.caller;
-    let team = change_monitoring(context.app, team, settings, caller.actor(), caller.now).await?;
+    let team = change_monitoring(context.app, team, settings, caller.by()).await?;
     layout::redirect(&format!("/teams/{}/settings/{}?notice=saved", team.id(), section.as_str()))
 }

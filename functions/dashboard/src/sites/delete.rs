@@ -47,6 +47,6 @@ pub(crate) async fn delete(
     access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    delete_site(context.app, &access.team.team, &access.stored, caller.actor(), caller.now).await?;
+    delete_site(context.app, &access.team.team, &access.stored, caller.by()).await?;
     layout::redirect(&format!("/teams/{}?notice=deleted", access.stored.site.team))
 }

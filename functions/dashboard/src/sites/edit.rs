@@ -57,7 +57,7 @@ pub(crate) async fn save(
         if let Some(read) = expectations::read(&input, &moved) {
             wanted.expectations = read?;
         }
-        Ok(save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await?)
+        Ok(save_site(context.app, &mut access, wanted, caller.by()).await?)
     };
     match saved.await {
         Ok(()) => layout::redirect(&format!("/sites/{}?notice=saved", access.stored.site.id)),
@@ -75,7 +75,7 @@ pub(crate) async fn pause(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    pause_site(context.app, &mut access, caller.actor(), caller.now).await?;
+    pause_site(context.app, &mut access, caller.by()).await?;
     layout::redirect(&format!("/sites/{}?notice=paused", access.stored.site.id))
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn resume(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    resume_site(context.app, &mut access, caller.actor(), caller.now).await?;
+    resume_site(context.app, &mut access, caller.by()).await?;
     layout::redirect(&format!("/sites/{}?notice=resumed", access.stored.site.id))
 }
 

@@ -59,7 +59,6 @@ pub(crate) async fn change_selected(
     if sites.is_empty() {
         return layout::redirect(&format!("/teams/{}?notice=none-selected", team.id()));
     }
-    let now = caller.now;
     let change = input.text("do");
     if change == "delete" {
         return Ok(ask_to_delete(context, &team, &sites));
@@ -68,14 +67,13 @@ pub(crate) async fn change_selected(
         let mut access = SiteAccess { stored, team: team.clone() };
         match change {
             "pause" => {
-                pause_site(context.app, &mut access, caller.actor(), now).await?;
+                pause_site(context.app, &mut access, caller.by()).await?;
             }
             "resume" => {
-                resume_site(context.app, &mut access, caller.actor(), now).await?;
+                resume_site(context.app, &mut access, caller.by()).await?;
             }
             "delete-for-good" => {
-                delete_site(context.app, &access.team.team, &access.stored, caller.actor(), now)
-                    .await?;
+                delete_site(context.app, &access.team.team, &access.stored, caller.by()).await?;
             }
             _ => return Err(ApiError::NotFound),
         }

@@ -44,8 +44,7 @@ pub(crate) async fn save(
     let caller = &context.member()?.caller;
     let saved = async {
         let edit = PageEdit::from_texts(&texts(&sent))?;
-        let (actor, now) = (caller.actor(), caller.now);
-        Ok(edit_status_page(context.app, &access.page, edit, actor, now).await?)
+        Ok(edit_status_page(context.app, &access.page, edit, caller.by()).await?)
     };
     match saved.await {
         Ok(page) => layout::redirect(&format!("{}?notice=saved", path_of(&page))),

@@ -58,8 +58,7 @@ pub(crate) async fn create_incident(
     let caller = &context.member()?.caller;
     let created = async {
         let new = NewIncident::from_texts(&texts(&sent, fields_of_new(), &team.team.zone))?;
-        let (actor, now) = (caller.actor(), caller.now);
-        Ok(vedette_actions::create_incident(context.app, &of, new, actor, now).await?)
+        Ok(vedette_actions::create_incident(context.app, &of, new, caller.by()).await?)
     };
     match created.await {
         Ok(_) => layout::redirect(&format!("{}?notice=written", path_of(&of))),
@@ -80,8 +79,7 @@ pub(crate) async fn update_incident(
     let caller = &context.member()?.caller;
     let updated = async {
         let edit = IncidentEdit::from_texts(&texts(&sent, fields_of_update(), &team.team.zone))?;
-        let (actor, now) = (caller.actor(), caller.now);
-        Ok(vedette_actions::edit_incident(context.app, of, incident, edit, actor, now).await?)
+        Ok(vedette_actions::edit_incident(context.app, of, incident, edit, caller.by()).await?)
     };
     match updated.await {
         Ok(_) => layout::redirect(&format!("{}?notice=updated", path_of(of))),
@@ -98,8 +96,7 @@ pub(crate) async fn delete_incident(
     IncidentAccess { page: of, incident, .. }: IncidentAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    vedette_actions::delete_incident(context.app, &of, &incident, caller.actor(), caller.now)
-        .await?;
+    vedette_actions::delete_incident(context.app, &of, &incident, caller.by()).await?;
     layout::redirect(&format!("{}?notice=removed", path_of(&of)))
 }
 

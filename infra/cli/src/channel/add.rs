@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
 use vedette_actions::{ActionError, add_channel};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::id::TeamId;
@@ -72,7 +72,7 @@ pub(super) async fn add(app: &App, team: TeamId, new: &NewChannel) -> Result<Rec
     // Another person may add a channel with the same URL at the same time.
     let channel = retry_on_conflict(budget::WRITE, || {
         let (name, target) = (input.name.as_deref(), target.clone());
-        add_channel(app, team, name, target, input.filter(), Actor::Operator)
+        add_channel(app, team, name, target, input.filter(), By::operator(app.clock.now()))
     });
     let channel = channel.await.map_err(|error| match error {
         ActionError::Refused(ChannelRefusal::NameTaken(_)) => {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use futures::future::join;
 use jiff::SignedDuration;
 use tempfile::NamedTempFile;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::delivery::DeliveryState;
 use vedette_domain::alerts::due::Notified;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
@@ -267,8 +268,7 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
         &team.team,
         &stale,
         Decision::Resolve(by),
-        Actor::Operator,
-        now,
+        By::operator(now),
     )
     .await;
     assert!(matches!(late, Err(error) if error.is_conflict()));

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use vedette_actions::{share_calendar, unshare_calendar};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
@@ -47,11 +47,11 @@ impl Command {
             Self::Show(feed) => (feed, team::find(app, feed.team).await?.team),
             Self::Create(feed) => {
                 let team = team::find(app, feed.team).await?.team;
-                (feed, share_calendar(app, team, Actor::Operator, now).await?)
+                (feed, share_calendar(app, team, By::operator(now)).await?)
             }
             Self::Revoke { team } => {
                 let team = team::find(app, *team).await?.team;
-                return Ok(unshare_calendar(app, &team, Actor::Operator, now).await?);
+                return Ok(unshare_calendar(app, &team, By::operator(now)).await?);
             }
         };
         let base = pages_base(app, feed.url.as_deref(), is_deployed)?;

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use vedette_actions::{create_incident, delete_incident, edit_incident};
-use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::audit::By;
 use vedette_domain::id::IncidentId;
 use vedette_domain::status_pages::{
     IncidentEdit, IncidentResource, NewIncident, PageIncident, StatusPage,
@@ -58,7 +58,7 @@ pub(crate) struct Update {
 
 impl IncidentCommand {
     pub(super) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        let (now, by) = (app.clock.now(), Actor::Operator);
+        let by = By::operator(app.clock.now());
         match self {
             Self::List { which } => {
                 let page = which.find(app).await?.1;
@@ -68,21 +68,21 @@ impl IncidentCommand {
             }
             Self::Write(new) => {
                 let page = new.which.find(app).await?.1;
-                let incident = create_incident(app, &page, new.incident.read([])?, by, now).await?;
+                let incident = create_incident(app, &page, new.incident.read([])?, by).await?;
                 Ok(out.show(&Shown::from(&incident))?)
             }
             Self::Update(update) => {
                 let incident = retry_on_conflict(budget::WRITE, || async {
                     let (page, incident) = find(app, &update.which, update.incident).await?;
                     let edit = update.edit.read([])?;
-                    Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by, now).await?)
+                    Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by).await?)
                 });
                 Ok(out.show(&Shown::from(&incident.await?))?)
             }
             Self::Delete { which, incident } => {
                 retry_on_conflict(budget::WRITE, || async {
                     let (page, incident) = find(app, which, *incident).await?;
-                    Ok::<_, Failure>(delete_incident(app, &page, &incident, by, now).await?)
+                    Ok::<_, Failure>(delete_incident(app, &page, &incident, by).await?)
                 })
                 .await
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::missed::MISSED_TIME;
@@ -25,9 +25,9 @@ pub async fn delete_site(
     app: &App,
     team: &Team,
     stored: &SiteWithTools,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), StoreError> {
+    let now = by.now;
     let (store, SiteWithTools { site, tools }) = (&app.store, stored);
     // Read this after the tools' states: an issue that opens in between raises their `rev`.
     let issues = store.issues_of_site(site.id.partition()).await?;
@@ -39,10 +39,10 @@ pub async fn delete_site(
     let outbox: Vec<_> = issues
         .iter()
         .filter(|issue| may_be_unnotified(issue, now))
-        .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.user(), now))
+        .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.actor.user(), now))
         .collect();
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
-    let entry = AuditEntry::new(site.team, by, event, now);
+    let entry = AuditEntry::new(site.team, by, event);
     let audit = Audit::Entry(&entry);
     let unnotified = (outbox.as_slice(), team.status_pages.as_slice());
     store.delete_site(stored, &issues, unnotified, cooldowns.as_ref(), now, audit).await?;

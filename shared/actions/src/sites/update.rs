@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::checks::tool::Tool;
@@ -24,13 +24,8 @@ use crate::status_pages::enqueue_publications;
 /// # Errors
 ///
 /// A fault of the table, or a conflict.
-pub async fn pause_site(
-    app: &App,
-    access: &mut SiteAccess,
-    by: Actor,
-    now: Timestamp,
-) -> Result<(), SiteError> {
-    save_overrides(app, access, SiteOverrides::paused, by, now).await
+pub async fn pause_site(app: &App, access: &mut SiteAccess, by: By) -> Result<(), SiteError> {
+    save_overrides(app, access, SiteOverrides::paused, by).await
 }
 
 /// Makes a site follow the tools that its team enables.
@@ -38,25 +33,19 @@ pub async fn pause_site(
 /// # Errors
 ///
 /// A fault of the table, or a conflict.
-pub async fn resume_site(
-    app: &App,
-    access: &mut SiteAccess,
-    by: Actor,
-    now: Timestamp,
-) -> Result<(), SiteError> {
-    save_overrides(app, access, SiteOverrides::resumed, by, now).await
+pub async fn resume_site(app: &App, access: &mut SiteAccess, by: By) -> Result<(), SiteError> {
+    save_overrides(app, access, SiteOverrides::resumed, by).await
 }
 
 async fn save_overrides(
     app: &App,
     access: &mut SiteAccess,
     next: fn(&SiteOverrides) -> SiteOverrides,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), SiteError> {
     let site = access.stored.site.clone();
     let wanted = Site { overrides: next(&site.overrides), ..site };
-    save_site(app, access, wanted, by, now).await
+    save_site(app, access, wanted, by).await
 }
 
 /// Saves a site as `wanted`, if that changes anything, and makes its schedules follow.
@@ -68,9 +57,9 @@ pub async fn save_site(
     app: &App,
     access: &mut SiteAccess,
     wanted: Site,
-    by: Actor,
-    now: Timestamp,
+    by: By,
 ) -> Result<(), SiteError> {
+    let now = by.now;
     let site = &access.stored.site;
     let Some(next) = site.change_to(wanted, now) else { return Ok(()) };
     // If the texts are already too long, they may still be shortened, and the rest of the site may change.
@@ -79,7 +68,7 @@ pub async fn save_site(
     }
     refuse_unproven(app, site, &next).await?;
     let outbox = outbox(app, access, &next, now).await?;
-    let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next), now);
+    let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next));
     let audit = Audit::Entry(&entry);
     // Neither the name nor the notes of a site are published.
     let is_published = next.cfg != site.cfg;

@@ -47,6 +47,27 @@ impl Actor {
     }
 }
 
+/// Who does something, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct By {
+    /// Who.
+    pub actor: Actor,
+    /// When.
+    pub now: Timestamp,
+}
+
+impl By {
+    /// The operator.
+    pub const fn operator(now: Timestamp) -> Self {
+        Self { actor: Actor::Operator, now }
+    }
+
+    /// A user.
+    pub const fn user(user: UserId, now: Timestamp) -> Self {
+        Self { actor: Actor::User(user), now }
+    }
+}
+
 /// An entry of a team's audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
@@ -61,9 +82,9 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// The entry for what somebody did to a team at some time.
-    pub const fn new(team: TeamId, actor: Actor, event: AuditEvent, at: Timestamp) -> Self {
-        Self { team, at, actor, event }
+    /// The entry for what somebody did to a team.
+    pub const fn new(team: TeamId, by: By, event: AuditEvent) -> Self {
+        Self { team, at: by.now, actor: by.actor, event }
     }
 
     /// When it is deleted.
@@ -563,7 +584,8 @@ mod tests {
         let (team, user) = (TeamId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)));
         let added = AuditEvent::MemberAdded { user, role: Role::Viewer };
         let left = AuditEvent::MemberRemoved { user, role: Role::Viewer };
-        let entry = |actor, event: &AuditEvent| AuditEntry::new(team, actor, event.clone(), at);
+        let entry =
+            |actor, event: &AuditEvent| AuditEntry::new(team, By { actor, now: at }, event.clone());
         let one = entry(Actor::Operator, &added);
         assert_eq!(one.digest(), entry(Actor::Operator, &added).digest());
         assert_ne!(one.digest(), entry(Actor::User(user), &added).digest());
