@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::{info, warn};
-use vedette_domain::ErrorChain;
 use vedette_domain::alerts::channel::{Channel, EventKind, Target};
 use vedette_domain::alerts::delivery::Queued;
 use vedette_domain::alerts::delivery_run::{
@@ -17,6 +16,7 @@ use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::IssueId;
 use vedette_domain::time_zone::NamedZone;
+use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use vedette_domain::alerts::Alert;
 use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
 use vedette_domain::alerts::mail::TransactionalMail;
-use vedette_domain::config::{ConfigError, Read};
+use vedette_ops::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
 

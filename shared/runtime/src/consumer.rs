@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{Instrument as _, error, error_span, warn};
 
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 
 use crate::sqs::{SQS_CALL, SqsBody, SqsQueue};
 use crate::{App, Destination, QueueError};

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use lettre::Address;
 use lettre::message::Mailbox;
 use tokio::sync::watch;
-use vedette_domain::ErrorChain;
 use vedette_domain::alerts::mail::{self, Envelope, TransactionalMail};
-use vedette_domain::config::{ConfigError, Read};
 use vedette_domain::text::disrupts_line;
+use vedette_ops::ErrorChain;
+use vedette_ops::config::{ConfigError, Read};
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;
 
